@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from benchmarks.table import table
-from eikon_engine.errors import FixtureMissingError
+from eikon_engine.errors import RequirementError
 from eikon_engine.scenario.fixtures import (
     RECORDING_FILE,
     Fixture,
@@ -86,7 +86,7 @@ def _measured(folder: Path, count: int) -> dict[str, float]:
     looked_up = perf_counter()
     calls.close()
     closed = perf_counter()
-    with suppress(FixtureMissingError):
+    with suppress(RequirementError):
         box.call("web_fetch", {"url": "https://shop.test/items/other"})
     missed = perf_counter()
     return {

@@ -6,35 +6,17 @@
     ├── UsageError                         2   usage
     │   ├── OutputError                    2   output-not-writable
     │   ├── ToolArgumentsError             2   tool-arguments
-    │   ├── SessionAmbiguousError          2   session-ambiguous
-    │   ├── PlaintextSecretError           2   secret-given
-    │   ├── SessionBusyError               2   session-busy
-    │   ├── BreakpointError                2   breakpoint
-    │   ├── BranchError                    2   branch
-    │   ├── PlanChangedError               2   plan-changed
-    │   ├── DirtyTreeError                 2   dirty-tree
-    │   └── CommandUnusableError           2   command-unusable
+    │   └── PlaintextSecretError           2   secret-given
     ├── TraceError                        65   trace
-    │   ├── TraceMissingError             65   trace-missing
     │   ├── TraceSyntaxError              65   trace-syntax
     │   ├── TraceFieldError               65   trace-field
-    │   ├── TraceVersionError             65   trace-version
-    │   ├── BundlePathError               65   bundle-path
-    │   ├── AttachmentMissingError        65   attachment-missing
-    │   └── AttachmentCorruptError        65   attachment-corrupt
+    │   └── BundlePathError               65   bundle-path
     ├── EventsError                       65   events
-    │   └── EventsVersionError            65   events-version
     ├── YamlError                         65   yaml
-    │   └── GateDefinitionError           65   gates
     ├── ForeignFormatError                65   foreign-format
-    │   └── ForeignStepError              65   foreign-step
     ├── ResponseFolderError               65   responses
-    │   ├── ResponseCorruptError          65   response-corrupt
-    │   └── ResponsesIncompleteError      65   responses-incomplete
+    │   └── ResponseCorruptError          65   response-corrupt
     ├── FixtureFolderError                65   fixture
-    │   ├── FixtureCorruptError           65   fixture-corrupt
-    │   ├── FixturesMixedError            65   fixtures-mixed
-    │   └── FixturesIncompleteError       65   fixtures-incomplete
     ├── SessionError                      65   session
     │   └── CheckpointError               65   checkpoint
     ├── SessionEndedError                 69   session-ended
@@ -42,64 +24,30 @@
     │   ├── BrowserMissingError           69   browser-missing
     │   └── BrowserDiedError              69   browser-died
     ├── RequirementError                  78   requirement
-    │   ├── UnknownSkillError             78   unknown-skill
     │   ├── SkillBrokenError              78   skill-broken
-    │   ├── SecretMissingError            78   secret-missing
-    │   ├── VariableMissingError          78   variable-missing
-    │   ├── RecordedNetworkMissingError   78   network-part-missing
-    │   ├── ModelClientMissingError       78   model-client-missing
-    │   ├── NoReplayDataError             78   no-replay-data
-    │   ├── UnknownToolError              78   unknown-tool
-    │   ├── ToolNotPermittedError         78   tool-not-allowed
-    │   ├── FixtureMissingError           78   fixture-missing
-    │   ├── SessionMissingError           78   session-missing
-    │   ├── CheckpointMissingError        78   checkpoint-missing
-    │   ├── AiderMissingError             78   aider-missing
-    │   ├── GitMissingError               78   git-missing
-    │   └── UnknownTaskError              78   unknown-task
+    │   └── NoReplayDataError             78   no-replay-data
     ├── SkillError                         1   skill-failed
     ├── ScenarioError                      1   scenario
     ├── GateExceededError                  1   gate-failed
     ├── ToolError                          1   tool-failed
     ├── ResultNotStorableError             1   result-not-storable
     ├── CompletionError                    1   completion-failed
-    │   ├── CompletionTimeoutError         1   completion-timeout
-    │   ├── CompletionUnreachableError    69   completion-unreachable
-    │   ├── CompletionRefusedError         1   completion-refused
-    │   ├── CompletionLimitedError         1   completion-limited
-    │   ├── CompletionServerError          1   completion-server
-    │   └── CompletionMalformedError       1   completion-malformed
-    ├── ActionError                        1   (one code each, see its subclasses)
-    │   ├── TargetMissingError             1   target-missing
-    │   ├── TargetAmbiguousError           1   target-ambiguous
-    │   ├── TargetChangedError             1   target-changed
-    │   ├── TargetNotActionableError       1   target-not-actionable
-    │   ├── OptionMissingError             1   option-missing
+    │   └── CompletionUnreachableError    69   completion-unreachable
+    ├── ActionError                        1   action-failed
     │   ├── NavigationError                1   navigation-failed
-    │   ├── WaitTimeoutError               1   wait-timeout
-    │   ├── DialogMissingError             1   dialog-missing
-    │   ├── DownloadMissingError           1   download-missing
     │   ├── PageMissingError               1   page-missing
-    │   ├── AssertionFailedError           1   assertion-failed
     │   └── ActionRejectedError            1   action-rejected
     ├── ReplayError                        1   replay
-    │   ├── ReplayDivergenceError          1   replay-diverged
-    │   ├── ToolCallsDivergedError         1   tool-calls-diverged
-    │   ├── RewindDivergedError            1   rewind-not-faithful
-    │   └── ScenarioDivergedError          1   scenario-diverged
+    │   └── ReplayDivergenceError          1   replay-diverged
     ├── FixError                           1   fix
     │   ├── FixTaskFailedError             1   step-failed
-    │   ├── NoFixError                     1   no-fix
-    │   ├── ProposalMalformedError         1   proposal-malformed
-    │   ├── PatchRejectedError             1   patch-rejected
     │   ├── ApplierFailedError             1   applier-failed
-    │   ├── FixRefusedError                1   fix-refused
     │   └── WorkingTreeChangedError        1   tree-changed
     ├── InterruptedRunError              130   interrupted
     └── InternalError                     70   internal
 
-The number is the exit status of the command line, the word the stable code of the error. ``docs/errors.md`` has a
-section for each code.
+The number is the exit status of the command line, the word the stable code of the error. Some classes have more
+specific `codes`; ``docs/errors.md`` explains each code.
 """
 
 from __future__ import annotations
@@ -107,19 +55,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
 class EikonError(Exception):
     """Base class of everything Eikon raises on purpose."""
 
-    code: ClassVar[str] = "eikon"
+    code: str = "eikon"
+    """What went wrong, in a stable word; of the class, unless the error has one of `codes`."""
+    codes: ClassVar[Mapping[str, str]] = {}
+    """More specific codes that errors of this class may have, with their meanings."""
     exit_status: ClassVar[int] = 70
 
-    def __init__(self, message: str) -> None:
-        """Store the message: one line with what was expected, what was found and what to do."""
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        """Store the message: one line with what was expected, what was found and what to do.
+
+        Raises:
+            ValueError: the code is not one of this class.
+        """
         super().__init__(message)
         self.message = message
+        if code is not None:
+            if code not in self.codes:
+                unknown = f"{type(self).__name__} has no code {code!r}"
+                raise ValueError(unknown)
+            self.code = code
 
 
 class UsageError(EikonError):
@@ -127,6 +88,15 @@ class UsageError(EikonError):
 
     code = "usage"
     exit_status = 2
+    codes: ClassVar[Mapping[str, str]] = {
+        "session-ambiguous": "Several debug sessions are running and none was named.",
+        "session-busy": "The command must wait until the session is paused.",
+        "breakpoint": "The breakpoint is invalid or does not exist.",
+        "branch": "The branch cannot be created, changed or left, or does not exist.",
+        "plan-changed": "The run cannot be resumed because its mission has changed.",
+        "dirty-tree": "The working tree has uncommitted changes.",
+        "command-unusable": "The test command cannot be run, or does not terminate.",
+    }
 
 
 class OutputError(UsageError):
@@ -168,36 +138,17 @@ class ActionError(EikonError):
 
     code = "action-failed"
     exit_status = 1
-
-
-class TargetMissingError(ActionError):
-    """The selector matched no element before the deadline."""
-
-    code = "target-missing"
-
-
-class TargetAmbiguousError(ActionError):
-    """The selector matched more than one element."""
-
-    code = "target-ambiguous"
-
-
-class TargetChangedError(ActionError):
-    """The matched element is not the recorded one."""
-
-    code = "target-changed"
-
-
-class TargetNotActionableError(ActionError):
-    """The element is hidden, disabled, read-only, covered or moving."""
-
-    code = "target-not-actionable"
-
-
-class OptionMissingError(ActionError):
-    """The select box has no such option."""
-
-    code = "option-missing"
+    codes: ClassVar[Mapping[str, str]] = {
+        "target-missing": "The selector matched no element before the deadline.",
+        "target-ambiguous": "The selector matched more than one element.",
+        "target-changed": "The matched element is not the recorded one.",
+        "target-not-actionable": "The element is hidden, disabled, read-only, covered or moving.",
+        "option-missing": "The select box has no such option.",
+        "wait-timeout": "The condition did not become true before the deadline.",
+        "dialog-missing": "No dialog opened for a recorded dialog answer.",
+        "download-missing": "No download started during a download action.",
+        "assertion-failed": "An assertion of the mission failed.",
+    }
 
 
 class NavigationError(ActionError):
@@ -206,34 +157,10 @@ class NavigationError(ActionError):
     code = "navigation-failed"
 
 
-class WaitTimeoutError(ActionError):
-    """The condition did not become true before the deadline."""
-
-    code = "wait-timeout"
-
-
-class DialogMissingError(ActionError):
-    """No dialog opened for a recorded dialog answer."""
-
-    code = "dialog-missing"
-
-
-class DownloadMissingError(ActionError):
-    """No download started during a download action."""
-
-    code = "download-missing"
-
-
 class PageMissingError(ActionError):
     """No page is open at the given ordinal."""
 
     code = "page-missing"
-
-
-class AssertionFailedError(ActionError):
-    """An assertion of the mission failed."""
-
-    code = "assertion-failed"
 
 
 class ActionRejectedError(ActionError):
@@ -247,6 +174,11 @@ class ReplayError(EikonError):
 
     code = "replay"
     exit_status = 1
+    codes: ClassVar[Mapping[str, str]] = {
+        "tool-calls-diverged": "A replay skipped recorded tool calls, or made them in a different order.",
+        "scenario-diverged": "A step of a scenario differs from the recorded one.",
+        "rewind-not-faithful": "Re-running the history of a session led to a different state.",
+    }
 
 
 class ReplayDivergenceError(ReplayError):
@@ -279,18 +211,6 @@ class ReplayDivergenceError(ReplayError):
         self.summary_path = summary_path
 
 
-class ToolCallsDivergedError(ReplayError):
-    """A replay skipped recorded tool calls, or made them in a different order."""
-
-    code = "tool-calls-diverged"
-
-
-class ScenarioDivergedError(ReplayError):
-    """A step of a scenario differs from the recorded one."""
-
-    code = "scenario-diverged"
-
-
 class BrowserError(EikonError):
     """The browser cannot be used."""
 
@@ -315,42 +235,27 @@ class RequirementError(EikonError):
 
     code = "requirement"
     exit_status = 78
-
-
-class UnknownSkillError(RequirementError):
-    """The skill is not registered."""
-
-    code = "unknown-skill"
+    codes: ClassVar[Mapping[str, str]] = {
+        "unknown-skill": "The skill is not registered.",
+        "secret-missing": "A secret that the trace refers to was not provided.",
+        "variable-missing": "A variable of the trace has no value.",
+        "network-part-missing": "The bundle has no data for the requested kind of replay.",
+        "model-client-missing": "No model can be called: its library or settings are missing.",
+        "unknown-tool": "The tool is not registered.",
+        "tool-not-allowed": "The tool exists, but this run may not call it.",
+        "fixture-missing": "The tool call was not recorded; the tool is not executed instead.",
+        "session-missing": "The debug session does not exist.",
+        "checkpoint-missing": "The debug session has no such checkpoint.",
+        "aider-missing": "aider is not installed.",
+        "git-missing": "git is not installed.",
+        "unknown-task": "The task is not registered.",
+    }
 
 
 class SkillBrokenError(RequirementError):
     """A skill of an installed distribution cannot be used."""
 
     code = "skill-broken"
-
-
-class SecretMissingError(RequirementError):
-    """A secret that the trace refers to was not provided."""
-
-    code = "secret-missing"
-
-
-class VariableMissingError(RequirementError):
-    """A variable of the trace has no value."""
-
-    code = "variable-missing"
-
-
-class RecordedNetworkMissingError(RequirementError):
-    """The bundle has no data for the requested kind of replay."""
-
-    code = "network-part-missing"
-
-
-class ModelClientMissingError(RequirementError):
-    """No model can be called: its library or settings are missing."""
-
-    code = "model-client-missing"
 
 
 class NoReplayDataError(RequirementError):
@@ -366,24 +271,6 @@ class NoReplayDataError(RequirementError):
             self.add_note(difference)
 
 
-class UnknownToolError(RequirementError):
-    """The tool is not registered."""
-
-    code = "unknown-tool"
-
-
-class ToolNotPermittedError(RequirementError):
-    """The tool exists, but this run may not call it."""
-
-    code = "tool-not-allowed"
-
-
-class FixtureMissingError(RequirementError):
-    """The tool call was not recorded; the tool is not executed instead."""
-
-    code = "fixture-missing"
-
-
 class SessionError(EikonError):
     """The files of a debug session cannot be read."""
 
@@ -397,35 +284,11 @@ class CheckpointError(SessionError):
     code = "checkpoint"
 
 
-class SessionMissingError(RequirementError):
-    """The debug session does not exist."""
-
-    code = "session-missing"
-
-
-class CheckpointMissingError(RequirementError):
-    """The debug session has no such checkpoint."""
-
-    code = "checkpoint-missing"
-
-
 class SessionEndedError(EikonError):
     """The process of a debug session has ended or does not respond."""
 
     code = "session-ended"
     exit_status = 69
-
-
-class SessionAmbiguousError(UsageError):
-    """Several debug sessions are running and none was named."""
-
-    code = "session-ambiguous"
-
-
-class SessionBusyError(UsageError):
-    """The command must wait until the session is paused."""
-
-    code = "session-busy"
 
 
 class PlaintextSecretError(UsageError):
@@ -434,35 +297,17 @@ class PlaintextSecretError(UsageError):
     code = "secret-given"
 
 
-class BreakpointError(UsageError):
-    """The breakpoint is invalid or does not exist."""
-
-    code = "breakpoint"
-
-
-class BranchError(UsageError):
-    """The branch cannot be created, changed or left, or does not exist."""
-
-    code = "branch"
-
-
-class PlanChangedError(UsageError):
-    """The run cannot be resumed because its mission has changed."""
-
-    code = "plan-changed"
-
-
-class RewindDivergedError(ReplayError):
-    """Re-running the history of a session led to a different state."""
-
-    code = "rewind-not-faithful"
-
-
 class FixError(EikonError):
     """Base of everything that stops the debug loop from producing a fix."""
 
     code = "fix"
     exit_status = 1
+    codes: ClassVar[Mapping[str, str]] = {
+        "no-fix": "The model reports that it knows no fix.",
+        "proposal-malformed": "The model's answer contains no readable fix.",
+        "patch-rejected": "The fix does not apply to the files, or touches files it must not change.",
+        "fix-refused": "The failure must not be fixed by changing the recording.",
+    }
 
 
 class FixTaskFailedError(FixError):
@@ -477,34 +322,10 @@ class FixTaskFailedError(FixError):
         self.cause = cause
 
 
-class NoFixError(FixError):
-    """The model reports that it knows no fix."""
-
-    code = "no-fix"
-
-
-class ProposalMalformedError(FixError):
-    """The model's answer contains no readable fix."""
-
-    code = "proposal-malformed"
-
-
-class PatchRejectedError(FixError):
-    """The fix does not apply to the files, or touches files it must not change."""
-
-    code = "patch-rejected"
-
-
 class ApplierFailedError(FixError):
     """The program that applies fixes failed."""
 
     code = "applier-failed"
-
-
-class FixRefusedError(FixError):
-    """The failure must not be fixed by changing the recording."""
-
-    code = "fix-refused"
 
 
 class WorkingTreeChangedError(FixError):
@@ -513,47 +334,17 @@ class WorkingTreeChangedError(FixError):
     code = "tree-changed"
 
 
-class DirtyTreeError(UsageError):
-    """The working tree has uncommitted changes."""
-
-    code = "dirty-tree"
-
-
-class CommandUnusableError(UsageError):
-    """The test command cannot be run, or does not terminate."""
-
-    code = "command-unusable"
-
-
-class AiderMissingError(RequirementError):
-    """aider is not installed."""
-
-    code = "aider-missing"
-
-
-class GitMissingError(RequirementError):
-    """git is not installed."""
-
-    code = "git-missing"
-
-
-class UnknownTaskError(RequirementError):
-    """The task is not registered."""
-
-    code = "unknown-task"
-
-
 class TraceError(EikonError):
     """The bundle cannot be read."""
 
     code = "trace"
     exit_status = 65
-
-
-class TraceMissingError(TraceError):
-    """The path holds no trace."""
-
-    code = "trace-missing"
+    codes: ClassVar[Mapping[str, str]] = {
+        "trace-missing": "The path holds no trace.",
+        "trace-version": "The trace version is not supported.",
+        "attachment-missing": "A file that the trace refers to is missing from the bundle.",
+        "attachment-corrupt": "The content of a file does not match the digest in its name.",
+    }
 
 
 class TraceSyntaxError(TraceError):
@@ -568,28 +359,10 @@ class TraceFieldError(TraceError):
     code = "trace-field"
 
 
-class TraceVersionError(TraceError):
-    """The trace version is not supported."""
-
-    code = "trace-version"
-
-
 class BundlePathError(TraceError):
     """A path points outside its bundle."""
 
     code = "bundle-path"
-
-
-class AttachmentMissingError(TraceError):
-    """A file that the trace refers to is missing from the bundle."""
-
-    code = "attachment-missing"
-
-
-class AttachmentCorruptError(TraceError):
-    """The content of a file does not match the digest in its name."""
-
-    code = "attachment-corrupt"
 
 
 class EventsError(EikonError):
@@ -597,12 +370,9 @@ class EventsError(EikonError):
 
     code = "events"
     exit_status = 65
-
-
-class EventsVersionError(EventsError):
-    """The version of the events is not supported."""
-
-    code = "events-version"
+    codes: ClassVar[Mapping[str, str]] = {
+        "events-version": "The version of the events is not supported.",
+    }
 
 
 class YamlError(EikonError):
@@ -610,12 +380,9 @@ class YamlError(EikonError):
 
     code = "yaml"
     exit_status = 65
-
-
-class GateDefinitionError(YamlError):
-    """A gate is unknown, or its limit is invalid."""
-
-    code = "gates"
+    codes: ClassVar[Mapping[str, str]] = {
+        "gates": "A gate is unknown, or its limit is invalid.",
+    }
 
 
 class ForeignFormatError(EikonError):
@@ -623,12 +390,9 @@ class ForeignFormatError(EikonError):
 
     code = "foreign-format"
     exit_status = 65
-
-
-class ForeignStepError(ForeignFormatError):
-    """Steps of another tool's recording cannot be converted."""
-
-    code = "foreign-step"
+    codes: ClassVar[Mapping[str, str]] = {
+        "foreign-step": "Steps of another tool's recording cannot be converted.",
+    }
 
 
 class ResponseFolderError(EikonError):
@@ -636,6 +400,9 @@ class ResponseFolderError(EikonError):
 
     code = "responses"
     exit_status = 65
+    codes: ClassVar[Mapping[str, str]] = {
+        "responses-incomplete": "The capture of model responses did not run to its end.",
+    }
 
 
 class ResponseCorruptError(ResponseFolderError):
@@ -644,35 +411,16 @@ class ResponseCorruptError(ResponseFolderError):
     code = "response-corrupt"
 
 
-class ResponsesIncompleteError(ResponseFolderError):
-    """The capture of model responses did not run to its end."""
-
-    code = "responses-incomplete"
-
-
 class FixtureFolderError(EikonError):
     """A folder of recorded tool calls cannot be used."""
 
     code = "fixture"
     exit_status = 65
-
-
-class FixtureCorruptError(FixtureFolderError):
-    """A recorded tool call is damaged or was edited; the message names its path."""
-
-    code = "fixture-corrupt"
-
-
-class FixturesMixedError(FixtureFolderError):
-    """The folder holds tool calls of more than one recording."""
-
-    code = "fixtures-mixed"
-
-
-class FixturesIncompleteError(FixtureFolderError):
-    """The run that recorded the tool calls did not run to its end."""
-
-    code = "fixtures-incomplete"
+    codes: ClassVar[Mapping[str, str]] = {
+        "fixture-corrupt": "A recorded tool call is damaged or was edited; the message names its path.",
+        "fixtures-mixed": "The folder holds tool calls of more than one recording.",
+        "fixtures-incomplete": "The run that recorded the tool calls did not run to its end.",
+    }
 
 
 class ScenarioError(EikonError):
@@ -724,12 +472,13 @@ class CompletionError(EikonError):
 
     code = "completion-failed"
     exit_status = 1
-
-
-class CompletionTimeoutError(CompletionError):
-    """The model did not answer before the deadline."""
-
-    code = "completion-timeout"
+    codes: ClassVar[Mapping[str, str]] = {
+        "completion-timeout": "The model did not answer before the deadline.",
+        "completion-refused": "The server rejected the request: key, model or parameters.",
+        "completion-limited": "The server limits the request rate, or the account has no credit left.",
+        "completion-server": "The model server failed.",
+        "completion-malformed": "The answer is not a chat completion.",
+    }
 
 
 class CompletionUnreachableError(CompletionError):
@@ -739,124 +488,48 @@ class CompletionUnreachableError(CompletionError):
     exit_status = 69
 
 
-class CompletionRefusedError(CompletionError):
-    """The server rejected the request: key, model or parameters."""
-
-    code = "completion-refused"
-
-
-class CompletionLimitedError(CompletionError):
-    """The server limits the request rate, or the account has no credit left."""
-
-    code = "completion-limited"
-
-
-class CompletionServerError(CompletionError):
-    """The model server failed."""
-
-    code = "completion-server"
-
-
-class CompletionMalformedError(CompletionError):
-    """The answer is not a chat completion."""
-
-    code = "completion-malformed"
-
-
 __all__ = [
     "ActionError",
     "ActionRejectedError",
-    "AiderMissingError",
     "ApplierFailedError",
-    "AssertionFailedError",
-    "AttachmentCorruptError",
-    "AttachmentMissingError",
-    "BranchError",
-    "BreakpointError",
     "BrowserDiedError",
     "BrowserError",
     "BrowserMissingError",
     "BundlePathError",
     "CheckpointError",
-    "CheckpointMissingError",
-    "CommandUnusableError",
     "CompletionError",
-    "CompletionLimitedError",
-    "CompletionMalformedError",
-    "CompletionRefusedError",
-    "CompletionServerError",
-    "CompletionTimeoutError",
     "CompletionUnreachableError",
-    "DialogMissingError",
-    "DirtyTreeError",
-    "DownloadMissingError",
     "EikonError",
     "EventsError",
-    "EventsVersionError",
     "FixError",
-    "FixRefusedError",
     "FixTaskFailedError",
-    "FixtureCorruptError",
     "FixtureFolderError",
-    "FixtureMissingError",
-    "FixturesIncompleteError",
-    "FixturesMixedError",
     "ForeignFormatError",
-    "ForeignStepError",
-    "GateDefinitionError",
     "GateExceededError",
-    "GitMissingError",
     "InternalError",
     "InterruptedRunError",
-    "ModelClientMissingError",
     "NavigationError",
-    "NoFixError",
     "NoReplayDataError",
-    "OptionMissingError",
     "OutputError",
     "PageMissingError",
-    "PatchRejectedError",
     "PlaintextSecretError",
-    "PlanChangedError",
-    "ProposalMalformedError",
-    "RecordedNetworkMissingError",
     "ReplayDivergenceError",
     "ReplayError",
     "RequirementError",
     "ResponseCorruptError",
     "ResponseFolderError",
-    "ResponsesIncompleteError",
     "ResultNotStorableError",
-    "RewindDivergedError",
-    "ScenarioDivergedError",
     "ScenarioError",
-    "SecretMissingError",
-    "SessionAmbiguousError",
-    "SessionBusyError",
     "SessionEndedError",
     "SessionError",
-    "SessionMissingError",
     "SkillBrokenError",
     "SkillError",
-    "TargetAmbiguousError",
-    "TargetChangedError",
-    "TargetMissingError",
-    "TargetNotActionableError",
     "ToolArgumentsError",
-    "ToolCallsDivergedError",
     "ToolError",
-    "ToolNotPermittedError",
     "TraceError",
     "TraceFieldError",
-    "TraceMissingError",
     "TraceSyntaxError",
-    "TraceVersionError",
-    "UnknownSkillError",
-    "UnknownTaskError",
-    "UnknownToolError",
     "UsageError",
-    "VariableMissingError",
-    "WaitTimeoutError",
     "WorkingTreeChangedError",
     "YamlError",
 ]

@@ -6,16 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import (
+    ActionError,
     ActionRejectedError,
     BrowserDiedError,
     EikonError,
     NavigationError,
-    OptionMissingError,
     PageMissingError,
-    TargetAmbiguousError,
-    TargetMissingError,
-    TargetNotActionableError,
-    WaitTimeoutError,
 )
 
 if TYPE_CHECKING:
@@ -23,21 +19,24 @@ if TYPE_CHECKING:
 
 _STATE_WAIT: Final = r" to be (?:visible|hidden|attached|detached)\b"
 """State waits that may also time out in a replay, as recorded."""
-ERROR_PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
-    (r"Target page, context or browser has been closed|Target closed", PageMissingError),
-    (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
-    (r"strict mode violation", TargetAmbiguousError),
-    (r"did not find some options", OptionMissingError),
-    (r"intercepts pointer events|is not (visible|enabled|editable|stable)", TargetNotActionableError),
-    (r"outside of the viewport|Element is not attached|Element is outside", TargetNotActionableError),
-    (r"Not a checkbox or radio button|Element is not an? <|Unknown key|Cannot type text into", ActionRejectedError),
-    (r"Malformed value|Node is not an HTMLInputElement|Clicking the checkbox did not change", ActionRejectedError),
-    (r"net::ERR_|Cannot navigate to invalid URL|Navigation failed|by another navigation", NavigationError),
-    (r"(?s)Timeout .*exceeded.*navigating to|Page\.(goto|reload|go_back|go_forward): Timeout", NavigationError),
-    (rf"(?s)Timeout .*exceeded.*waiting for (?:locator|get_by_)(?![^\n]*{_STATE_WAIT})", TargetMissingError),
-    (r"Timeout .*exceeded", WaitTimeoutError),
+ERROR_PATTERNS: Final[tuple[tuple[str, str], ...]] = (
+    (r"Target page, context or browser has been closed|Target closed", PageMissingError.code),
+    (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError.code),
+    (r"strict mode violation", "target-ambiguous"),
+    (r"did not find some options", "option-missing"),
+    (r"intercepts pointer events|is not (visible|enabled|editable|stable)", "target-not-actionable"),
+    (r"outside of the viewport|Element is not attached|Element is outside", "target-not-actionable"),
+    (r"Not a checkbox or radio button|Element is not an? <|Clicking the checkbox did not", ActionRejectedError.code),
+    (r"Malformed value|Node is not an HTMLInputElement|Unknown key|Cannot type text into", ActionRejectedError.code),
+    (r"net::ERR_|Cannot navigate to invalid URL|Navigation failed|by another navigation", NavigationError.code),
+    (r"(?s)Timeout .*exceeded.*navigating to|Page\.(goto|reload|go_back|go_forward): Timeout", NavigationError.code),
+    (rf"(?s)Timeout .*exceeded.*waiting for (?:locator|get_by_)(?![^\n]*{_STATE_WAIT})", "target-missing"),
+    (r"Timeout .*exceeded", "wait-timeout"),
 )
-"""Patterns of Playwright's messages, and our errors; the first match counts."""
+"""Patterns of Playwright's messages, and the codes of our errors; the first match counts."""
+_CLASSES: Final = {
+    kind.code: kind for kind in (PageMissingError, BrowserDiedError, ActionRejectedError, NavigationError)
+}
 
 TARGET_GONE: Final = re.compile(r"has been closed|Connection closed|Target closed|(?:Target|Page) crashed")
 """Playwright's messages when its page or browser is gone."""
@@ -48,10 +47,10 @@ def translate(error: PlaywrightError, operation: str) -> EikonError:
 
     An unknown message becomes `action-rejected`, with its first line as the reason.
     """
-    for pattern, kind in ERROR_PATTERNS:
-        if re.search(pattern, error.message):
-            return kind(f"{operation}: {first_line(error.message)}")
-    return ActionRejectedError(f"{operation}: {first_line(error.message)}")
+    matches = (code for pattern, code in ERROR_PATTERNS if re.search(pattern, error.message))
+    code = next(matches, ActionRejectedError.code)
+    message = f"{operation}: {first_line(error.message)}"
+    return _CLASSES[code](message) if code in _CLASSES else ActionError(message, code=code)
 
 
 def is_target_gone(error: PlaywrightError) -> bool:

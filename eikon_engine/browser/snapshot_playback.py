@@ -16,7 +16,7 @@ from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.browser.session import open_session
 from eikon_engine.browser.worker import PerformedAction
 from eikon_engine.dom import render_html
-from eikon_engine.errors import ActionError, InternalError, RecordedNetworkMissingError
+from eikon_engine.errors import ActionError, InternalError, RequirementError
 from eikon_engine.outcome.outcomes import NetworkOutcome
 from eikon_engine.trace import actions
 from eikon_engine.trace.bundle import load_page
@@ -100,7 +100,7 @@ class SnapshotPlayback:
         """Bind the action's target on the page before it, then advance to the page after it.
 
         Raises:
-            RecordedNetworkMissingError: the recording has no snapshot of the page that the action needs.
+            RequirementError: the recording has no snapshot of the page that the action needs.
         """
         error: ActionError | None = None
         bound: BoundTarget | None = None
@@ -182,7 +182,7 @@ class SnapshotPlayback:
         snapshot = load_page(self._bundle.dom, shown) if shown is not None else None
         if shown is None or snapshot is None:
             message = f"no DOM snapshot of page {ordinal} was recorded before this action. Replay it sealed or live."
-            raise RecordedNetworkMissingError(message)
+            raise RequirementError(message, code="network-part-missing")
         html = render_html(snapshot.main, frames=snapshot.frames)
         page = self._page()
         self._traffic.documents = {shown.url.split("#")[0]: html}

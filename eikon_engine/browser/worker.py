@@ -14,7 +14,7 @@ from eikon_engine.browser.observation import CapturedObservation, capture_page, 
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.stabilizer import wait_until_quiet
-from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError, InternalError
+from eikon_engine.errors import ActionError, BrowserDiedError, InternalError
 from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
 from eikon_engine.trace.execution import Failed, RecordedTiming, Result, Succeeded
 from eikon_engine.trace.observation import Observation
@@ -116,7 +116,7 @@ class BrowserWorker:
 
         Raises:
             BrowserDiedError: the browser is gone, or does not answer.
-            SecretMissingError: the action types a secret that was not supplied.
+            RequirementError: the action types a secret that was not supplied.
         """
         performed = await self.perform(action, recorded)
         self.end_action()
@@ -131,7 +131,7 @@ class BrowserWorker:
 
         Raises:
             BrowserDiedError: the browser is gone, or does not answer.
-            SecretMissingError: the action types a secret that was not supplied.
+            RequirementError: the action types a secret that was not supplied.
         """
         async with _hang_timeout(action):
             return await self._perform_and_observe(action, recorded, timing)
@@ -280,7 +280,7 @@ class BrowserWorker:
         if not missing:
             return None
         message = f"{unobserved.action.type}: expected {missing} more dialog(s) for the armed answers, none opened"
-        return DialogMissingError(message)
+        return ActionError(message, code="dialog-missing")
 
     def _failed_result(self, error: ActionError) -> Failed:
         return Failed(code=error.code, message=self.session.redactor.redact_text(error.message))

@@ -18,7 +18,7 @@ from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.findings import collect_findings, status_for
 from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import mask_observation
-from eikon_engine.errors import RecordedNetworkMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.text import pluralize
@@ -115,9 +115,8 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     `run_many` replaces the replays, which by default run concurrently in one browser (`CertifyOptions.parallel`).
 
     Raises:
-        RecordedNetworkMissingError: the bundle has no recorded network.
+        RequirementError: the bundle has no recorded network; a variable of the trace has no value.
         UsageError: the bundle changed during the replays, or no action uses a supplied variable.
-        VariableMissingError: a variable of the trace has no value.
         EikonError: the trace cannot be read, or a run did not complete.
     """
     before = _file_digests(bundle)
@@ -199,7 +198,7 @@ def _require_recorded_network(bundle: Bundle, options: CertifyOptions) -> None:
             f"{bundle.root}: expected a recorded network, but the trace has none. "
             "Use --network live to perform the mission on the site once per run."
         )
-        raise RecordedNetworkMissingError(message)
+        raise RequirementError(message, code="network-part-missing")
 
 
 def _certification(

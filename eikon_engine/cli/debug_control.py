@@ -12,13 +12,12 @@ from eikon_engine.cli.debug_commands import SESSION_COMMANDS
 from eikon_engine.cli.debug_options import HELP_SETTINGS, json_option, session_option, sessions_dir_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from eikon_engine.debug.client import Output, SessionRequest, UserRequest
     from eikon_engine.debug.commands import Command
+    from eikon_engine.debug.protocol import EventMessage
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.outcome.events import EventLine
 
 _timeout_option: Final = click.option(
     "--timeout",
@@ -114,15 +113,15 @@ def _confirmed_command(request: SessionRequest, folder: SessionFolder) -> Comman
 
 def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: float | None) -> int:
     from eikon_engine.debug.client import SessionClient
+    from eikon_engine.debug.protocol import CommandError
     from eikon_engine.debug.result_text import render_result
-    from eikon_engine.outcome.debug_events import CommandFailed
     from eikon_engine.outcome.terminal import escape_control_characters
 
-    client = SessionClient(folder=folder, on_event=None if as_json else _print_events(folder))
+    client = SessionClient(folder=folder, on_event=None if as_json else _print_event)
     answer = client.send(command, timeout_s=timeout_s)
-    if isinstance(answer.event, CommandFailed):
-        click.echo(escape_control_characters(f"eikon: {answer.event.message} (code {answer.event.code})"), err=True)
-        return answer.event.exit_status
+    if isinstance(answer, CommandError):
+        click.echo(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"), err=True)
+        return answer.exit_status
     click.echo(
         _to_json(answer.result) if as_json else escape_control_characters(render_result(command, answer.result)),
         nl=False,
@@ -130,20 +129,13 @@ def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: 
     return 0
 
 
-def _print_events(folder: SessionFolder) -> Callable[[EventLine], None]:
-    """Return a callback that prints events while waiting for the response."""
+def _print_event(message: EventMessage) -> None:
+    """Print an event while waiting for the answer."""
     from eikon_engine.debug.result_text import is_shown_while_waiting
-    from eikon_engine.debug.session_events import EventNumbering
     from eikon_engine.report.event_text import format_event_line
 
-    numbering = EventNumbering(folder.events_path)
-
-    def show(line: EventLine) -> None:
-        iteration = numbering.iteration_of(line)
-        if is_shown_while_waiting(line.event):
-            click.echo(format_event_line(line, iteration))
-
-    return show
+    if is_shown_while_waiting(message.line.event):
+        click.echo(format_event_line(message.line, message.iteration))
 
 
 def _to_json(data: object) -> str:

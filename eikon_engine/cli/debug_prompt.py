@@ -13,7 +13,6 @@ from eikon_engine.debug.breakpoints import BREAKPOINT_TYPES
 from eikon_engine.errors import (
     EikonError,
     InterruptedRunError,
-    PlaintextSecretError,
     SessionEndedError,
     SessionError,
     UsageError,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.client import SessionRequest, UserRequest
     from eikon_engine.debug.commands import Command
+    from eikon_engine.debug.protocol import EventMessage
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import Branch
 
@@ -132,13 +132,10 @@ class _CommandInterpreter:
     """Run lines one after the other and track the exit status."""
 
     def __init__(self, folder: SessionFolder, agrees: Callable[[str], bool]) -> None:
-        from eikon_engine.debug.session_events import EventNumbering
-
         self.status = 0
         self._folder = folder
         self._has_secret = False
         """Whether the last line was rejected because it contains a secret."""
-        self._numbering = EventNumbering(folder.events_path)
         self._confirm = agrees
         self._commands = click.Group("", commands=dict(SESSION_COMMANDS), add_help_option=False, no_args_is_help=False)
 
@@ -169,13 +166,12 @@ class _CommandInterpreter:
             self._print_error(error)
             return False
         except EikonError as error:
-            self._has_secret = isinstance(error, PlaintextSecretError)
             self._print_error(error)
         return self._folder.is_running()
 
     def redact_line(self, text: str) -> str | None:
         """Return a line as the session redacts it for the history; None if it contains a secret."""
-        from eikon_engine.debug.command_redaction import request_redacted_text
+        from eikon_engine.debug.client import request_redacted_text
 
         if self._has_secret:
             return None
@@ -184,22 +180,18 @@ class _CommandInterpreter:
         except EikonError:
             return None  # without the session, secrets are unknown
 
-    def show_event(self, line: object) -> None:
+    def show_event(self, message: EventMessage) -> None:
         """Print an event."""
         from eikon_engine.debug.result_text import is_shown_when_following
-        from eikon_engine.outcome.events import EventLine
         from eikon_engine.report.event_text import format_event_line
 
-        if not isinstance(line, EventLine):
-            return
-        iteration = self._numbering.iteration_of(line)
-        if is_shown_when_following(line.event):
-            print(format_event_line(line, iteration))  # noqa: T201 - above the prompt, which takes what is printed
+        if is_shown_when_following(message.line.event):
+            print(format_event_line(message.line, message.iteration))  # noqa: T201 - above the prompt, which takes what is printed
 
     def _execute(self, request: UserRequest) -> None:
         from eikon_engine.debug.client import FileQuery, SessionClient
+        from eikon_engine.debug.protocol import CommandError
         from eikon_engine.debug.result_text import render_result
-        from eikon_engine.outcome.debug_events import CommandFailed
         from eikon_engine.outcome.terminal import escape_control_characters
 
         if isinstance(request, FileQuery):
@@ -209,9 +201,10 @@ class _CommandInterpreter:
         if command is None:
             return
         answer = SessionClient(folder=self._folder).send(command)
-        if isinstance(answer.event, CommandFailed):
-            self.status = answer.event.exit_status
-            click.echo(escape_control_characters(f"eikon: {answer.event.message} (code {answer.event.code})"), err=True)
+        if isinstance(answer, CommandError):
+            self.status = answer.exit_status
+            self._has_secret = answer.code == "secret-given"
+            click.echo(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"), err=True)
         else:
             click.echo(escape_control_characters(render_result(command, answer.result)), nl=False)
 

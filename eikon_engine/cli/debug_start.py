@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -19,9 +20,10 @@ from eikon_engine.cli.shared_options import (
     timeout_option,
     variable_values_option,
 )
-from eikon_engine.debug.command_file import append_command
-from eikon_engine.debug.commands import CommandLine, Quit
+from eikon_engine.debug.client import SessionClient
+from eikon_engine.debug.commands import Quit
 from eikon_engine.debug.session_host import run_session
+from eikon_engine.errors import SessionEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +43,7 @@ async def run_attached(options: SessionOptions) -> SessionEnd:
     prompts: list[asyncio.Task[None]] = []
 
     def begun(folder: SessionFolder) -> None:
-        prompts.append(asyncio.ensure_future(_run_prompt_process(folder, options)))
+        prompts.append(asyncio.ensure_future(_run_prompt_process(folder)))
 
     try:
         return await run_session(replace(options, ignore_sigint=True), begun)
@@ -49,13 +51,14 @@ async def run_attached(options: SessionOptions) -> SessionEnd:
         await asyncio.gather(*prompts)
 
 
-async def _run_prompt_process(folder: SessionFolder, options: SessionOptions) -> None:
+async def _run_prompt_process(folder: SessionFolder) -> None:
     """Run the prompt until it ends, then end the session."""
     where = ("--session", folder.name, "--sessions-dir", str(folder.root.parent))
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "eikon_engine", "debug", "attach", *where)
     await process.wait()
     if folder.is_running():
-        append_command(folder.commands_path, CommandLine(id=options.new_id(), at=options.now(), command=Quit()))
+        with suppress(SessionEndedError):  # it ends meanwhile
+            await asyncio.to_thread(SessionClient(folder=folder).send, Quit())
 
 
 class _StartOptions(TypedDict):
@@ -235,13 +238,13 @@ def _print_instructions(folder: SessionFolder) -> None:
 def _print_events() -> Callable[[EventLine], None]:
     """Return a callback that prints the events of interest."""
     from eikon_engine.debug.result_text import is_shown_when_following
-    from eikon_engine.debug.session_events import EventNumbering
+    from eikon_engine.debug.session_events import IterationCounter
     from eikon_engine.report.event_text import format_event_line
 
-    numbering = EventNumbering()
+    iterations = IterationCounter()
 
     def show(line: EventLine) -> None:
-        iteration = numbering.iteration_of(line)
+        iteration = iterations.advance(line.event)
         if is_shown_when_following(line.event):
             click.echo(format_event_line(line, iteration))
 

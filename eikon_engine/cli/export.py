@@ -26,7 +26,7 @@ def har_command(bundle: Path, output: Path) -> None:
 
     Secrets remain replaced by their stand-ins, as in the bundle.
     """
-    from eikon_engine.errors import RecordedNetworkMissingError
+    from eikon_engine.errors import RequirementError
     from eikon_engine.exporters.har import render_har
     from eikon_engine.files.paths import resolve_inside
     from eikon_engine.files.writing import write_atomically
@@ -36,7 +36,7 @@ def har_command(bundle: Path, output: Path) -> None:
     opened = open_bundle(bundle)
     if opened.trace.network is None:
         message = f"{opened.root}: the trace has no recorded network to export. Record the mission again."
-        raise RecordedNetworkMissingError(message)
+        raise RequirementError(message, code="network-part-missing")
     recording = read_network(resolve_inside(opened.root, opened.trace.network.folder, "network.folder"))
     text = render_har(recording, started_at=opened.trace.started_at, version=_version())
     if recording.truncation is not None:

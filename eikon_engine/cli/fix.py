@@ -101,7 +101,7 @@ def loop_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> i
 @click.option("--accept-baseline", is_flag=True, help="Accept other visible changes of the site as the new baseline.")
 @click.option("--reset-cmd", metavar="COMMAND", help="Command that resets the site, run before each visit.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for the repaired bundle.")
-@click.option("--in-place", is_flag=True, help="Replace BUNDLE; the old one is set aside.")
+@click.option("--in-place", is_flag=True, help="Replace BUNDLE; the old one is renamed.")
 @click.option("--timeout", type=click.FloatRange(0, 86_400, min_open=True), help="Timeout of every action in seconds.")
 @click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace.")
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; repeatable.")

@@ -31,7 +31,7 @@ def choose_applier(name: Literal["blocks", "aider"], *, model: str | None, base_
     """Return an applier; aider uses the same model that generates fixes.
 
     Raises:
-        AiderMissingError: aider is not installed.
+        RequirementError: aider is not installed.
     """
     match name:
         case "blocks":

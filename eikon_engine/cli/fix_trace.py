@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eikon_engine.cli.debug_dir_options import debug_dir_session
-from eikon_engine.errors import FixRefusedError
+from eikon_engine.errors import FixError
 from eikon_engine.files.models import FileModel
 from eikon_engine.llm.capture import LazyClient
 from eikon_engine.llm.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
@@ -81,7 +81,7 @@ def print_repair(report: RepairReport, *, as_json: bool) -> int:
     """Print the result and return the exit status.
 
     Raises:
-        FixRefusedError: the mission must not be repaired, or could not be.
+        FixError: the mission must not be repaired, or could not be.
     """
     click.echo(render_repair(report), err=True, nl=False)
     if as_json:
@@ -90,7 +90,7 @@ def print_repair(report: RepairReport, *, as_json: bool) -> int:
         click.echo(escape_control_characters(report.diff), nl=False)
     if report.status == "refused":
         message = f"{report.trace_path}: {report.refusal}"
-        raise FixRefusedError(message)
+        raise FixError(message, code="fix-refused")
     return report.exit_status
 
 

@@ -56,7 +56,7 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
     """Print the warnings of a recording and certify it; return whether it needs no further work."""
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.errors import EikonError
-    from eikon_engine.record.certify_recording import certify_recording
+    from eikon_engine.record.recording import certify_recording
     from eikon_engine.report.certification import render_certification
     from eikon_engine.trace.bundle import open_bundle
 

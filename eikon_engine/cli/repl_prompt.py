@@ -15,7 +15,7 @@ import click
 from pydantic import ValidationError
 
 from eikon_engine.cli.fix_loop import LoopCommandOptions, print_result, run_loop
-from eikon_engine.errors import EikonError, OutputError, RequirementError, UnknownTaskError, UsageError
+from eikon_engine.errors import EikonError, OutputError, RequirementError, UsageError
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.fix.session import sessions_folder
 from eikon_engine.fix.tasks import LOOP_TASK, STEP_SUMMARIES
@@ -124,11 +124,11 @@ def require_task(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:
     """Return a task by name.
 
     Raises:
-        UnknownTaskError: no such task.
+        RequirementError: no such task.
     """
     if name not in tasks:
         message = f"/task {name}: unknown task, expected {' or '.join(sorted(tasks))}; /tasks lists them"
-        raise UnknownTaskError(message)
+        raise RequirementError(message, code="unknown-task")
     return tasks[name]
 
 

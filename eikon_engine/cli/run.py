@@ -241,7 +241,7 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     """Certify the mission and print the report; on failure, the recording stays uncertified."""
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.errors import EikonError
-    from eikon_engine.record.certify_recording import certify_recording
+    from eikon_engine.record.recording import certify_recording
     from eikon_engine.report.certification import render_certification
 
     chosen = CertifyOptions(secrets=secrets, progress=lambda line: _print_stderr(f"[CERTIFY] {line}"))

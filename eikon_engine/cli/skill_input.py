@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.dom.fast_html import render_stored_frames
 from eikon_engine.dom.html_encoding import decode_html
-from eikon_engine.errors import TraceError, TraceMissingError, UsageError
+from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.journal import JOURNAL_FILE
@@ -43,7 +43,7 @@ def read_page(path: Path, step: str | None) -> tuple[str, str]:
         return decode_html(path.read_bytes(), path), ""
     except FileNotFoundError as error:
         message = f"{path}: expected an HTML file or a bundle, but the path does not exist"
-        raise TraceMissingError(message) from error
+        raise TraceError(message, code="trace-missing") from error
     except (OSError, ValueError) as error:
         message = f"{path}: cannot read the HTML file: {error}"
         raise TraceError(message) from error

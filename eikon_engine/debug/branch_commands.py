@@ -23,7 +23,7 @@ from eikon_engine.debug.rewind import move_to_branch
 from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.debug.timeline import Branch
 from eikon_engine.debug.timeline_queries import find_branch_with_steps, find_checkpoint, require_branch
-from eikon_engine.errors import BranchError
+from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, BranchChanged, BranchCreated, BranchDeleted, BranchSwitched
 from eikon_engine.outcome.events import Note
 from eikon_engine.report.certification import render_certification
@@ -42,16 +42,16 @@ async def create_branch(session: DebugSession, command: BranchCreate) -> Positio
     """Create a branch at a checkpoint and switch to it; without a checkpoint, one is created at the current position.
 
     Raises:
-        CheckpointMissingError: there is no such checkpoint.
+        RequirementError: there is no such checkpoint.
         CheckpointError: the checkpoint was modified outside the session.
-        BranchError: the name is taken or invalid.
-        RewindDivergedError: the position could not be restored; the branch exists but is not active.
+        UsageError: the name is taken or invalid.
+        ReplayError: the position could not be restored; the branch exists but is not active.
     """
     timeline = session.timeline
     require_branch_name(command.name)  # before creating a checkpoint
     if timeline.find_branch(command.name) is not None:
         message = f"branch create: branch {command.name!r} already exists"
-        raise BranchError(f"{message}; choose another name, or switch to it")
+        raise UsageError(f"{message}; choose another name, or switch to it", code="branch")
     session.finish_branch_step()
     if command.checkpoint is None:
         _, entry = await ensure_checkpoint(session)
@@ -73,7 +73,7 @@ async def change_branch(session: DebugSession, command: BranchSkip | BranchEdit 
     Inserted actions go before the next step, after those inserted just before.
 
     Raises:
-        BranchError: no such upcoming step, or the name of the new branch is taken.
+        UsageError: no such upcoming step, or the name of the new branch is taken.
         TraceFieldError: no such field, or the value does not fit it.
         EikonError: the changed mission cannot be replayed; the branch is unchanged.
     """
@@ -82,7 +82,7 @@ async def change_branch(session: DebugSession, command: BranchSkip | BranchEdit 
         await create_branch(session, branch_create_command(session, command.name))
     elif command.name is not None:
         message = f"{command.type}: --name only applies on {MAIN_BRANCH}, where a branch is created"
-        raise BranchError(f"{message}; the active branch is {session.active_branch.name}, remove --name")
+        raise UsageError(f"{message}; the active branch is {session.active_branch.name}, remove --name", code="branch")
     runner = session.branch_runner
     assert runner is not None  # noqa: S101 - the active branch is not `main`
     iteration = session.context.iteration
@@ -99,17 +99,19 @@ def delete_branch(session: DebugSession, command: BranchDelete) -> Position:
     """Delete a branch that is not active and has no child branches.
 
     Raises:
-        BranchError: it is active, has child branches, is `main`, or does not exist.
+        UsageError: it is active, has child branches, is `main`, or does not exist.
     """
     timeline = session.timeline
     branch = require_branch(timeline, command.name, "branch delete")
     if branch.name == MAIN_BRANCH:
-        raise BranchError(f"branch delete: {MAIN_BRANCH} is the recording itself and cannot be deleted")
+        raise UsageError(f"branch delete: {MAIN_BRANCH} is the recording itself and cannot be deleted", code="branch")
     if branch.name == timeline.active_branch:
-        raise BranchError(f"branch delete: {branch.name} is the active branch; switch to another branch first")
+        raise UsageError(
+            f"branch delete: {branch.name} is the active branch; switch to another branch first", code="branch"
+        )
     child = next((each.name for each in timeline.branches if each.parent_branch == branch.name), None)
     if child is not None:
-        raise BranchError(f"branch delete: {child} was forked from {branch.name}; delete {child} first")
+        raise UsageError(f"branch delete: {child} was forked from {branch.name}; delete {child} first", code="branch")
     delete_branch_bundle(open_branch(branch_bundle_path(session.folder, branch)))
     session.drop_branch(branch.name)
     session.record(BranchDeleted(branch=branch.name))
@@ -179,7 +181,7 @@ def _require_applicable(session: DebugSession, command: BranchSkip | BranchEdit 
         return
     upcoming = f"{iteration + 1} to {count}" if iteration < count else "none"
     message = f"{command.type}: expected an upcoming step ({upcoming}), got {number}"
-    raise BranchError(f"{message}; rewind to change earlier steps")
+    raise UsageError(f"{message}; rewind to change earlier steps", code="branch")
 
 
 def _apply_change(
@@ -205,10 +207,10 @@ async def begin_interactive(session: DebugSession, command: BranchRecord) -> Pos
     """Let the user act in the pages; on `main`, create a branch first.
 
     Raises:
-        BranchError: a recording is already active, or the name of the new branch is invalid.
+        UsageError: a recording is already active, or the name of the new branch is invalid.
     """
     if session.interactive_recording is not None:
-        raise BranchError("branch record: a recording is already active; end or discard it")
+        raise UsageError("branch record: a recording is already active; end or discard it", code="branch")
     if session.active_branch.name == MAIN_BRANCH:
         await create_branch(session, branch_create_command(session, command.name))
     session.finish_branch_step()
@@ -222,12 +224,12 @@ async def end_interactive(session: DebugSession, *, keep_actions: bool) -> int:
     """Restore the position where the recording began; return how many actions were inserted there.
 
     Raises:
-        BranchError: no recording is active.
-        RewindDivergedError: the position could not be restored.
+        UsageError: no recording is active.
+        ReplayError: the position could not be restored.
     """
     recorder, runner = session.interactive_recording, session.branch_runner
     if recorder is None or runner is None:
-        raise BranchError("branch record: no recording is active; begin one")
+        raise UsageError("branch record: no recording is active; begin one", code="branch")
     session.interactive_recording = session.branch_runner = None
     name, iteration, branch = session.active_branch.name, session.context.iteration, runner.branch
     count = 0
@@ -262,13 +264,13 @@ async def save_branch(session: DebugSession, command: BranchSave) -> SavedBranch
     """Save a branch as a certified bundle of its own, or as a patch on the original.
 
     Raises:
-        BranchError: no such branch, it is `main`, or it has live responses that a patch cannot contain.
+        UsageError: no such branch, it is `main`, or it has live responses that a patch cannot contain.
         OutputError: the output exists, or cannot be written.
         EikonError: a certifying replay could not be completed.
     """
     named = require_branch(session.timeline, command.name, "branch save")
     if named.name == MAIN_BRANCH:
-        raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; choose another branch")
+        raise UsageError(f"branch save: {MAIN_BRANCH} is the recording itself; choose another branch", code="branch")
     session.finish_branch_step()
     branch, output = open_branch(branch_bundle_path(session.folder, named)), Path(command.output)
     if command.form == "patch":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never, get_args
 import regex
 
 from eikon_engine.debug.commands import BreakpointAdd
-from eikon_engine.errors import BreakpointError
+from eikon_engine.errors import UsageError
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.keys import BODY_MARK
@@ -158,13 +158,13 @@ class BreakpointTable:
         """Return the table with a new breakpoint, and that breakpoint.
 
         Raises:
-            BreakpointError: an equal breakpoint exists.
+            UsageError: an equal breakpoint exists.
         """
         for each in self.breakpoints:
             if each.condition == condition:
                 advice = "" if each.is_enabled else f"; enable it: eikon debug breakpoint enable {each.id}"
                 message = f"breakpoint add: the same breakpoint already exists: {each.listing}{advice}"
-                raise BreakpointError(message)
+                raise UsageError(message, code="breakpoint")
         new = Breakpoint(id=f"bp-{self.added_count + 1}", condition=condition)
         return BreakpointTable((*self.breakpoints, new), self.added_count + 1), new
 
@@ -172,7 +172,7 @@ class BreakpointTable:
         """Return the table without a breakpoint.
 
         Raises:
-            BreakpointError: unknown id.
+            UsageError: unknown id.
         """
         removed = self.get(breakpoint_id)
         return replace(self, breakpoints=tuple(each for each in self.breakpoints if each is not removed))
@@ -185,7 +185,7 @@ class BreakpointTable:
         """Return the table with a breakpoint enabled.
 
         Raises:
-            BreakpointError: unknown id.
+            UsageError: unknown id.
         """
         return self.with_updated((replace(self.get(breakpoint_id), is_enabled=True),))
 
@@ -193,7 +193,7 @@ class BreakpointTable:
         """Return the table with a breakpoint disabled.
 
         Raises:
-            BreakpointError: unknown id.
+            UsageError: unknown id.
         """
         return self.with_updated((replace(self.get(breakpoint_id), is_enabled=False),))
 
@@ -201,14 +201,14 @@ class BreakpointTable:
         """Return a breakpoint by id.
 
         Raises:
-            BreakpointError: unknown id.
+            UsageError: unknown id.
         """
         for each in self.breakpoints:
             if each.id == breakpoint_id:
                 return each
         known = f"available: {', '.join(each.id for each in self.breakpoints) or 'none'}"
         message = f"breakpoint: no breakpoint with id {breakpoint_id!r}; {known}"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
 
     def with_updated(self, changed: Iterable[Breakpoint]) -> BreakpointTable:
         """Return the table with some breakpoints replaced, matched by id."""
@@ -267,7 +267,7 @@ class TextPattern:
         """Parse the syntax of Python's `re`; `what` names the pattern in messages.
 
         Raises:
-            BreakpointError: empty, too long, or not a regular expression.
+            UsageError: empty, too long, or not a regular expression.
         """
         _require_length(source, name)
         try:
@@ -277,7 +277,7 @@ class TextPattern:
             return cls(source, regex.compile(_to_regex_syntax(source, name), regex.IGNORECASE))
         except (re.error, regex.error, OverflowError, RecursionError) as error:
             message = f"{name}: expected a regular expression, got {source!r} ({error}); escape literal characters"
-            raise BreakpointError(message) from error
+            raise UsageError(message, code="breakpoint") from error
 
     def search(self, text: str, timeout_s: float = SEARCH_TIMEOUT_S) -> SearchResult:
         """Search a text."""
@@ -301,12 +301,12 @@ class RequestPattern:
         """Parse a pattern; it must match the whole URL with its query, without its fragment.
 
         Raises:
-            BreakpointError: empty, too long, or contains a misplaced space.
+            UsageError: empty, too long, or contains a misplaced space.
         """
         method, _, url = source.rpartition(" ")
         if not url or method != method.strip() or " " in method:
             message = f"request: expected a URL such as '*/api/*' or 'POST */cart', got {source!r}"
-            raise BreakpointError(message)
+            raise UsageError(message, code="breakpoint")
         _require_length(source, "request")
         return cls(source, method.upper(), tuple(url.split("*")))
 
@@ -350,7 +350,7 @@ def _to_regex_syntax(source: str, what: str) -> str:
     Python these are literal characters.
 
     Raises:
-        BreakpointError: the pattern uses verbose mode.
+        UsageError: the pattern uses verbose mode.
     """
 
     def same(token: re.Match[str]) -> str:
@@ -363,7 +363,7 @@ def _to_regex_syntax(source: str, what: str) -> str:
                 return f"{{0{token['up_to']}}}"
             case "verbose":
                 message = f"{what}: verbose patterns are not supported, got {source!r}; remove the flag x"
-                raise BreakpointError(message)
+                raise UsageError(message, code="breakpoint")
             case _:
                 return token[0]
 
@@ -387,7 +387,7 @@ _TOKEN: Final = re.compile(
 def _require_length(source: str, what: str) -> None:
     if not 1 <= len(source) <= MAX_PATTERN_LENGTH:
         message = f"{what}: expected a pattern of 1 to {MAX_PATTERN_LENGTH} characters, got {len(source)}"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
 
 
 BREAKPOINT_TYPES: Final[tuple[BreakpointType, ...]] = get_args(BreakpointType)
@@ -421,7 +421,7 @@ def parse_breakpoint(text: str) -> BreakpointAdd:
     """Parse the value of `--break`: a type, or a type and a value such as `tool:click`.
 
     Raises:
-        BreakpointError: unknown breakpoint type.
+        UsageError: unknown breakpoint type.
     """
     kind, colon, value = text.partition(":")
     return BreakpointAdd(on=require_breakpoint_type(kind), value=value if colon else None)
@@ -431,11 +431,11 @@ def require_breakpoint_type(name: str) -> BreakpointType:
     """Return a breakpoint type by name.
 
     Raises:
-        BreakpointError: unknown breakpoint type.
+        UsageError: unknown breakpoint type.
     """
     if name not in BREAKPOINT_TYPES:
         message = f"breakpoint type: expected one of {', '.join(BREAKPOINT_TYPES)}, got {name!r}"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
     return name
 
 
@@ -445,11 +445,11 @@ def parse_condition(command: BreakpointAdd, targets: BreakpointTargets) -> StopC
     Does not check that a selector is valid; only the browser can (`require_selector`).
 
     Raises:
-        BreakpointError: the value is missing, superfluous, or refers to something the mission does not have.
+        UsageError: the value is missing, superfluous, or refers to something the mission does not have.
     """
     if command.condition is not None and command.on != "tool":
         message = f"{command.on}: only tool breakpoints take --condition, got {command.condition!r}; remove it"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
     match command.on:
         case "tool":
             condition = None if command.condition is None else TextPattern.parse(command.condition, "--condition")
@@ -486,7 +486,7 @@ def _required_value(command: BreakpointAdd) -> str:
     if not value.strip():
         usage = f"eikon debug breakpoint add {command.on} {_VALUE_SYNTAX[command.on]}"
         message = f"{command.on}: missing value; write {usage}"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
     return value
 
 
@@ -498,7 +498,7 @@ def _parse_iteration(command: BreakpointAdd, targets: BreakpointTargets) -> int:
             f"iteration: expected a step number from 1 to {targets.iterations}, got {text!r}; "
             f"the mission has {pluralize(targets.iterations, 'step')}"
         )
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
     return number
 
 
@@ -512,13 +512,13 @@ def _require_known(name: str, known: tuple[str, ...], kind: str, expected: str) 
     near = get_close_matches(name, known, n=1)
     advice = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(known) or 'none'}"
     message = f"{kind}: expected {expected}, got {name!r}; {advice}"
-    raise BreakpointError(message)
+    raise UsageError(message, code="breakpoint")
 
 
 def _require_no_value(command: BreakpointAdd) -> None:
     if command.value is not None:
         message = f"{command.on}: takes no value because it stops at every {command.on}, got {str(command.value)!r}"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
 
 
 _MAX_DIGITS: Final = 10

@@ -102,8 +102,8 @@ def delete_checkpoint_by_name(session: DebugSession, name: str) -> CheckpointCha
     """Delete a checkpoint.
 
     Raises:
-        CheckpointMissingError: no such checkpoint.
-        BranchError: a branch was forked from it.
+        RequirementError: no such checkpoint.
+        UsageError: a branch was forked from it.
         CheckpointError: its files cannot be deleted.
     """
     branch, entry = find_checkpoint(session.timeline, name, "checkpoint delete")

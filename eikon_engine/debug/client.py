@@ -1,32 +1,41 @@
-"""Send commands to a session from another process, and wait for the responses.
+"""Send commands to a session from another process, and wait for the answers.
 
 A user's command line becomes a `SessionRequest`, which the session executes, or a `FileQuery`, which its files answer.
 """
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
-from eikon_engine.debug.command_file import append_command
-from eikon_engine.debug.command_redaction import may_contain_secret, request_redacted_command
-from eikon_engine.debug.commands import Command, CommandLine
+from eikon_engine.debug.protocol import (
+    MAX_REQUEST_BYTES,
+    MESSAGE_ADAPTER,
+    CommandError,
+    CommandRequest,
+    CommandResult,
+    EventMessage,
+    Message,
+    RedactedText,
+    RedactRequest,
+    Request,
+    SessionEnded,
+    to_line,
+)
 from eikon_engine.debug.session_folder import session_ended_error
-from eikon_engine.errors import EventsError, InterruptedRunError, SessionEndedError, SessionError
-from eikon_engine.files.wall_clock import random_id, utc_now
-from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
-from eikon_engine.outcome.events import EventLine
-from eikon_engine.outcome.stored_values import ValueStore
+from eikon_engine.errors import InterruptedRunError, SessionEndedError, UsageError
+from eikon_engine.files.wall_clock import random_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import datetime
-    from pathlib import Path
 
+    from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
 
 
@@ -67,76 +76,118 @@ def send(command: Command) -> SessionRequest:
     return SessionRequest(lambda _folder: command)
 
 
-_POLL_S: Final = 0.01
-_CHUNK: Final = 1 << 16
-_LIVENESS_CHECK_S: Final = 0.25
-"""Interval between checks that the session's process is alive."""
+_RETRY_S: Final = 0.02
+_START_TIMEOUT_S: Final = 2.0
+"""How long a session may take to open its socket after locking its folder."""
+_REDACTION_TIMEOUT_S: Final = 20.0
 _STILL_QUEUED: Final = "the command stays queued and will still run"
 
 
-class EventTail:
-    """Follow the lines appended to an `events.jsonl` from now on."""
+class Connection:
+    """A connection to a running session."""
 
-    def __init__(self, path: Path) -> None:
-        """Start at the current end of the file.
+    def __init__(self, folder: SessionFolder, timeout_s: float | None = None) -> None:
+        """Connect; everything together may take `timeout_s`.
 
         Raises:
-            EventsError: it cannot be read.
+            SessionEndedError: the session does not run, or does not accept connections.
         """
-        self._path = path
-        self._partial_line = b""
+        self.folder = folder
+        self._timeout_s = timeout_s
+        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._socket = self._connect()
+        self._file = self._socket.makefile("rb")
+
+    def send(self, request: Request) -> None:
+        """Send a request.
+
+        Raises:
+            UsageError: it is too long.
+            SessionEndedError: the session does not read it.
+        """
+        line = to_line(request)
+        if len(line) > MAX_REQUEST_BYTES:
+            raise UsageError(f"expected a command of at most {MAX_REQUEST_BYTES} bytes, got {len(line)}; shorten it")
         try:
-            self._file = path.open("rb", buffering=0)
-            begin = self._file.seek(0, 2)
-            if begin:
-                self._file.seek(begin - 1)
-                self._is_inside = self._file.read(1) != b"\n"
-            else:
-                self._is_inside = False
+            self._wait()
+            self._socket.sendall(line)
         except OSError as error:
-            raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
+            message = f"session {self.folder.name}: the command could not be sent ({error})"
+            raise SessionEndedError(f"{message}; nothing was done") from error
 
-    def read(self) -> Iterator[EventLine]:
-        """Yield the lines appended since the last call.
+    def messages(self) -> Iterator[Message]:
+        """Yield what the session sends, until it ends.
 
         Raises:
-            EventsError: a line is not an event.
+            TimeoutError: the time is over.
+            SessionEndedError: a message cannot be read.
         """
-        while data := self._file.read(_CHUNK):
-            *lines, self._partial_line = (self._partial_line + data).split(b"\n")
-            for text in lines[1:] if self._is_inside and lines else lines:
-                yield self._parse(text)
-            self._is_inside = self._is_inside and not lines
+        while line := self._read_line():
+            try:
+                message = MESSAGE_ADAPTER.validate_json(line)
+            except ValidationError as error:
+                problem = str(error.errors(include_url=False)[0]["msg"])
+                text = f"session {self.folder.name}: unexpected message ({problem}); use the version of eikon it runs"
+                raise SessionEndedError(text) from error
+            yield message
+            if isinstance(message, SessionEnded):
+                return
+
+    def stop(self) -> None:
+        """End `messages` in another thread."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # the session closed it already
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection."""
         self._file.close()
+        self._socket.close()
 
-    def _parse(self, text: bytes) -> EventLine:
+    def wait_until_ended(self) -> bool:
+        """Return whether the session's process is gone, after waiting a moment for its end."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while self.folder.is_running():
+            if time.monotonic() >= deadline:
+                return False
+            threading.Event().wait(_RETRY_S)
+        return True
+
+    def _read_line(self) -> bytes:
+        """Return the next line; empty at the end, or after an incomplete line of a killed session."""
         try:
-            return EventLine.model_validate_json(text)
-        except ValidationError as error:
-            problem = str(error.errors(include_url=False)[0]["msg"])
-            raise EventsError(f"{self._path}: a line is not an event ({problem})") from error
+            self._wait()
+            line = self._file.readline()
+        except ConnectionError:
+            return b""
+        return line if line.endswith(b"\n") else b""
 
+    def _wait(self) -> None:
+        """Limit the next operation on the socket to the remaining time."""
+        remaining = None if self._deadline is None else self._deadline - time.monotonic()
+        if remaining is not None and remaining <= 0:
+            raise TimeoutError(f"no answer within {self._timeout_s:g} s")
+        self._socket.settimeout(remaining)
 
-@dataclass(frozen=True, slots=True)
-class CommandResponse:
-    """What a session responded to a command."""
-
-    event: CommandDone | CommandFailed
-    result: JsonValue
-    """The command's result; None if it failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _SentCommand:
-    """A command in the command file."""
-
-    id: str
-    line_number: int
-    """1-based line in the command file."""
-    command: Command
+    def _connect(self) -> socket.socket:
+        """Connect, as soon as a session that just started has opened its socket."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while True:
+            if not self.folder.is_running():
+                raise session_ended_error(self.folder)
+            opened = socket.socket(socket.AF_UNIX)
+            try:
+                opened.settimeout(self._timeout_s)
+                opened.connect(str(self.folder.socket_link.readlink()))
+            except OSError as error:
+                opened.close()
+                if time.monotonic() >= deadline:
+                    message = f"session {self.folder.name}: cannot connect to it ({error}); it is starting or ending"
+                    raise SessionEndedError(f"{message}, try again") from error
+                threading.Event().wait(_RETRY_S)
+            else:
+                return opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,81 +195,64 @@ class SessionClient:
     """Drive one session."""
 
     folder: SessionFolder
-    now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = random_id
-    on_event: Callable[[EventLine], None] | None = None
-    """Called with every event while waiting for a response."""
+    on_event: Callable[[EventMessage], None] | None = None
+    """Called with every event while waiting for an answer."""
 
-    def send(self, command: Command, *, timeout_s: float | None = None) -> CommandResponse:
-        """Send a command and wait for the response. A running session responds to `pause` once it is paused.
+    def send(self, command: Command, *, timeout_s: float | None = None) -> CommandResult | CommandError:
+        """Send a command and wait for the answer. A running session answers `pause` once it is paused.
 
         Raises:
-            PlaintextSecretError: the command contains a secret value; it is not sent.
             SessionEndedError: the session ended, or did not respond in time.
-            OutputError: the command file cannot be written.
-            SessionError: the session rejected the appended line.
-            EventsError: the events cannot be read.
+            UsageError: the command is too long.
             InterruptedRunError: Ctrl-C or a signal interrupted the wait.
         """
-        self._require_running()
-        if may_contain_secret(command):
-            command = request_redacted_command(self.folder, command)
-        newest = EventTail(self.folder.events_path)
-        try:
-            name = self.new_id()
-            line = CommandLine(id=name, at=self.now(), command=command)
-            number = append_command(self.folder.commands_path, line)
+        what = command.type
+        with closing(Connection(self.folder, timeout_s)) as connection:
+            connection.send(CommandRequest(id=self.new_id(), command=command))
             try:
-                return self._wait_for_response(newest, _SentCommand(name, number, command), timeout_s)
+                return self._wait_for_answer(connection, what)
+            except TimeoutError as error:
+                message = f"{what}: session {self.folder.name} did not respond within {timeout_s:g} s; {_STILL_QUEUED}"
+                raise SessionEndedError(message) from error
             except KeyboardInterrupt as stop:
                 stopper = InterruptedRunError.stop_cause(stop)
-                message = f"{command.type}: stopped by {stopper} while waiting for the response; {_STILL_QUEUED}"
+                message = f"{what}: stopped by {stopper} while waiting for the response; {_STILL_QUEUED}"
                 raise InterruptedRunError(message) from stop
-        finally:
-            newest.close()
 
-    def _wait_for_response(self, tail: EventTail, sent: _SentCommand, timeout_s: float | None) -> CommandResponse:
-        nothing = threading.Event()
-        what = sent.command.type
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        next_sign = time.monotonic() + _LIVENESS_CHECK_S
-        while True:
-            answer = self._read_response(tail, sent)
-            if answer is not None:
-                return answer
-            now = time.monotonic()
-            if now >= next_sign:
-                next_sign = now + _LIVENESS_CHECK_S
-                if not self.folder.is_running():
-                    last = self._read_response(tail, sent)  # it may have responded just before it ended
-                    if last is not None:
-                        return last
-                    raise SessionEndedError(
-                        f"{what}: session {self.folder.name} ended before it responded; "
-                        f"see eikon debug replay {self.folder.name}"
-                    )
-            if deadline is not None and now >= deadline:
-                raise SessionEndedError(
-                    f"{what}: session {self.folder.name} did not respond within {timeout_s:g} s; {_STILL_QUEUED}"
-                )
-            nothing.wait(_POLL_S)
-
-    def _read_response(self, tail: EventTail, sent: _SentCommand) -> CommandResponse | None:
-        for line in tail.read():
-            if self.on_event is not None:
-                self.on_event(line)
-            match line.event:
-                case CommandDone(command_id=name, result=stored) if name == sent.id:
-                    return CommandResponse(line.event, ValueStore(self.folder.root).load(stored))
-                case CommandFailed(command_id=name) if name == sent.id:
-                    return CommandResponse(line.event, None)
-                case CommandRejected(line=number, message=message) if number == sent.line_number:
-                    where = f"{self.folder.commands_path}: line {number}"
-                    raise SessionError(f"{sent.command.type}: {where}: {message}; another process writes to this file")
+    def _wait_for_answer(self, connection: Connection, what: str) -> CommandResult | CommandError:
+        reason: str | None = None
+        has_ended = False
+        for message in connection.messages():
+            match message:
+                case CommandResult() | CommandError():
+                    return message
+                case EventMessage() if self.on_event is not None:
+                    self.on_event(message)
+                case SessionEnded():
+                    reason, has_ended = message.reason, True
                 case _:
                     pass
-        return None
+        if not has_ended and not connection.wait_until_ended():
+            text = f"{what}: session {self.folder.name} closed the connection before it responded; {_STILL_QUEUED}"
+            raise SessionEndedError(text)
+        why = "" if reason is None else f": {reason}"
+        raise SessionEndedError(
+            f"{what}: session {self.folder.name} ended before it responded{why}; "
+            f"see eikon debug replay {self.folder.name}"
+        )
 
-    def _require_running(self) -> None:
-        if not self.folder.is_running():
-            raise session_ended_error(self.folder)
+
+def request_redacted_text(folder: SessionFolder, text: str) -> str | None:
+    """Have a session redact a line for the prompt's history; None if it contains an unknown secret.
+
+    Raises:
+        SessionEndedError: the session does not respond.
+    """
+    with closing(Connection(folder, _REDACTION_TIMEOUT_S)) as connection:
+        connection.send(RedactRequest(text=text))
+        try:
+            found = next((each for each in connection.messages() if isinstance(each, RedactedText)), None)
+        except TimeoutError as error:
+            raise SessionEndedError(f"session {folder.name}: {error}") from error
+    return None if found is None else found.text

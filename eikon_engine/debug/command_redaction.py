@@ -1,37 +1,27 @@
-"""Redact commands before they are written to a file; only the session knows its secrets and pages.
+"""Redact commands before they are logged and executed.
 
 Known values are replaced by the names of their secrets; values that look like tokens and passwords are rejected.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
-import shutil
-import socket
-import tempfile
-from contextlib import asynccontextmanager, closing, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from eikon_engine.browser.actions.targets import Readiness, inspect_target
-from eikon_engine.debug.command_file import MAX_LINE_BYTES
 from eikon_engine.debug.commands import BranchEdit, BranchInsert, Command
-from eikon_engine.errors import ActionError, OutputError, PlaintextSecretError, SessionEndedError
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.errors import ActionError, PlaintextSecretError
 from eikon_engine.secrets.detection import find_tokens, is_password_name
 from eikon_engine.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pydantic import JsonValue
 
     from eikon_engine.debug.session import DebugSession
-    from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.trace.target import Target
 
 COMMAND_HINT: Final = 'start the session with --secret NAME=VALUE and refer to it: {"secret": "NAME"} as a text, '
@@ -43,11 +33,6 @@ _KEYWORD_FIELDS: Final = frozenset({"change", "form", "on", "type"})
 _TEXT_FIELD: Final = "action.text"
 
 
-def may_contain_secret(command: Command) -> bool:
-    """Return whether the user may have written a secret into a command."""
-    return any(name != "type" for name, _ in _iter_texts(command.model_dump(mode="json", exclude_defaults=True), ""))
-
-
 def redact_command(command: Command, redactor: Redactor) -> Command:
     """Return a command with secret values replaced by the names of the secrets.
 
@@ -55,7 +40,7 @@ def redact_command(command: Command, redactor: Redactor) -> Command:
         PlaintextSecretError: it contains a token that is not a known secret.
     """
     plain = _redact_value(command.model_dump(mode="json"), "", redactor)
-    reject_tokens(command.type, (text for _, text in _iter_texts(plain, "")))
+    _reject_tokens(command.type, (text for _, text in _iter_texts(plain, "")))
     assert isinstance(plain, dict)  # noqa: S101 - a model is an object
     if isinstance(command, BranchInsert) and isinstance(plain["action"], dict) and "text" in plain["action"]:
         plain["action"]["text"] = _to_reference(plain["action"]["text"])
@@ -64,7 +49,7 @@ def redact_command(command: Command, redactor: Redactor) -> Command:
     return _COMMAND_ADAPTER.validate_python(plain, strict=False)
 
 
-def reject_tokens(command_type: str, texts: Iterator[str]) -> None:
+def _reject_tokens(command_type: str, texts: Iterator[str]) -> None:
     """Reject texts that contain a token of a known shape, such as an API key.
 
     Raises:
@@ -136,9 +121,6 @@ def _iter_texts(value: JsonValue, name: str) -> Iterator[tuple[str, str]]:
             pass
 
 
-_COMMANDS: Final[TypeAdapter[Command]] = TypeAdapter(Command)
-_RESPONSE_TIMEOUT_S: Final = 20.0
-"""Wall time within which a session must redact a command."""
 _PASSWORD_ATTRIBUTE: Final = ("type", "password")
 
 
@@ -162,15 +144,10 @@ class CommandRedactor:
             raise password_error(command.type, target.selector)
         return redacted
 
-    def redact_text(self, text: str) -> str:
-        """Return an input line that may be written to a file.
-
-        Raises:
-            PlaintextSecretError: it contains a token.
-        """
+    def redact_text(self, text: str) -> str | None:
+        """Return an input line as it may be written to a file; None if it contains a token."""
         redacted = self._redactor.redact_text(text)
-        reject_tokens("the line", iter([redacted]))
-        return redacted
+        return None if any(find_tokens(redacted)) else redacted
 
     async def _is_password_target(self, target: Target) -> bool:
         """Check a target with its original selector; a stand-in consists of other words."""
@@ -192,7 +169,7 @@ class CommandRedactor:
                 return None
 
     async def _is_password_on_page(self, target: Target) -> bool:
-        """Check the element on the page of a paused session; while it runs, the command is rejected anyway."""
+        """Check the element on the page of a paused session."""
         line = self._session.context
         page = line.session.page(0)
         if page is None or not line.is_usable:
@@ -202,85 +179,3 @@ class CommandRedactor:
         except ActionError:
             return False  # an invalid selector is reported when the command is executed
         return identity is not None and _PASSWORD_ATTRIBUTE in identity.attributes
-
-
-@asynccontextmanager
-async def serve_redaction(folder: SessionFolder, redactor: CommandRedactor) -> AsyncIterator[None]:
-    """Redact commands for the clients of a session.
-
-    Raises:
-        OutputError: the socket cannot be created.
-    """
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, ValueError):
-            line = await reader.readline()
-            writer.write(json.dumps(await _respond(redactor, line)).encode() + b"\n")
-            await writer.drain()
-        writer.close()
-
-    private = Path(tempfile.mkdtemp(prefix="eikon-"))  # paths of sockets are short
-    try:
-        try:
-            server = await asyncio.start_unix_server(answer, private / "vetting", limit=2 * MAX_LINE_BYTES)
-            folder.redaction_socket.symlink_to(private / "vetting")
-        except OSError as error:
-            raise OutputError(write_error_message(folder.redaction_socket, error)) from error
-        async with server:
-            yield
-    finally:
-        folder.redaction_socket.unlink(missing_ok=True)
-        shutil.rmtree(private, ignore_errors=True)
-
-
-async def _respond(redactor: CommandRedactor, line: bytes) -> JsonValue:
-    try:
-        request = json.loads(line)
-        if "text" in request:
-            return {"text": redactor.redact_text(str(request["text"]))}
-        command = await redactor.redact_command(_COMMANDS.validate_json(json.dumps(request["command"])))
-    except PlaintextSecretError as error:
-        return {"refused": error.message}
-    except (ValidationError, KeyError, TypeError) as error:
-        return {"unread": type(error).__name__}
-    return {"command": command.model_dump(mode="json")}
-
-
-def request_redacted_command(folder: SessionFolder, command: Command) -> Command:
-    """Have a session redact a command.
-
-    Raises:
-        PlaintextSecretError: it contains a secret that the session does not know.
-        SessionEndedError: the session does not respond.
-    """
-    answer = _request(folder, {"command": command.model_dump(mode="json")})
-    return _COMMANDS.validate_json(json.dumps(answer.get("command")))
-
-
-def request_redacted_text(folder: SessionFolder, text: str) -> str:
-    """Have a session redact an input line.
-
-    Raises:
-        PlaintextSecretError: it contains a secret that the session does not know.
-        SessionEndedError: the session does not respond.
-    """
-    return str(_request(folder, {"text": text})["text"])
-
-
-def _request(folder: SessionFolder, request: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    try:
-        with closing(socket.socket(socket.AF_UNIX)) as asking:
-            asking.settimeout(_RESPONSE_TIMEOUT_S)
-            asking.connect(str(folder.redaction_socket.readlink()))
-            asking.sendall(json.dumps(request).encode() + b"\n")
-            with asking.makefile("rb") as answers:
-                answer: dict[str, JsonValue] = json.loads(answers.readline() or b"null") or {}
-    except (OSError, ValueError) as error:
-        message = f"session {folder.name}: no response to a redaction request ({error})"
-        raise SessionEndedError(f"{message}; nothing was written") from error
-    if "refused" in answer:
-        raise PlaintextSecretError(str(answer["refused"]))
-    if answer.keys().isdisjoint(request):
-        message = f"session {folder.name}: unexpected response to a redaction request, got {sorted(answer)}"
-        raise SessionEndedError(f"{message}; nothing was written")
-    return answer

@@ -1,4 +1,4 @@
-"""The commands of a session; each line of `commands.jsonl` holds one."""
+"""The commands of a session."""
 
 from __future__ import annotations
 
@@ -235,9 +235,10 @@ Command: TypeAlias = Annotated[RunCommand | PausedCommand | AnytimeCommand, Fiel
 
 
 class CommandLine(FileModel):
-    """One line of `commands.jsonl`."""
+    """One line of `commands.jsonl`, written before the command is executed."""
 
-    id: str = Field(min_length=1, max_length=64)
-    """Chosen by the sender; the response names it."""
+    id: str
+    """Chosen by the client."""
     at: AwareDatetime
     command: Command
+    """As executed: secrets are replaced by their names."""

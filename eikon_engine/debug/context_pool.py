@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.replay_context import open_context
 from eikon_engine.debug.state_digest import PERSISTENT_LAYERS, STATE_LAYERS
-from eikon_engine.errors import EikonError, RewindDivergedError, UsageError
+from eikon_engine.errors import EikonError, ReplayError, UsageError
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.replay.context import launch_replay_browser
 from eikon_engine.replay.engine import find_browser_for, verify_bundle_files
@@ -287,7 +287,7 @@ class ContextPool:
 
         Raises:
             UsageError: the history has no such iteration.
-            RewindDivergedError: a step showed a different state than before.
+            ReplayError: a step showed a different state than before.
             BrowserDiedError: the browser went away.
         """
         started = time.perf_counter()
@@ -370,7 +370,7 @@ async def _repeat_evaluations(context: ReplayContext, history: History) -> int:
     while (expected := _next_evaluation(context, history)) is not None:
         evaluation = await context.evaluate(expected.expression, expected.page, expected.frame)
         if (evaluation.result, evaluation.error) != (expected.result, expected.error):
-            raise RewindDivergedError(_different_result_message(expected, evaluation))
+            raise ReplayError(_different_result_message(expected, evaluation), code="rewind-not-faithful")
         verified += _require_equal(context, evaluation.state, expected.state)
     return verified
 
@@ -398,7 +398,7 @@ def _require_equal(context: ReplayContext, found: StateDigest, wanted: StateDige
     """Return the number of layers; all must be equal.
 
     Raises:
-        RewindDivergedError: a layer differs.
+        ReplayError: a layer differs.
     """
     differing = found.differences(wanted)
     if differing:
@@ -408,5 +408,5 @@ def _require_equal(context: ReplayContext, found: StateDigest, wanted: StateDige
             f"{what}: expected the same state as before, got differences in {', '.join(differing)}; "
             "`eikon certify` reports why a bundle does not replay deterministically"
         )
-        raise RewindDivergedError(message)
+        raise ReplayError(message, code="rewind-not-faithful")
     return len(STATE_LAYERS)

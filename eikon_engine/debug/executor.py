@@ -24,7 +24,7 @@ from eikon_engine.debug.inspector import evaluate_in_session, inspect_session, l
 from eikon_engine.debug.results import BreakpointListing, Position
 from eikon_engine.debug.rewind import rewind_session, switch_branch
 from eikon_engine.debug.selector_watch import find_changes, read_selectors, require_selector
-from eikon_engine.errors import SessionBusyError, UsageError
+from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import Resumed
 
 if TYPE_CHECKING:
@@ -188,12 +188,23 @@ class CommandExecutor:
         """Execute a command and return its result.
 
         Raises:
-            SessionBusyError: the session is running, and the command needs it paused.
+            UsageError: the session is running, and the command needs it paused.
             EikonError: the command failed; the session is unchanged.
         """
         result = await self._execute(command)
         answer: JsonValue = result.model_dump(mode="json")
         return answer
+
+    async def wait_for_pages(self, command: commands.Command) -> None:
+        """Wait for earlier commands: from then on the pages show what a command will act on.
+
+        Raises:
+            UsageError: the session is running.
+        """
+        await asyncio.sleep(0)  # an earlier command of the same client may not have started yet
+        self._require_paused(command)
+        async with self._pages_lock:
+            return
 
     async def begin(self, *, run: bool) -> None:
         """Pause before the first step, or run until something stops the session."""
@@ -321,15 +332,15 @@ class CommandExecutor:
         """Check that the session is paused.
 
         Raises:
-            SessionBusyError: the session is running.
+            UsageError: the session is running.
         """
         if self.session.interactive_recording is not None and not isinstance(command, commands.BranchRecord):
             message = f"{command.type}: expected a paused session, but an interactive recording is active"
-            raise SessionBusyError(f"{message}; run branch record end or branch record discard")
+            raise UsageError(f"{message}; run branch record end or branch record discard", code="session-busy")
         if self._running_command is not None:
             step = self.session.context.iteration + 1
             message = f"{command.type}: expected a paused session, but step {step} is running"
-            raise SessionBusyError(f"{message}; pause it first")
+            raise UsageError(f"{message}; pause it first", code="session-busy")
 
     def _prepare_parked_contexts(self) -> None:
         """Start parking contexts at checkpoints while the session is paused."""

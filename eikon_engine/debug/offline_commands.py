@@ -38,8 +38,8 @@ def delete_checkpoint_offline(folder: SessionFolder, name: str) -> Output:
     """Remove a checkpoint from the timeline of a session, then its files.
 
     Raises:
-        CheckpointMissingError: there is none.
-        BranchError: a branch begins at it.
+        RequirementError: there is none.
+        UsageError: a branch begins at it.
         SessionError: the timeline cannot be read.
         CheckpointError: its files cannot be deleted.
         OutputError: the timeline cannot be written.
@@ -91,7 +91,7 @@ def show_checkpoint(folder: SessionFolder, name: str) -> Output:
     """Show one checkpoint after verifying it.
 
     Raises:
-        CheckpointMissingError: no such checkpoint.
+        RequirementError: no such checkpoint.
         CheckpointError: it was modified, or belongs to another trace.
     """
     timeline = folder.read_timeline()
@@ -130,7 +130,7 @@ def diff_branches(folder: SessionFolder, one: str, other: str) -> Output:
     """Compare two branches.
 
     Raises:
-        BranchError: no such branch.
+        UsageError: no such branch.
         SessionError: a bundle was modified outside the session.
         TraceError: a bundle cannot be read.
     """

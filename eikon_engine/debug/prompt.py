@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +13,9 @@ from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from eikon_engine.debug.client import EventTail
-from eikon_engine.errors import EventsError, OutputError, SessionError
+from eikon_engine.debug.client import Connection
+from eikon_engine.debug.protocol import EventMessage, FollowRequest, SessionEnded
+from eikon_engine.errors import OutputError, SessionEndedError, SessionError
 from eikon_engine.files.writing import write_error_message
 
 if TYPE_CHECKING:
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
 
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.outcome.events import EventLine
 
 HISTORY_FILE: Final = "prompt_history"
-_POLL_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ class PromptActions:
     """Execute a line; return whether to continue."""
     complete: Callable[[str], Iterable[str]]
     """Return completions of the last word of a line."""
-    show_event: Callable[[EventLine], None]
+    show_event: Callable[[EventMessage], None]
     """Print an event."""
     redact_line: Callable[[str], str | None]
     """Return a line as it may be written to the history; None if it must not be."""
@@ -72,7 +71,7 @@ def run_prompt(folder: SessionFolder, actions: PromptActions) -> None:
 
     Raises:
         OutputError: the history cannot be written.
-        EventsError: the events cannot be read.
+        SessionEndedError: the session ended.
     """
     history = _RedactedHistory(str(_create_history_file(folder.root.parent / HISTORY_FILE)))
     prompt: PromptSession[str] = PromptSession(
@@ -123,31 +122,27 @@ def _exit_prompt(prompt: PromptSession[str]) -> None:
 
 @contextmanager
 def _follow_events(
-    folder: SessionFolder, show: Callable[[EventLine], None], on_ended: Callable[[], None]
+    folder: SessionFolder, show: Callable[[EventMessage], None], on_ended: Callable[[], None]
 ) -> Iterator[None]:
-    """Print events from now on in a background thread; `ended` is called when the session is over."""
-    over = threading.Event()
-    newest = EventTail(folder.events_path)
+    """Print events from now on in a background thread; `on_ended` is called when the session is over."""
+    with closing(Connection(folder)) as connection:
+        connection.send(FollowRequest())
 
-    def follow() -> None:
-        while not over.is_set():
-            runs = folder.is_running()
+        def follow() -> None:
             try:
-                for line in newest.read():
-                    show(line)
-            except EventsError as error:
-                print(error.message)  # noqa: T201 - above the prompt
-                break
-            if not runs:
-                break
-            over.wait(_POLL_S)
-        on_ended()
+                for message in connection.messages():
+                    if isinstance(message, EventMessage):
+                        show(message)
+                    elif isinstance(message, SessionEnded) and message.reason is not None:
+                        print(message.reason)  # noqa: T201 - above the prompt
+            except SessionEndedError as error:
+                print(error.message)  # noqa: T201 - as above
+            on_ended()
 
-    thread = threading.Thread(target=follow, name="events", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        newest.close()
+        thread = threading.Thread(target=follow, name="events", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            connection.stop()
+            thread.join()

@@ -37,7 +37,6 @@ from eikon_engine.outcome.debug_events import (
     BreakpointHit,
     Checkpoint,
     CommandFailed,
-    CommandRejected,
     Evaluated,
     Paused,
     Resumed,
@@ -178,7 +177,7 @@ _SHOWN_WHILE_WAITING: Final = (
     SkillRun,
     SubgoalStart,
 )
-_SHOWN_WHEN_FOLLOWING: Final = (BranchDeleted, CommandFailed, CommandRejected, Evaluated, Paused, Resumed, RunEnd)
+_SHOWN_WHEN_FOLLOWING: Final = (BranchDeleted, CommandFailed, Evaluated, Paused, Resumed, RunEnd)
 
 
 def is_shown_while_waiting(event: Event) -> bool:

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime
 from eikon_engine.debug.checkpointing import ensure_checkpoint
 from eikon_engine.debug.timeline import CheckpointEntry, EvaluationEntry, StepEntry
 from eikon_engine.debug.timeline_queries import require_branch, resolve_target, rewind_loss
-from eikon_engine.errors import BranchError, OutputError, UsageError
+from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.debug_events import BranchSwitched, Rewound
@@ -70,11 +70,11 @@ async def rewind_session(session: DebugSession, command: Rewind) -> Position:
     """Restore an earlier position of the active branch; what came after it is discarded.
 
     Raises:
-        CheckpointMissingError: no such checkpoint.
-        BranchError: the checkpoint belongs to another branch.
-        UsageError: no such position, or steps would be discarded without --force.
+        RequirementError: no such checkpoint.
+        UsageError: the checkpoint belongs to another branch; no such position, or steps would be discarded without
+            --force.
         CheckpointError: the checkpoint was modified outside the session.
-        RewindDivergedError: re-running the steps led to a different state; the session did not move.
+        ReplayError: re-running the steps led to a different state; the session did not move.
     """
     target = resolve_target(session.timeline, command.checkpoint, command.iteration, session.history)
     loss = rewind_loss(session.timeline, target)
@@ -106,12 +106,12 @@ async def switch_branch(session: DebugSession, command: BranchSwitch) -> Positio
     """Go to where another branch was left, or to its fork; the current branch loses nothing.
 
     Raises:
-        BranchError: no such branch, or it is the active one.
-        RewindDivergedError: re-running its steps led to a different state; the session did not move.
+        UsageError: no such branch, or it is the active one.
+        ReplayError: re-running its steps led to a different state; the session did not move.
     """
     branch = require_branch(session.timeline, command.name, "switch")
     if branch.name == session.active_branch.name:
-        raise BranchError(f"switch: {branch.name} is already the active branch")
+        raise UsageError(f"switch: {branch.name} is already the active branch", code="branch")
     await move_to_branch(session, branch, branch.iteration)
     session.record(BranchSwitched(branch=branch.name, iteration=session.context.iteration))
     return session.pause("branch", branch.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.inspection import find_matches_everywhere
-from eikon_engine.errors import ActionError, BreakpointError, BrowserDiedError
+from eikon_engine.errors import ActionError, BrowserDiedError, UsageError
 from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ async def require_selector(session: Session, selector: str) -> SelectorState:
     """Check that the browser accepts a selector, and return its matches.
 
     Raises:
-        BreakpointError: it is invalid, or cannot be evaluated.
+        UsageError: it is invalid, or cannot be evaluated.
         BrowserDiedError: the browser went away.
     """
     seen = await _match_selector(session, selector)
     if seen.failure is not None:
         message = f"selector: the browser rejects {selector!r} ({seen.failure})"
-        raise BreakpointError(message)
+        raise UsageError(message, code="breakpoint")
     return seen
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.session_folder import list_session_folders
-from eikon_engine.errors import EventsError, SessionMissingError, UsageError
+from eikon_engine.errors import EventsError, RequirementError, UsageError
 from eikon_engine.files.text import pluralize
 from eikon_engine.gates.event_sources import events_of_bundle
 from eikon_engine.outcome.debug_events import BranchSwitched, BreakpointHit, Paused, Resumed, Rewound
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.outcome.events import Event, EventLine
-
-
-def has_iteration(event: Event) -> bool:
-    """Return whether an event states how many steps are done."""
-    return isinstance(event, Rewound | BranchSwitched | Paused | Resumed)
 
 
 class IterationCounter:
@@ -168,7 +163,7 @@ def find_recording(parent: Path, source: Path) -> Path:
     """Return the `events.jsonl` or bundle that a path or session id refers to.
 
     Raises:
-        SessionMissingError: neither exists.
+        RequirementError: neither exists.
     """
     named = next((folder.root for folder in list_session_folders(parent) if folder.name == str(source)), None)
     path = named or source
@@ -178,7 +173,7 @@ def find_recording(parent: Path, source: Path) -> Path:
         return path
     found = "a folder with neither events.jsonl nor trace.json" if path.is_dir() else "no such path"
     message = f"{source}: expected a session, a folder with events or a bundle, got {found}; run `eikon debug sessions`"
-    raise SessionMissingError(message)
+    raise RequirementError(message, code="session-missing")
 
 
 def read_recording(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine]:
@@ -210,34 +205,3 @@ def _read_events(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine
         warn(torn)
     if not reader.has_ended:
         warn(f"{path}: no run_end: the session still runs, or was killed")
-
-
-class EventNumbering:
-    """Number the events of a session as they arrive."""
-
-    def __init__(self, events: Path | None = None) -> None:
-        """Start with the first event, or, given a file, in the middle of its stream."""
-        self._events = events
-        self._iterations: IterationCounter | None = None
-
-    def iteration_of(self, line: EventLine) -> int:
-        """Return the iteration of a line; pass every line, in order.
-
-        Raises:
-            EventsError: the earlier events cannot be read.
-        """
-        if self._iterations is None:
-            self._iterations = IterationCounter()
-            for earlier in self._earlier_lines(line):
-                self._iterations.advance(earlier.event)
-        return self._iterations.advance(line.event)
-
-    def _earlier_lines(self, line: EventLine) -> Iterator[EventLine]:
-        """Yield the earlier events, unless the line itself states the iteration."""
-        if self._events is None or has_iteration(line.event):
-            return
-        for read in EventsParser(str(self._events)).feed(self._events.read_bytes()):
-            for earlier in read.lines:
-                if earlier.sequence >= line.sequence:
-                    return
-                yield earlier

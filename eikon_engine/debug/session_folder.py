@@ -14,14 +14,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.debug.timeline import Timeline
-from eikon_engine.errors import (
-    OutputError,
-    SessionAmbiguousError,
-    SessionEndedError,
-    SessionError,
-    SessionMissingError,
-    UsageError,
-)
+from eikon_engine.errors import OutputError, RequirementError, SessionEndedError, SessionError, UsageError
 from eikon_engine.files.locking import is_locked
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import resolve_inside
@@ -129,13 +122,13 @@ class SessionFolder:
 
     @property
     def commands_path(self) -> Path:
-        """Return the path of the command file."""
+        """Return the path of the log of commands."""
         return self.root / "commands.jsonl"
 
     @property
-    def redaction_socket(self) -> Path:
-        """Return the link to the socket on which a running session redacts commands."""
-        return self.root / "vetting"
+    def socket_link(self) -> Path:
+        """Return the link to the socket on which a running session takes commands."""
+        return self.root / "socket"
 
     @property
     def timeline_path(self) -> Path:
@@ -290,7 +283,6 @@ def create_session_folder(parent: Path, name: str) -> SessionFolder:
         parent.mkdir(mode=PRIVATE_MODE, parents=True, exist_ok=True)
         folder.root.mkdir(mode=PRIVATE_MODE)
         folder.checkpoints.mkdir(mode=PRIVATE_MODE)
-        folder.commands_path.touch(0o600, exist_ok=False)
     except FileExistsError as error:  # another process was faster
         raise _name_taken_error(folder.root) from error
     except OSError as error:
@@ -324,9 +316,9 @@ def find_running_session(parent: Path, name: str | None) -> SessionFolder:
     """Return the session with this name, or the only running one.
 
     Raises:
-        SessionMissingError: no session has this name, or there are no sessions.
+        RequirementError: no session has this name, or there are no sessions.
         SessionEndedError: it is not running.
-        SessionAmbiguousError: several sessions are running, and no name was given.
+        UsageError: several sessions are running, and no name was given.
     """
     if name is not None:
         found = _get_session(parent, name)
@@ -341,19 +333,19 @@ def find_running_session(parent: Path, name: str | None) -> SessionFolder:
         case ():
             if folders:
                 raise session_ended_error(folders[-1])
-            raise SessionMissingError(_no_sessions_message(parent))
+            raise RequirementError(_no_sessions_message(parent), code="session-missing")
         case _:
             found_names = " and ".join(folder.name for folder in running)
             message = f"several sessions are running: {found_names}; choose one with --session"
-            raise SessionAmbiguousError(message)
+            raise UsageError(message, code="session-ambiguous")
 
 
 def find_session(parent: Path, name: str | None) -> SessionFolder:
     """Return the session with this name, the only running one, or else the most recent.
 
     Raises:
-        SessionMissingError: no session has this name, or there are no sessions.
-        SessionAmbiguousError: several sessions are running, and no name was given.
+        RequirementError: no session has this name, or there are no sessions.
+        UsageError: several sessions are running, and no name was given.
     """
     if name is not None:
         return _get_session(parent, name)
@@ -367,7 +359,7 @@ def find_ended_session(parent: Path, name: str) -> SessionFolder:
     """Return a session that is not running.
 
     Raises:
-        SessionMissingError: no session has this name.
+        RequirementError: no session has this name.
         UsageError: it is still running.
     """
     found = _get_session(parent, name, option="--from-session")
@@ -381,9 +373,11 @@ def _get_session(parent: Path, name: str, *, option: str = "--session") -> Sessi
     if name in names:
         return SessionFolder(parent / name)
     if not names:
-        raise SessionMissingError(_no_sessions_message(parent))
+        raise RequirementError(_no_sessions_message(parent), code="session-missing")
     found = ", ".join(names[-3:])
-    raise SessionMissingError(f"{option} {name}: no such session, the latest are {found}; run `eikon debug sessions`")
+    raise RequirementError(
+        f"{option} {name}: no such session, the latest are {found}; run `eikon debug sessions`", code="session-missing"
+    )
 
 
 def _no_sessions_message(parent: Path) -> str:

@@ -9,19 +9,20 @@ import signal
 import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import anyio
 
 from eikon_engine.debug.branch_commands import abort_interactive
 from eikon_engine.debug.breakpoints import BreakpointTargets, parse_condition
 from eikon_engine.debug.checkpointing import CheckpointPolicy
-from eikon_engine.debug.command_file import RejectedLine, follow_commands
-from eikon_engine.debug.command_redaction import CommandRedactor, serve_redaction
-from eikon_engine.debug.commands import BranchSave, BreakpointAdd
+from eikon_engine.debug.command_redaction import CommandRedactor, typed_text
+from eikon_engine.debug.command_server import CommandServer
+from eikon_engine.debug.commands import BranchSave, BreakpointAdd, CommandLine
 from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
 from eikon_engine.debug.earlier_session import import_session, require_same_mission
 from eikon_engine.debug.executor import CommandExecutor
+from eikon_engine.debug.protocol import CommandRequest, CommandResult, FollowRequest, RedactedText, RedactRequest
 from eikon_engine.debug.selector_watch import require_selector
 from eikon_engine.debug.session import DebugSession
 from eikon_engine.debug.session_folder import (
@@ -36,12 +37,13 @@ from eikon_engine.errors import (
     EikonError,
     InterruptedRunError,
     OutputError,
-    RecordedNetworkMissingError,
+    RequirementError,
     SessionError,
 )
 from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.wall_clock import random_id, utc_now
-from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
+from eikon_engine.files.writing import AppendOnlyFile
+from eikon_engine.outcome.debug_events import CommandDone, CommandFailed
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd, RunStart
 from eikon_engine.outcome.stored_values import InlineValue
@@ -52,14 +54,18 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
     from pathlib import Path
+    from types import TracebackType
 
-    from eikon_engine.debug.commands import CommandLine
+    from eikon_engine.debug.command_server import Connection
+    from eikon_engine.debug.commands import Command
     from eikon_engine.debug.context_pool import ContextPool
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.outcome.events import EventLine, RunEnding
     from eikon_engine.trace.bundle import Bundle
 
 _ID_SUFFIX_LENGTH: Final = 4
+_FOLDER_CHECK_S: Final = 0.5
+"""Interval between checks that the session's folder exists."""
 
 
 @asynccontextmanager
@@ -161,34 +167,31 @@ class SessionEnd:
 
 
 async def run_command_loop(
-    executor: CommandExecutor, redaction: CommandRedactor, options: SessionOptions
+    executor: CommandExecutor, redactor: CommandRedactor, server: CommandServer, options: SessionOptions
 ) -> SessionEnd:
-    """Execute commands until the session ends.
+    """Execute the commands of clients until the session ends.
 
     A signal does not wait for the running step: it may wait for something that the same signal ended. The step counts
     as not run, as if the process had been killed.
     """
     stop = anyio.Event()
-    async with anyio.create_task_group() as tasks:
-        serving = _CommandLoop(executor, redaction, stop, tasks.cancel_scope)
-        with (
-            handle_signals(serving.interrupt, ignore_sigint=options.ignore_sigint),
-            _watch_browser(executor.session.pool, serving.on_browser_lost),
-        ):
-            tasks.start_soon(serving.begin, options.run)
-            try:
-                async for line in follow_commands(executor.session.folder.commands_path, stop):
-                    tasks.start_soon(serving.respond, line)
-                    if stop.is_set():
-                        break
-            except SessionError as error:
-                serving.fail(error)
-            await executor.quit()
-        tasks.cancel_scope.cancel()
-    if serving.stopped_by is not None:  # the signal may have stopped the browser, too (same process group)
-        return SessionEnd("interrupted", f"stopped by {serving.stopped_by}")
-    if serving.error is not None:
-        raise serving.error
+    with _CommandLog(executor.session.folder.commands_path, redactor, options.now) as command_log:
+        async with anyio.create_task_group() as tasks:
+            loop = _CommandLoop(executor, command_log, stop, tasks.cancel_scope)
+            with (
+                handle_signals(loop.interrupt, ignore_sigint=options.ignore_sigint),
+                _watch_browser(executor.session.pool, loop.on_browser_lost),
+            ):
+                tasks.start_soon(loop.begin, options.run)
+                tasks.start_soon(loop.watch_folder, executor.session.folder)
+                tasks.start_soon(loop.serve, server)
+                await stop.wait()
+                await executor.quit()
+            tasks.cancel_scope.cancel()
+    if loop.stopped_by is not None:  # the signal may have stopped the browser, too (same process group)
+        return SessionEnd("interrupted", f"stopped by {loop.stopped_by}")
+    if loop.error is not None:
+        raise loop.error
     position = executor.session.position
     if position.next is None:
         return SessionEnd("complete", None)
@@ -197,18 +200,57 @@ async def run_command_loop(
     )
 
 
+class _CommandLog:
+    """Write `commands.jsonl`: each command before it is executed, with secrets replaced by their names."""
+
+    def __init__(self, path: Path, redactor: CommandRedactor, now: Callable[[], datetime]) -> None:
+        """Create the file.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        self._redactor = redactor
+        self._now = now
+        self._file = AppendOnlyFile(path, exists_message="the file already exists. Choose another session id.")
+
+    def __enter__(self) -> Self:
+        """Return the log itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._file.close()
+
+    async def accept(self, request: CommandRequest) -> Command:
+        """Log a command; return it as it is to be executed.
+
+        Raises:
+            PlaintextSecretError: it contains an unknown secret; it is not logged.
+            OutputError: it cannot be written.
+        """
+        command = await self._redactor.redact_command(request.command)
+        self._file.append(CommandLine(id=request.id, at=self._now(), command=command).model_dump_json())
+        return command
+
+    def redact_text(self, text: str) -> str | None:
+        """Return an input line as it may be written to a file; None if it contains an unknown secret."""
+        return self._redactor.redact_text(text)
+
+
 class _CommandLoop:
-    """Respond to commands as they arrive; the session may end at any time."""
+    """Answer commands as they arrive; the session may end at any time."""
 
     def __init__(
-        self, executor: CommandExecutor, vetting: CommandRedactor, stop: anyio.Event, under_way: anyio.CancelScope
+        self, executor: CommandExecutor, command_log: _CommandLog, stop: anyio.Event, cancel_scope: anyio.CancelScope
     ) -> None:
         self.stopped_by: str | None = None
         self.error: EikonError | None = None
         self._executor = executor
-        self._redaction = vetting
+        self._command_log = command_log
         self._stop = stop
-        self._cancel_scope = under_way
+        self._cancel_scope = cancel_scope
 
     async def begin(self, run: bool) -> None:  # noqa: FBT001 - given to a task group
         """Start the session at its initial position."""
@@ -217,38 +259,78 @@ class _CommandLoop:
         except EikonError as error:
             self.fail(error)
 
-    async def respond(self, line: CommandLine | RejectedLine) -> None:
-        """Execute a command and record its response; end the session if that cannot be written."""
-        try:
-            await self._respond(line)
-        except OutputError as error:
-            self.fail(error)
+    async def watch_folder(self, folder: SessionFolder) -> None:
+        """End the session when its folder is removed."""
+        while folder.commands_path.exists():  # noqa: ASYNC110 - nothing announces it
+            await anyio.sleep(_FOLDER_CHECK_S)
+        message = f"{folder.commands_path}: the file was removed; keep the folder until the session ends"
+        self.fail(SessionError(message))
 
-    async def _respond(self, line: CommandLine | RejectedLine) -> None:
-        record = self._executor.session.record
-        if isinstance(line, RejectedLine):
-            record(CommandRejected(line=line.line, message=line.message))
-            return
-        command = line.command
+    async def serve(self, server: CommandServer) -> None:
+        """Answer the requests of all clients."""
+        async with anyio.create_task_group() as clients:
+            async for connection in server.connections():
+                clients.start_soon(self._serve_client, server, connection)
+
+    async def _serve_client(self, server: CommandServer, connection: Connection) -> None:
+        """Answer the requests of one client until it sends no more, and all are answered."""
+        async with anyio.create_task_group() as running:
+            async for request in connection.requests():
+                if self._stop.is_set():
+                    return
+                match request:
+                    case RedactRequest(text=text):
+                        connection.send(RedactedText(text=self._command_log.redact_text(text)))
+                    case FollowRequest():
+                        connection.follows = True
+                    case CommandRequest():
+                        connection.follows = True
+                        try:
+                            if typed_text(request.command) is not None:  # a password field is known by its page
+                                await self._executor.wait_for_pages(request.command)
+                            command = await self._command_log.accept(request)
+                        except EikonError as error:
+                            self._answer_error(connection, request, error)
+                        else:
+                            running.start_soon(self._execute, connection, request.id, command)
+        await server.disconnect(connection)
+
+    async def _execute(self, connection: Connection, request_id: str, command: Command) -> None:
+        """Execute a command, record its result and send it to the client."""
         try:
-            result = await self._executor.execute(await self._redaction.redact_command(command))
+            result = await self._executor.execute(command)
         except EikonError as error:
-            record(
-                CommandFailed(
-                    command_id=line.id,
-                    command=command.type,
-                    code=error.code,
-                    message=error.message,
-                    exit_status=error.exit_status,
-                )
-            )
-            is_elsewhere = isinstance(command, BranchSave)  # its output is not a session file
-            if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
-                self.fail(error)
+            self._answer_error(connection, CommandRequest(id=request_id, command=command), error)
         else:
-            record(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
+            done = CommandDone(command_id=request_id, command=command.type, result=InlineValue(value=result))
+            if self._record(done):
+                connection.send(CommandResult(id=request_id, result=result))
         if self._executor.is_quit:
             self._stop.set()
+
+    def _answer_error(self, connection: Connection, request: CommandRequest, error: EikonError) -> None:
+        """Record why a command failed and send it to the client; end the session if it cannot continue."""
+        failed = CommandFailed(
+            command_id=request.id,
+            command=request.command.type,
+            code=error.code,
+            message=error.message,
+            exit_status=error.exit_status,
+        )
+        if self._record(failed):
+            connection.send_error(request.id, error)
+        is_elsewhere = isinstance(request.command, BranchSave)  # its output is not a session file
+        if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
+            self.fail(error)
+
+    def _record(self, event: CommandDone | CommandFailed) -> bool:
+        """Record an answer; if that is impossible, end the session and return False."""
+        try:
+            self._executor.session.record(event)
+        except OutputError as error:
+            self.fail(error)
+            return False
+        return True
 
     def interrupt(self, name: str) -> None:
         """End the session and cancel what is running, because of a signal."""
@@ -287,7 +369,7 @@ async def run_session(options: SessionOptions, on_started: Callable[[SessionFold
     Nothing is written before the mission can start. If an earlier session cannot be resumed, no files remain.
 
     Raises:
-        RecordedNetworkMissingError: the bundle has no recorded network, which a sealed session needs.
+        RequirementError: the bundle has no recorded network, which a sealed session needs.
         UsageError: invalid breakpoint; the session id is invalid or taken.
         EikonError: the bundle cannot be replayed, no browser is available, or the files cannot be written.
     """
@@ -295,7 +377,7 @@ async def run_session(options: SessionOptions, on_started: Callable[[SessionFold
     bundle = open_bundle(options.trace)
     if bundle.trace.network is None:
         message = f"{bundle.root}: a debug session needs a recorded network, the trace has none; record it with eikon"
-        raise RecordedNetworkMissingError(message)
+        raise RequirementError(message, code="network-part-missing")
     if options.from_session is not None:
         require_same_mission(options.from_session, bundle)
     async with open_context_pool(bundle, options.contexts) as pool:
@@ -312,8 +394,11 @@ async def run_session(options: SessionOptions, on_started: Callable[[SessionFold
                 session.breakpoints = session.breakpoints.add(breakpoint_)[0]
             await session.update_selector_matches()
             executor = CommandExecutor(session, targets, options.checkpoints)
-            with EventLog(folder.root, options.now, readers=options.event_readers) as log:
-                return await _run_logged(executor, log, options, lambda: _mark_started(folder, has_begun, on_started))
+            server = CommandServer()
+            with EventLog(folder.root, options.now, readers=(*options.event_readers, server.publish)) as log:
+                return await _run_logged(
+                    executor, server, log, options, lambda: _mark_started(folder, has_begun, on_started)
+                )
 
 
 def _mark_started(folder: SessionFolder, started: anyio.Event, on_started: Callable[[SessionFolder], None]) -> None:
@@ -323,7 +408,11 @@ def _mark_started(folder: SessionFolder, started: anyio.Event, on_started: Calla
 
 
 async def _run_logged(
-    executor: CommandExecutor, log: EventLog, options: SessionOptions, on_started: Callable[[], None]
+    executor: CommandExecutor,
+    server: CommandServer,
+    log: EventLog,
+    options: SessionOptions,
+    on_started: Callable[[], None],
 ) -> SessionEnd:
     """Run a session, and record its end as an event whatever happens."""
     session = executor.session
@@ -346,9 +435,15 @@ async def _run_logged(
         if options.from_session is not None:
             import_session(session, options.from_session)
         redactor = CommandRedactor(session, session.pool.replay_options.secrets)
-        async with serve_redaction(session.folder, redactor):
+        async with server.open(session.folder):
             on_started()
-            ended = await run_command_loop(executor, redactor, options)
+            ended = await run_command_loop(executor, redactor, server, options)
+            await abort_interactive(session)
+            if not session.context.browser.is_interrupted:  # responses to an interrupted step belong to no step
+                session.finish_branch_step()
+            network = session.context.runner.network_outcome()
+            log.append(RunEnd(how=ended.how, ended_early=ended.reason, network=network))
+            return ended
     except BaseException as error:
         is_internal = not isinstance(error, EikonError | asyncio.CancelledError | KeyboardInterrupt)
         how: RunEnding = "fault" if is_internal else "failed" if isinstance(error, EikonError) else "interrupted"
@@ -357,11 +452,6 @@ async def _run_logged(
                 how, f"{type(error).__name__}: {error}" if is_internal else str(error) or "interrupted"
             )
         raise
-    await abort_interactive(session)
-    if not session.context.browser.is_interrupted:  # responses to an interrupted step belong to no step
-        session.finish_branch_step()
-    log.append(RunEnd(how=ended.how, ended_early=ended.reason, network=session.context.runner.network_outcome()))
-    return ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

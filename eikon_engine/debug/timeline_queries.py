@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.history import steps_sha256
-from eikon_engine.errors import BranchError, CheckpointMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def find_checkpoint(timeline: Timeline, name: str, command: str) -> tuple[Branch
     """Return a checkpoint, by id or unique label, and its branch.
 
     Raises:
-        CheckpointMissingError: no such checkpoint.
+        RequirementError: no such checkpoint.
         UsageError: several have this label.
     """
     every = tuple(timeline.checkpoints())
@@ -162,7 +162,7 @@ def find_checkpoint(timeline: Timeline, name: str, command: str) -> tuple[Branch
             return only
         case []:
             message = f"{command}: no checkpoint {name!r} in this session; {_suggest_checkpoints(every)}"
-            raise CheckpointMissingError(message)
+            raise RequirementError(message, code="checkpoint-missing")
         case _:
             ids = " and ".join(entry.id for _, entry in labelled)
             raise UsageError(f"{command}: label {name!r} is ambiguous: {ids}; use an id")
@@ -181,24 +181,24 @@ def require_no_fork(timeline: Timeline, entry: CheckpointEntry) -> None:
     """Check that no branch was forked from a checkpoint.
 
     Raises:
-        BranchError: a branch was forked from it.
+        UsageError: a branch was forked from it.
     """
     begun = next((each.name for each in timeline.branches if each.fork_point == entry.id), None)
     if begun is not None:
         message = f"checkpoint delete: branch {begun} was forked from {entry.id}"
-        raise BranchError(f"{message}; delete the branch first")
+        raise UsageError(f"{message}; delete the branch first", code="branch")
 
 
 def require_branch(timeline: Timeline, name: str, command: str) -> Branch:
     """Return a branch by name.
 
     Raises:
-        BranchError: no such branch.
+        UsageError: no such branch.
     """
     found = timeline.find_branch(name)
     if found is None:
         known = ", ".join(each.name for each in timeline.branches)
-        raise BranchError(f"{command}: no branch {name!r} in this session; available: {known}")
+        raise UsageError(f"{command}: no branch {name!r} in this session; available: {known}", code="branch")
     return found
 
 
@@ -214,9 +214,9 @@ def resolve_target(
     Without the history of that branch, its steps are not compared with those of the checkpoint.
 
     Raises:
-        CheckpointMissingError: no such checkpoint.
-        BranchError: the checkpoint belongs to a branch with other steps.
-        UsageError: neither or both are given; the branch has not reached the iteration.
+        RequirementError: no such checkpoint.
+        UsageError: the checkpoint belongs to a branch with other steps; neither or both are given; the branch has not
+            reached the iteration.
     """
     active = timeline.active
     if (checkpoint is None) == (iteration is None):
@@ -230,7 +230,9 @@ def resolve_target(
             )
             if entry.parted_after is not None:
                 message = f"{message}, whose steps were changed since"
-            raise BranchError(f"{message}; switch to {find_branch_with_steps(timeline, branch, entry).name} first")
+            raise UsageError(
+                f"{message}; switch to {find_branch_with_steps(timeline, branch, entry).name} first", code="branch"
+            )
         return RewindTarget(entry.iteration, entry)
     assert iteration is not None  # noqa: S101 - one of the two is given
     at = next(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import AttachmentCorruptError
+from eikon_engine.errors import TraceError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -37,7 +37,7 @@ def compare_images(expected: bytes, observed: bytes) -> PixelDiff | None:
     """Compare two PNG files; None if Pillow is not installed.
 
     Raises:
-        AttachmentCorruptError: the expected image is not a valid PNG.
+        TraceError: the expected image is not a valid PNG.
     """
     try:
         from PIL import Image  # noqa: PLC0415 - an extra
@@ -49,7 +49,7 @@ def compare_images(expected: bytes, observed: bytes) -> PixelDiff | None:
                 return _compare(before.convert("RGB"), after.convert("RGB"))
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             message = f"the recorded screenshot is not a readable PNG ({error}). Restore the bundle."
-            raise AttachmentCorruptError(message) from error
+            raise TraceError(message, code="attachment-corrupt") from error
 
 
 def _compare(before: Image, after: Image) -> PixelDiff:

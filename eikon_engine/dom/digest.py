@@ -26,7 +26,7 @@ from eikon_engine.dom.tree import (
     StateValue,
     is_significant,
 )
-from eikon_engine.errors import AttachmentCorruptError, TraceFieldError, TraceSyntaxError, TraceVersionError
+from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -95,9 +95,8 @@ def decode_snapshot(data: bytes) -> PageSnapshot:
     """Decode the result of `encode_snapshot`.
 
     Raises:
-        AttachmentCorruptError: the data cannot be decompressed, or exceeds 1 GiB.
+        TraceError: the data cannot be decompressed, or exceeds 1 GiB; the format version is newer.
         TraceSyntaxError: the decompressed data is not JSON.
-        TraceVersionError: the format version is newer.
         TraceFieldError: the data does not have the shape of the format.
 
     """
@@ -106,11 +105,11 @@ def decode_snapshot(data: bytes) -> PageSnapshot:
         size = zstandard.frame_content_size(data)
         if size > _MAX_SIZE:
             message = f"expected a DOM snapshot of at most {_MAX_SIZE} bytes, got {size}; restore the bundle"
-            raise AttachmentCorruptError(message)
+            raise TraceError(message, code="attachment-corrupt")
         raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_SIZE)
     except zstandard.ZstdError as error:
         message = f"expected a zstd-compressed DOM snapshot, got {error}; restore the bundle or record again"
-        raise AttachmentCorruptError(message) from error
+        raise TraceError(message, code="attachment-corrupt") from error
     return snapshot_from_json(raw)
 
 
@@ -119,7 +118,7 @@ def snapshot_from_json(raw: bytes) -> PageSnapshot:
 
     Raises:
         TraceSyntaxError: the text is not JSON.
-        TraceVersionError: the format version is newer.
+        TraceError: the format version is newer.
         TraceFieldError: the data does not have the shape of the format.
 
     """
@@ -132,7 +131,9 @@ def snapshot_from_json(raw: bytes) -> PageSnapshot:
         raise TraceFieldError("DOM snapshot: expected an object with format and frames; record again")
     if document["format"] != SNAPSHOT_FORMAT:
         found = repr(document["format"])[:40]
-        raise TraceVersionError(f"DOM snapshot: expected format {SNAPSHOT_FORMAT}, got {found}; use a newer Eikon")
+        raise TraceError(
+            f"DOM snapshot: expected format {SNAPSHOT_FORMAT}, got {found}; use a newer Eikon", code="trace-version"
+        )
     return _page_from_data(document["frames"])
 
 

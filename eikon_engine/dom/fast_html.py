@@ -95,7 +95,7 @@ def render_stored_frames(raw: bytes) -> dict[str, StoredFrame]:
 
     Raises:
         TraceSyntaxError: the data is not JSON.
-        TraceVersionError: the format version is newer.
+        TraceError: the format version is newer.
         TraceFieldError: the data does not have the shape of the format.
     """
     try:

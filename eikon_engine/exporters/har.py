@@ -41,8 +41,7 @@ def export_har(recording: NetworkRecording, *, started_at: datetime, version: st
     """Return a HAR as plain data with inline bodies, its entries in the order of the requests.
 
     Raises:
-        AttachmentMissingError: a body is missing.
-        AttachmentCorruptError: a body does not match its digest.
+        TraceError: a body is missing; a body does not match its digest.
     """
     entries = [entry for exchange in recording.exchanges for entry in _entries(exchange, recording, started_at)]
     creator: JsonObject = {"name": "eikon", "version": version}

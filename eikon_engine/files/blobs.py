@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import zstandard
 from pydantic import Field
 
-from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, OutputError
+from eikon_engine.errors import OutputError, TraceError
 from eikon_engine.files.models import FileModel
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class BlobStore:
         """Return the reference of a blob file in this folder.
 
         Raises:
-            AttachmentCorruptError: the file is not a blob, or its name does not match its content.
+            TraceError: the file is not a blob, or its name does not match its content.
         """
         try:
             size = zstandard.get_frame_parameters(path.read_bytes()).content_size
@@ -63,7 +63,7 @@ class BlobStore:
             message = (
                 f"{path}: expected a blob, got {str(error).splitlines()[0]}; restore the bundle or record it again"
             )
-            raise AttachmentCorruptError(message) from error
+            raise TraceError(message, code="attachment-corrupt") from error
         return ref
 
     def has(self, ref: BlobRef) -> bool:
@@ -90,24 +90,24 @@ class BlobStore:
         """Read a blob and verify its digest.
 
         Raises:
-            AttachmentMissingError: the file is missing.
-            AttachmentCorruptError: the content does not match `ref`.
+            TraceError: the file is missing; the content does not match `ref`.
         """
         packed = self._read(ref)
         data = _decompress(packed, ref.size)
         if data is None:
-            raise AttachmentCorruptError(self._corrupt(ref, f"it is not a zstd frame of {ref.size} bytes"))
+            raise TraceError(
+                self._corrupt(ref, f"it is not a zstd frame of {ref.size} bytes"), code="attachment-corrupt"
+            )
         found = hashlib.sha256(data).hexdigest()
         if found != ref.sha256:
-            raise AttachmentCorruptError(self._corrupt(ref, f"its content has the SHA-256 {found}"))
+            raise TraceError(self._corrupt(ref, f"its content has the SHA-256 {found}"), code="attachment-corrupt")
         return data
 
     def verify(self, ref: BlobRef) -> None:
         """Read a blob and verify its digest, without returning it.
 
         Raises:
-            AttachmentMissingError: the file is missing.
-            AttachmentCorruptError: the content does not match `ref`.
+            TraceError: the file is missing; the content does not match `ref`.
         """
         self.get(ref)
 
@@ -117,8 +117,10 @@ class BlobStore:
         except OSError as error:
             if not self.has(ref):
                 message = f"{self.path(ref)}: the blob is missing; restore the bundle or record it again"
-                raise AttachmentMissingError(message) from error
-            raise AttachmentCorruptError(self._corrupt(ref, f"it cannot be read ({error.strerror})")) from error
+                raise TraceError(message, code="attachment-missing") from error
+            raise TraceError(
+                self._corrupt(ref, f"it cannot be read ({error.strerror})"), code="attachment-corrupt"
+            ) from error
 
     def _corrupt(self, ref: BlobRef, found: str) -> str:
         return f"{self.path(ref)}: the blob is corrupt: {found}; restore the bundle or record it again"

@@ -6,6 +6,7 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from eikon_engine.errors import OutputError
 
@@ -52,6 +53,10 @@ def _current_umask() -> int:
     return mask
 
 
+_CLOSED: Final = -1
+"""Not the descriptor that was closed: the system soon gives that to another file."""
+
+
 class AppendOnlyFile:
     """A new file that one writer appends lines to until it is closed."""
 
@@ -87,13 +92,18 @@ class AppendOnlyFile:
             raise OutputError(write_error_message(self.path, error)) from error
 
     def close(self) -> None:
-        """Flush the file to disk and close it.
+        """Flush the file to disk and close it; further calls have no effect.
 
         Raises:
             OutputError: the file cannot be written.
         """
+        file, self._file = self._file, _CLOSED
+        if file == _CLOSED:
+            return
         try:
-            os.fsync(self._file)
-            os.close(self._file)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
         except OSError as error:
             raise OutputError(write_error_message(self.path, error)) from error

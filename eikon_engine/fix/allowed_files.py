@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from eikon_engine.errors import PatchRejectedError
+from eikon_engine.errors import FixError
 from eikon_engine.files.paths import escapes_bundle
 from eikon_engine.fix.change_policy import protecting_pattern
 
@@ -31,7 +31,7 @@ class AllowedFiles:
         """Return a file name in normalized form.
 
         Raises:
-            PatchRejectedError: the name is invalid, leads out of the tree, into `.git` or through a symlink, is not a
+            FixError: the name is invalid, leads out of the tree, into `.git` or through a symlink, is not a
                 regular file, or is not allowed.
         """
         _require_valid_name(name)
@@ -76,6 +76,6 @@ def _require_valid_name(name: str) -> None:
         raise _rejected(name, f"up to {_MAX_PATH_BYTES} bytes, {_MAX_NAME_BYTES} between slashes", found)
 
 
-def _rejected(name: str, wanted: str, found: str) -> PatchRejectedError:
+def _rejected(name: str, wanted: str, found: str) -> FixError:
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return PatchRejectedError(f"fix for {shown!r}: expected {wanted}, got {found}. Nothing was changed.")
+    return FixError(f"fix for {shown!r}: expected {wanted}, got {found}. Nothing was changed.", code="patch-rejected")

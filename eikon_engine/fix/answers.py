@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import ProposalMalformedError
+from eikon_engine.errors import FixError
 from eikon_engine.fix.models import NoFix, ReplaceText, TextFix, UnifiedDiff
 from eikon_engine.llm.prompt_text import NO_FIX
 
@@ -50,7 +50,7 @@ def read_blocks(lines: Sequence[str]) -> Iterator[PlacedEdit]:
     """Yield the blocks of an answer.
 
     Raises:
-        ProposalMalformedError: a block has no path or no end, or contains a marker line.
+        FixError: a block has no path or no end, or contains a marker line.
     """
     number, behind = 0, 0
     file: str | None = None
@@ -67,11 +67,6 @@ def read_blocks(lines: Sequence[str]) -> Iterator[PlacedEdit]:
         )
         yield PlacedEdit(edit=edit, first=first, end=end + 1)
         number = behind = end + 1
-
-
-def write_block(edit: ReplaceText) -> str:
-    """Format a block so that `read_blocks` reads it."""
-    return f"{edit.file}\n{SEARCH}\n{edit.search}{DIVIDER}\n{edit.replace}{REPLACE}\n"
 
 
 def _join_lines(lines: Sequence[str]) -> str:
@@ -109,9 +104,10 @@ def _reject_stray(lines: Sequence[str], number: int) -> None:
         raise _malformed(number, f"{SEARCH!r} and {DIVIDER!r} above it", "none")
 
 
-def _malformed(number: int, wanted: str, found: str) -> ProposalMalformedError:
-    return ProposalMalformedError(
-        f"model response, block at line {number + 1}: expected {wanted}, got {found}. Retry, or use another model."
+def _malformed(number: int, wanted: str, found: str) -> FixError:
+    return FixError(
+        f"model response, block at line {number + 1}: expected {wanted}, got {found}. Retry, or use another model.",
+        code="proposal-malformed",
     )
 
 
@@ -167,7 +163,7 @@ def parse_answer(text: str, *, needs_edits: bool) -> Proposal:
     An answer that says there is no fix is `NoFix`, whatever else it contains.
 
     Raises:
-        ProposalMalformedError: it contains no edit, or an invalid one.
+        FixError: it contains no edit, or an invalid one.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     blocks = tuple(read_blocks(lines))
@@ -184,7 +180,7 @@ def parse_answer(text: str, *, needs_edits: bool) -> Proposal:
             f"model response: expected search/replace blocks, a unified diff or {NO_FIX!r}, got "
             f"{_describe(text)}. Retry, or use another model."
         )
-        raise ProposalMalformedError(message)
+        raise FixError(message, code="proposal-malformed")
     return TextFix(text=text, edits=tuple(each.edit for each in placed))
 
 

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import PatchRejectedError, UsageError
+from eikon_engine.errors import FixError, UsageError
 from eikon_engine.fix.retrieval.source_files import read_source
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class OriginalProject:
         path = PurePosixPath(file)
         shadowed = next(self._shadowed_modules(path, missing, is_new=is_new), None)
         reasons = {
-            "one that the test command names": _is_in_command(path, self.command, self.cwd),
+            "one that the test command names": _is_in_command(path, self.command, self.cwd, self.files),
             "a plugin of pytest": any(file == each or file.endswith(f"/{each}") for each in self.plugins),
             "a program: it is executable or starts with #!": file in self.programs,
             "one with failing tests": any(file == each or file.endswith(f"/{each}") for each in failing),
@@ -309,7 +309,7 @@ def require_allowed_changes(
     tests that failed.
 
     Raises:
-        PatchRejectedError: the fix changes another file.
+        FixError: the fix changes another file.
     """
     tests = {each.partition("::")[0] for each in failing}
     for file in changed:
@@ -321,12 +321,17 @@ def require_allowed_changes(
                 f"fix for {file!r}: expected a file that a fix may change, got {found}. To let a fix change it, name "
                 "it with --target-file."
             )
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
 
 
 _WORD_BREAK: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
 _CD_WORDS: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
 _PLUGIN: Final = re.compile(r"(?<![\w-])-p[\s=\"',]*([A-Za-z_][\w.]*)")
+_NO_PLUGIN_OPTION: Final = re.compile(
+    r"""(?:^|[;&|({"'`]|(?<!\\)\n|\b(?:then|do|else|sudo)\s)[ \t]*(?:\w+=[^\s;&|]*[ \t]+)*(?:/\S*/)?"""
+    r"""(?:cp|mkdir|rmdir|scp|tar|touch)[ \t][^;&|\n"'`)}]*"""
+)
+"""Commands of the shell whose `-p` is another option, with their arguments."""
 _RUN_OPTION: Final = re.compile(
     r"""(?P<end>[;&|])|(?P<marks>\b(?:pytest|py\.test|git)\b(?=[\s"']))"""
     r"""|(?<![\w-])-[bBdEhiIOPqRsSuvVx]*m[\s"',]*(?P<module>[A-Za-z_][\w.]*)(?=(?P<more>[^;&|\n]*))"""
@@ -338,10 +343,10 @@ _UNITTEST_OPTION: Final = re.compile(
 _MODULE_NAME: Final = re.compile(r"(?<![\w./=-])[A-Za-z_]\w*(?:\.\w+)*(?![\w/-])")
 
 
-def _is_in_command(path: PurePosixPath, command: str, cwd: str) -> bool:
+def _is_in_command(path: PurePosixPath, command: str, cwd: str, files: Collection[str]) -> bool:
     """Return whether a command names a file: by path, by shell pattern, or as a module that it runs or loads."""
     file = path.as_posix()
-    if any(file == each or file.endswith(f"/{each}") for each in modules_run(command)):
+    if any(each.names(file, files) for each in _modules_run(command)):
         return True
     words = [each for each in _WORD_BREAK.split(command) if each]
     if any(
@@ -353,12 +358,30 @@ def _is_in_command(path: PurePosixPath, command: str, cwd: str) -> bool:
     return any(path.match(each) for each in (normpath(word).lstrip("/.") for word in words) if each)
 
 
-def modules_run(command: str) -> Iterator[str]:
-    """Yield the files of the modules that a command runs or loads, as paths relative to an import root.
+@dataclass(frozen=True, slots=True)
+class _ModuleFile:
+    """A file of a module that a command runs or loads, relative to an import root."""
 
-    `-m` of pytest takes a marker and `-m` of git a message, so these are skipped. Arguments of unittest are modules.
+    path: str
+    inner: tuple[str, ...] = ()
+    """If the module may be just a package of the one that runs: the possible files of that one."""
+
+    def names(self, file: str, files: Collection[str]) -> bool:
+        """Return whether this is `file`, and not just the existing package of a module that runs."""
+        if file != self.path and not file.endswith(f"/{self.path}"):
+            return False
+        root = file.removesuffix(self.path)
+        return file not in files or not any(f"{root}{each}" in files for each in self.inner)
+
+
+def _modules_run(command: str) -> Iterator[_ModuleFile]:
+    """Yield the files of the modules that a command runs or loads.
+
+    `-m` of pytest takes a marker and `-m` of git a message, so these are skipped. Arguments of unittest are modules,
+    or classes and functions in modules.
     """
-    yield from (each for module in _PLUGIN.findall(command) for each in _module_files(module))
+    for module in _PLUGIN.findall(_NO_PLUGIN_OPTION.sub(" ", command)):
+        yield from map(_ModuleFile, _module_files(module))
     takes_marks = False
     for found in _RUN_OPTION.finditer(command):
         module = found["module"]
@@ -366,13 +389,20 @@ def modules_run(command: str) -> Iterator[str]:
             takes_marks = found["marks"] is not None
         elif not takes_marks:
             takes_marks = module == "pytest"
-            yield from _module_files(module)
+            yield from map(_ModuleFile, _module_files(module))
             if module == "unittest":
                 for name in _MODULE_NAME.findall(_UNITTEST_OPTION.sub(" ", found["more"])):
-                    parts = name.split(".")
-                    yield from (
-                        each for end in range(1, len(parts) + 1) for each in _module_files(".".join(parts[:end]))
-                    )
+                    yield from _unittest_files(name)
+
+
+def _unittest_files(name: str) -> Iterator[_ModuleFile]:
+    """Yield the files that an argument of unittest may run: `a.b.C` is a module, or a class of `a.b` or of `a`."""
+    parts = name.split(".")
+    inner: tuple[str, ...] = ()
+    for end in range(len(parts), 0, -1):
+        module, main, package = _module_files(".".join(parts[:end]))
+        yield from (_ModuleFile(module), _ModuleFile(main), _ModuleFile(package, inner))
+        inner = (*inner, module, main, package)
 
 
 def _module_files(module: str) -> tuple[str, str, str]:

@@ -114,11 +114,9 @@ def debug_loop(
     at the end, on success or with `options.keep`.
 
     Raises:
-        UsageError: the options are invalid; nothing was started.
+        UsageError: the options are invalid; nothing was started; the tree has uncommitted changes.
         WorkingTreeChangedError: an earlier loop was interrupted while it changed the tree, and the tree changed since.
-        DirtyTreeError: the tree has uncommitted changes.
-        GitMissingError: git is not installed.
-        RequirementError: the extra "fix" is not installed.
+        RequirementError: git is not installed; the extra "fix" is not installed.
         OutputError: the session folder cannot be written.
     """
     chosen = applier or BlocksApplier()
@@ -127,7 +125,7 @@ def debug_loop(
         copy = WorkCopy(plan.folder, plan.tree.root)
         session = FixSession(plan.folder, _initial_record(options, plan, copy, chosen))
         with _clean_up(session, copy):
-            ground = LoopInputs(
+            inputs = LoopInputs(
                 tree=plan.tree,
                 copy=copy_tree(plan.tree, plan.folder, plan.also),
                 session=plan.folder,
@@ -137,8 +135,8 @@ def debug_loop(
                 warnings=plan.warnings,
             )
             log = CycleLog(session, options)
-            end = DebugLoop(ground, tasks or default_tasks(client, chosen), log, options).run()
-            return finish_loop(session, ground, log, end, options)
+            end = DebugLoop(inputs, tasks or default_tasks(client, chosen), log, options).run()
+            return finish_loop(session, inputs, log, end, options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

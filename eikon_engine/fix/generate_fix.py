@@ -9,7 +9,7 @@ import os
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import ProposalMalformedError
+from eikon_engine.errors import FixError
 from eikon_engine.fix.answers import DIVIDER, REPLACE, SEARCH, parse_answer
 from eikon_engine.llm.completion import CompletionRequest, Message
 from eikon_engine.llm.prompt_text import NO_FIX, fenced
@@ -69,7 +69,7 @@ def _sections(question: FixRequest) -> Iterator[str]:
         yield _failure_section(analysis.first)
     if analysis.others:
         yield _other_failures_section(analysis.others)
-    yield _target_rules(question.targets)
+    yield _target_rules(question)
     if question.context.pieces:
         yield _context_section(question.context)
     if question.rolled_back:
@@ -95,13 +95,28 @@ def _other_failures_section(others: tuple[TestFailure, ...]) -> str:
     return f"Other failures\n\n{shown}" + (f"\n- and {left} more" if left > 0 else "")
 
 
-def _target_rules(targets: tuple[str, ...]) -> str:
-    if not targets:
-        return (
+def _target_rules(question: FixRequest) -> str:
+    """Return which files the fix may change, as `AllowedFiles` and `ChangePolicy` decide."""
+    if question.targets:
+        return f"Only change these files:\n\n{_bullets(question.targets)}"
+    if question.allow:
+        rules = [
+            f"Only change files that match these patterns of .gitignore:\n\n{_bullets(question.allow)}",
+            "Do not change tests, scripts, or anything that runs or configures tests.",
+        ]
+    else:
+        default = (
             "Only change modules of the project: source code that other files import. Do not change tests, scripts, "
             "configuration or data, or anything that runs or configures tests."
         )
-    return "Only change these files:\n\n" + "\n".join(f"- {each}" for each in targets)
+        rules = [default]
+    if question.protect:
+        rules.append(f"Do not change files that match these patterns of .gitignore:\n\n{_bullets(question.protect)}")
+    return "\n\n".join(rules)
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {each}" for each in lines)
 
 
 def _context_section(context: Context) -> str:
@@ -147,7 +162,7 @@ def generate_fix(client: CompletionClient, question: FixRequest, environ: Mappin
     Raises:
         CompletionError: the model did not answer.
         NoReplayDataError: responses are replayed and none was recorded for this prompt.
-        ProposalMalformedError: the answer is truncated, or contains neither a fix nor a refusal.
+        FixError: the answer is truncated, or contains neither a fix nor a refusal.
     """
     secrets = EnvironmentSecrets(os.environ if environ is None else environ, question.command)
     completion = client.complete(fix_request(question, secrets))
@@ -156,5 +171,5 @@ def generate_fix(client: CompletionClient, question: FixRequest, environ: Mappin
             f"model response: expected a complete answer, got a truncated one ({completion.finish_reason}). "
             "Raise the token limit, or use another model."
         )
-        raise ProposalMalformedError(message)
+        raise FixError(message, code="proposal-malformed")
     return parse_answer(completion.text, needs_edits=question.needs_edits)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import ApplierFailedError, FixError, GitMissingError
+from eikon_engine.errors import ApplierFailedError, FixError, RequirementError
 from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
@@ -28,27 +28,27 @@ def run_git(cwd: Path, *arguments: str, env: Mapping[str, str] | None = None) ->
     Variables that git sets for hooks are removed: `cwd` selects the repository, or `surroundings` does.
 
     Raises:
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
         FixError: git failed.
     """
-    done = try_git(cwd, *arguments, env=env)
-    if done.returncode != 0:
-        told = escape_control_characters(" ".join(done.stderr.decode(errors="replace").split()))[:_SHOWN]
-        message = f"git {subcommand(arguments)} in {cwd}: failed with exit status {done.returncode}: {told}"
+    process = try_git(cwd, *arguments, env=env)
+    if process.returncode != 0:
+        stderr = escape_control_characters(" ".join(process.stderr.decode(errors="replace").split()))[:_SHOWN]
+        message = f"git {subcommand(arguments)} in {cwd}: failed with exit status {process.returncode}: {stderr}"
         raise FixError(message)
-    return done.stdout
+    return process.stdout
 
 
 def try_git(cwd: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run git and return the completed process, whatever its exit status.
 
     Raises:
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
     """
     program = shutil.which("git")
     if program is None:
         message = "git: not found on PATH. Install git."
-        raise GitMissingError(message)
+        raise RequirementError(message, code="git-missing")
     return subprocess.run(  # noqa: S603 - git itself, with arguments of our own
         (program, *arguments),
         cwd=cwd,
@@ -87,13 +87,13 @@ def run_isolated_git(
     """Run git outside any repository, or with the repository that `settings` name; return its output.
 
     Raises:
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
         ApplierFailedError: the exit status is not in `may`.
     """
     apart = {**ISOLATED_ENV, "GIT_CEILING_DIRECTORIES": str(cwd.resolve().parent), **(env or {})}
-    done = try_git(cwd, *_NO_CONVERSION_OPTIONS, *arguments, env=apart)
-    if done.returncode not in allowed_statuses:
-        stderr = escape_control_characters(" ".join(done.stderr.decode("utf-8", "replace").split()))[:_STDERR_SHOWN]
-        message = f"git {subcommand(arguments)}: failed with exit status {done.returncode}: {stderr or 'no message'}"
+    process = try_git(cwd, *_NO_CONVERSION_OPTIONS, *arguments, env=apart)
+    if process.returncode not in allowed_statuses:
+        stderr = escape_control_characters(" ".join(process.stderr.decode("utf-8", "replace").split()))[:_STDERR_SHOWN]
+        message = f"git {subcommand(arguments)}: failed with exit status {process.returncode}: {stderr or 'no message'}"
         raise ApplierFailedError(message)
-    return done.stdout
+    return process.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import FixTaskFailedError, NoFixError
+from eikon_engine.errors import FixError, FixTaskFailedError
 from eikon_engine.files.text import pluralize
 from eikon_engine.fix.change_policy import missing_modules, require_allowed_changes, scan_project
 from eikon_engine.fix.models import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.fix.change_policy import ChangePolicy, OriginalProject
-    from eikon_engine.fix.models import Analysis, AppliedFix, Fix, LoopOutcome, StepFailure, TestRun
+    from eikon_engine.fix.models import Analysis, AppliedFix, LoopOutcome, StepFailure, TestRun, TextFix
     from eikon_engine.fix.options import LoopOptions
     from eikon_engine.fix.session import CycleLog
     from eikon_engine.fix.tasks import TaskRegistry
@@ -120,39 +120,40 @@ class DebugLoop:
     def _run_cycles(self) -> LoopOutcome:
         for _ in range(self._options.max_cycles):
             self._log.start_cycle()
-            run, analysis = self._test(cycle_folder(self._log.cycle))
-            self._log.update(self._log.cycle, test=run, analysis=analysis)
-            if self._keep_or_roll_back(run, analysis):
-                return "success"
+            if self._pending is not None or self._analysis is None:
+                run, analysis = self._test(cycle_folder(self._log.cycle))
+                self._log.update(self._log.cycle, test=run, analysis=analysis)
+                if self._keep_or_roll_back(run, analysis):
+                    return "success"
             self._try_fix()
         run, analysis = self._closing = self._test(f"{cycle_folder(self._log.cycle)}/closing")
         return "success" if self._keep_or_roll_back(run, analysis) else "max_cycles"
 
     def _test(self, folder: str) -> tuple[TestRun, Analysis]:
         """Run the tests with the pending fix, if any, and analyze the output."""
-        ground, options = self._inputs, self._options
+        inputs, options = self._inputs, self._options
         with self._log.step(RUN_SCRIPT.name):
-            ground.copy.restore(self._kept if self._pending is None else self._pending.state)
+            inputs.copy.restore(self._kept if self._pending is None else self._pending.state)
             order = RunScriptInput(
                 command=options.test_cmd,
-                tree=ground.copy.root,
-                original=ground.tree.root,
-                cwd=ground.tree.cwd,
-                session=ground.session,
+                tree=inputs.copy.root,
+                original=inputs.tree.root,
+                cwd=inputs.tree.cwd,
+                session=inputs.session,
                 folder=folder,
                 timeout_seconds=options.timeout_seconds,
             )
             run = self._tasks.run(RUN_SCRIPT, order)
             self._log.report(f"{RUN_SCRIPT.name}: {_describe_end(run)}")
-            require_output(run, ground.session)
+            require_output(run, inputs.session)
             if self._pending is None:
-                require_usable_command(run, ground.session, options)
-                if not ground.targets and not ground.policy.allow:
+                require_usable_command(run, inputs.session, options)
+                if not inputs.targets and not inputs.policy.allow:
                     require_provable(run)
             self._warn_about_original_files(run)
         with self._log.step(ANALYZE.name):
             output = AnalysisInput(
-                run=run, session=ground.session, tree=ground.copy.root, failed_before=self._ever_failed
+                run=run, session=inputs.session, tree=inputs.copy.root, failed_before=self._ever_failed
             )
             analysis = self._tasks.run(ANALYZE, output)
             self._log.report(f"{ANALYZE.name}: {analysis.summary}")
@@ -160,11 +161,11 @@ class DebugLoop:
 
     def _warn_about_original_files(self, run: TestRun) -> None:
         """Warn once if tests read the user's tree instead of the copy."""
-        ground = self._inputs
-        named = original_files_used(run, ground.session, ground.tree.root, ground.copy.root)
+        inputs = self._inputs
+        named = original_files_used(run, inputs.session, inputs.tree.root, inputs.copy.root)
         if named and not self._has_warned_about_original:
             self._has_warned_about_original = True
-            self._warn(original_files_warning(named, ground.tree.root))
+            self._warn(original_files_warning(named, inputs.tree.root))
 
     def _warn(self, warning: str) -> None:
         """Record and report a warning once."""
@@ -210,17 +211,21 @@ class DebugLoop:
             )
 
     def _try_fix(self) -> None:
-        """Generate a fix for the first failure and apply it to the copy."""
-        ground, analysis = self._inputs, self._analysis
+        """Generate a fix for the first failure and apply it to the copy.
+
+        A fix that does not apply, or changes files that it must not, is reported to the model in the next cycle; in the
+        last one it ends the loop.
+        """
+        inputs, analysis = self._inputs, self._analysis
         if analysis is None:  # pragma: no cover - the first test run sets it
             return
         with self._log.step(GET_CONTEXT.name):
             self._restore_kept()
             query = ContextQuery(
                 analysis=analysis,
-                targets=ground.targets,
-                tree=ground.copy.root,
-                history=ground.tree.root if ground.tree.is_git else None,
+                targets=inputs.targets,
+                tree=inputs.copy.root,
+                history=inputs.tree.root if inputs.tree.is_git else None,
                 token_budget=self._options.token_budget,
             )
             context = self._tasks.run(GET_CONTEXT, query)
@@ -232,48 +237,62 @@ class DebugLoop:
             question = FixRequest(
                 analysis=analysis,
                 context=context,
-                targets=ground.targets,
+                targets=inputs.targets,
                 rolled_back=tuple(self._attempts),
                 command=self._options.test_cmd,
-                needs_edits=ground.needs_edits,
+                needs_edits=inputs.needs_edits,
+                allow=inputs.policy.allow,
+                protect=inputs.policy.protect,
             )
             proposal = self._tasks.run(GENERATE_FIX, question)
             self._log.update(self._log.cycle, proposal=proposal)
             if isinstance(proposal, NoFix):
                 message = f"the model found no fix: {one_line(proposal.reason)}. Fix it manually."
-                raise NoFixError(message)
-        with self._log.step(APPLY_FIX.name):
-            self._apply(proposal)
+                raise FixError(message, code="no-fix")
+        try:
+            with self._log.step(APPLY_FIX.name):
+                self._apply(proposal)
+        except FixTaskFailedError as failed:
+            if failed.cause.code != "patch-rejected" or self._log.cycle == self._options.max_cycles:
+                raise
+            self._refuse(proposal, failed.cause.message)
+
+    def _refuse(self, fix: TextFix, reason: str) -> None:
+        """Record a fix that was not applied, for the prompt of the next cycle."""
+        refusal = one_line(reason.replace(str(self._inputs.copy.root), "."))
+        self._attempts.append(RolledBackFix(cycle=self._log.cycle, diff=fix.text, outcome=f"refused: {refusal}"))
+        self._log.update(self._log.cycle, refusal=refusal)
+        self._log.report(f"the fix of cycle {self._log.cycle} is refused: {refusal}")
 
     def _restore_kept(self) -> None:
         """Restore the last kept state; the initial state is the reference for checking fixes."""
-        ground, options = self._inputs, self._options
-        ground.copy.restore(self._kept)
-        if self._project is None and not ground.targets:
-            self._project = scan_project(ground.copy.root, options.test_cmd, ground.tree.cwd)
+        inputs, options = self._inputs, self._options
+        inputs.copy.restore(self._kept)
+        if self._project is None and not inputs.targets:
+            self._project = scan_project(inputs.copy.root, options.test_cmd, inputs.tree.cwd)
 
-    def _apply(self, fix: Fix) -> None:
+    def _apply(self, fix: TextFix) -> None:
         """Apply a fix to the copy; the changed files are computed from the copy, not taken from the applier."""
-        ground = self._inputs
-        order = ApplyFixInput(fix=fix, tree=ground.copy.root, targets=ground.targets)
-        told = self._tasks.run(APPLY_FIX, order)
-        state = ground.copy.store_state()
-        changes = ground.copy.changes(self._kept, state)
+        inputs = self._inputs
+        order = ApplyFixInput(fix=fix, tree=inputs.copy.root, targets=inputs.targets)
+        applied = self._tasks.run(APPLY_FIX, order)
+        state = inputs.copy.store_state()
+        changes = inputs.copy.changes(self._kept, state)
         files = tuple(sorted(change.path for change in changes))
-        require_target_files(files, ground.targets)
+        require_target_files(files, inputs.targets)
         if self._project is not None:
             made = {change.path for change in changes if change.mode_before == ABSENT}
             require_allowed_changes(
                 files,
                 made,
                 self._project,
-                ground.policy,
+                inputs.policy,
                 missing=missing_modules(self._analysis),
                 failing=self._ever_failed,
             )
         require_regular_files(changes)
-        diff = ground.copy.diff(self._kept, state)
-        application: AppliedFix = told.model_copy(update={"files": files, "diff": diff})
+        diff = inputs.copy.diff(self._kept, state)
+        application: AppliedFix = applied.model_copy(update={"files": files, "diff": diff})
         self._log.update(self._log.cycle, application=application)
         self._log.report(f"{APPLY_FIX.name}: changed {join_names(files)}")
         self._pending = _PendingFix(cycle=self._log.cycle, state=state, diff=diff)

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from eikon_engine.files.models import FileModel
 from eikon_engine.process_group import ProcessEnding
-from eikon_engine.trace.patch import TracePatch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +20,7 @@ class AppliedFix(FileModel):
     """What applying a fix changed."""
 
     applier: str
-    """Name of the applier: blocks, aider, trace_patch."""
+    """Name of the applier: blocks or aider."""
     files: tuple[str, ...]
     """Changed files, relative to the tree, sorted."""
     diff: str
@@ -41,13 +40,13 @@ class Applier(Protocol):
     def needs_edits(self) -> bool:
         """Whether it works from `TextFix.edits`; one that does not reads the raw answer itself."""
 
-    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
+    def apply(self, fix: TextFix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
         """Apply a fix inside `tree`, to `targets` only or to any file if `targets` is empty.
 
         Raises:
-            PatchRejectedError: the fix does not match the files or touches a file it may not; nothing is changed.
+            FixError: the fix does not match the files or touches a file it may not; nothing is changed.
             ApplierFailedError: an external program failed.
-            AiderMissingError: aider is not installed.
+            RequirementError: aider is not installed.
         """
 
 
@@ -179,15 +178,6 @@ class TextFix(FileModel):
     """Edits parsed from it; empty only if the applier reads the answer itself."""
 
 
-class PatchFix(FileModel):
-    """A change to a recorded mission."""
-
-    kind: Literal["patch"] = "patch"
-    patch: TracePatch
-    reason: str = Field(min_length=1)
-    """Why, for the reviewer."""
-
-
 class NoFix(FileModel):
     """No fix was found."""
 
@@ -195,19 +185,17 @@ class NoFix(FileModel):
     reason: str = Field(min_length=1)
 
 
-Proposal: TypeAlias = Annotated[TextFix | PatchFix | NoFix, Field(discriminator="kind")]
-Fix: TypeAlias = TextFix | PatchFix
-"""A proposal that can be applied."""
+Proposal: TypeAlias = Annotated[TextFix | NoFix, Field(discriminator="kind")]
 
 
 class RolledBackFix(FileModel):
-    """A fix that was tried and rolled back."""
+    """A fix that was tried and rolled back, or refused."""
 
     cycle: int
     diff: str
-    """Its changes; empty if it could not be applied."""
+    """Its changes; the answer of the model if it was refused."""
     outcome: str
-    """How the tests failed with it, in one line; equal for equal failures."""
+    """How the tests failed with it, or why it was refused, in one line; equal for equal failures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,18 +252,22 @@ class FixRequest:
     context: Context
     targets: tuple[str, ...]
     rolled_back: tuple[RolledBackFix, ...]
-    """Fixes that were tried in this loop and rolled back, oldest first."""
+    """Fixes that were tried in this loop and rolled back or refused, oldest first."""
     command: str
     """The test command as given."""
     needs_edits: bool
     """Whether the answer must contain edits that can be parsed; see `Applier.needs_edits`."""
+    allow: tuple[str, ...] = ()
+    """Patterns of files that a fix without targets may change; empty for all source code."""
+    protect: tuple[str, ...] = ()
+    """Further patterns of files that a fix without targets must not change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyFixInput:
     """Input of `fix:apply`, which returns an `AppliedFix`."""
 
-    fix: Fix
+    fix: TextFix
     tree: Path
     targets: tuple[str, ...]
 
@@ -367,6 +359,8 @@ class CycleRecord(FileModel):
     context: Context | None = None
     proposal: Proposal | None = None
     application: AppliedFix | None = None
+    refusal: str | None = None
+    """Why the fix was refused. The next prompt contains it; the next cycle runs no tests, since nothing changed."""
     verification: Verification | None = None
     """None if no fix was applied, or the loop ended before it was tested."""
     durations_ms: dict[str, int] = Field(default_factory=dict)

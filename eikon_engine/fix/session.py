@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError, field_validator
 
 from eikon_engine.errors import EikonError, FixTaskFailedError, OutputError, SessionError
 from eikon_engine.files.locking import hold_lock, is_locked
@@ -42,8 +42,10 @@ SESSIONS_DIR_VARIABLE: Final = "EIKON_FIX_DIR"
 _LOCK: Final = "session.lock"
 
 SessionState: TypeAlias = Literal[
-    "running", "writing", "success", "max_cycles", "error", "interrupted", "taken_back", "handed_over"
+    "running", "writing", "success", "max_cycles", "error", "interrupted", "rolled_back", "completed"
 ]
+_EARLIER_STATES: Final = {"taken_back": "rolled_back", "handed_over": "completed"}
+"""Names of states in sessions of earlier versions."""
 
 
 class SessionRecord(FileModel):
@@ -53,7 +55,7 @@ class SessionRecord(FileModel):
     id: str
     state: SessionState
     """`writing` while the user's tree is changed; a killed process leaves `running` or `writing` behind. The next
-    command turns `writing` into `taken_back`, or into `handed_over` if all files had been written."""
+    command turns `writing` into `rolled_back`, or into `completed` if all files had been written."""
     cycle: int = Field(default=0, ge=0)
     """Current cycle; 0 before the first."""
     step: str | None = None
@@ -71,6 +73,11 @@ class SessionRecord(FileModel):
     keep: bool
     process: int
     """Process id of the loop."""
+
+    @field_validator("state", mode="before")
+    @classmethod
+    def _rename_state(cls, value: object) -> object:
+        return _EARLIER_STATES.get(value, value) if isinstance(value, str) else value
 
 
 class FixSession:
@@ -122,13 +129,15 @@ class FixSession:
 
     def _write_record(self) -> None:
         """Write session.json; paths are not redacted, because recovery needs them."""
-        told = self._record.model_copy(update={"command": self._secrets.redact(self._record.command)})
-        write_atomically(self.folder / SESSION_FILE, told.model_dump_json(indent=1).encode(errors="surrogateescape"))
+        redacted = self._record.model_copy(update={"command": self._secrets.redact(self._record.command)})
+        write_atomically(
+            self.folder / SESSION_FILE, redacted.model_dump_json(indent=1).encode(errors="surrogateescape")
+        )
 
     def _write(self, name: str, text: str) -> None:
         """Write a file with secrets of the environment redacted, except in diffs, which must match the files."""
-        told = text if name.endswith(DIFF_FILE) else self._secrets.redact(text)
-        write_atomically(self.folder / name, told.encode(errors="surrogateescape"))
+        redacted = text if name.endswith(DIFF_FILE) else self._secrets.redact(text)
+        write_atomically(self.folder / name, redacted.encode(errors="surrogateescape"))
 
 
 def cycle_folder(cycle: int) -> str:
@@ -210,6 +219,7 @@ class CycleFields(TypedDict, total=False):
     context: Context
     proposal: Proposal
     application: AppliedFix
+    refusal: str
     verification: Verification
 
 

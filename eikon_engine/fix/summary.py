@@ -63,12 +63,14 @@ def _lines(result: TaskResult) -> Iterator[str]:
 
 
 def _cycle_line(record: CycleRecord) -> str:
-    parts = ["no result" if record.analysis is None else record.analysis.summary]
+    parts = [] if record.analysis is None else [record.analysis.summary]
+    if record.refusal is not None:
+        parts.append(f"the fix was refused: {record.refusal}")
     if record.application is not None:
         parts.append(f"changed {', '.join(record.application.files)}")
     if record.verification is not None:
         parts.append(_JUDGEMENT_TEXTS[record.verification.judgement])
-    return "; ".join(parts)
+    return "; ".join(parts) or "no result"
 
 
 _JUDGEMENT_TEXTS = {

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
-from eikon_engine.errors import EikonError, FixTaskFailedError, UnknownTaskError, UsageError
+from eikon_engine.errors import EikonError, FixTaskFailedError, RequirementError, UsageError
 from eikon_engine.fix.analysis.analyze_run import analyze_run
 from eikon_engine.fix.generate_fix import generate_fix
 from eikon_engine.fix.models import AnalysisInput, ApplyFixInput, ContextQuery, FixRequest, RunScriptInput
@@ -103,28 +103,19 @@ class TaskRegistry:
         """Return a task by name.
 
         Raises:
-            UnknownTaskError: no task has that name.
+            RequirementError: no task has that name.
         """
         if name not in self._tasks:
             message = f"unknown task {name!r}: expected one of {', '.join(sorted(self._tasks))}."
-            raise UnknownTaskError(message)
+            raise RequirementError(message, code="unknown-task")
         return self._tasks[name]
-
-    def with_task(self, task: Task) -> TaskRegistry:
-        """Return a registry in which `task` replaces the task of the same name.
-
-        Raises:
-            UnknownTaskError: no task has that name.
-        """
-        self.find(task.name)
-        return TaskRegistry(task if each.name == task.name else each for each in self._tasks.values())
 
     def run(self, step: Step[Input, Output], value: Input) -> Output:
         """Run an atomic task.
 
         Raises:
             FixTaskFailedError: it failed; its error is the cause.
-            UnknownTaskError: no task has that name.
+            RequirementError: no task has that name.
         """
         task = self.find(step.name)
         if not isinstance(task, AtomicTask) or not isinstance(value, task.input_type):

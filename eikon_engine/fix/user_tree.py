@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import DirtyTreeError, UsageError
+from eikon_engine.errors import UsageError
 from eikon_engine.files.text import pluralize
 from eikon_engine.fix.git import run_git, split_names, try_git
 
@@ -46,20 +46,20 @@ def find_tree(cwd: Path, excluded_folders: tuple[Path, ...] = ()) -> UserTree:
 
     Raises:
         UsageError: the folder does not exist, or is inside a git folder.
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
     """
     folder = cwd.resolve()
     if not folder.is_dir():
         message = f"{cwd}: expected a project folder, but it does not exist. Correct the path."
         raise UsageError(message)
     away = tuple(each.resolve() for each in excluded_folders)
-    asked = try_git(folder, "rev-parse", "--is-inside-git-dir", "--show-toplevel")
-    if asked.stdout.startswith(b"true"):
+    answer = try_git(folder, "rev-parse", "--is-inside-git-dir", "--show-toplevel")
+    if answer.stdout.startswith(b"true"):
         message = f"{cwd}: expected a project folder, got a git folder. Run the command in the project."
         raise UsageError(message)
-    if asked.returncode != 0:
+    if answer.returncode != 0:
         return UserTree(root=folder, cwd=".", is_git=False, excluded_folders=away)
-    root = Path(os.fsdecode(asked.stdout.partition(b"\n")[2].rstrip(b"\n"))).resolve()
+    root = Path(os.fsdecode(answer.stdout.partition(b"\n")[2].rstrip(b"\n"))).resolve()
     return UserTree(root=root, cwd=folder.relative_to(root).as_posix(), is_git=True, excluded_folders=away)
 
 
@@ -67,7 +67,7 @@ def require_clean(tree: UserTree) -> None:
     """Check that everything is committed; a folder without git always passes.
 
     Raises:
-        DirtyTreeError: a file is changed or untracked.
+        UsageError: a file is changed or untracked.
     """
     if not tree.is_git:
         return
@@ -78,7 +78,7 @@ def require_clean(tree: UserTree) -> None:
             f"{tree.root}: expected a clean working tree, got changes in {', '.join(changed[:_SHOWN])}{more}. Commit "
             "them, or use --allow-dirty."
         )
-        raise DirtyTreeError(message)
+        raise UsageError(message, code="dirty-tree")
 
 
 def tree_files(tree: UserTree, extra_files: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -159,8 +159,10 @@ def _extra_files(tree: UserTree, name: str) -> Iterator[str]:
 
 
 def _changed_files(root: Path) -> Iterator[str]:
-    told = iter(split_names(run_git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")))
-    for entry in told:
+    entries = iter(
+        split_names(run_git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"))
+    )
+    for entry in entries:
         yield entry[3:]
 
 

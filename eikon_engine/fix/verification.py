@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import CommandUnusableError, PatchRejectedError
+from eikon_engine.errors import FixError, UsageError
 from eikon_engine.fix.user_tree import is_utf8
 from eikon_engine.outcome.terminal import escape_control_characters
 
@@ -34,16 +34,16 @@ def judge_fix(before: Analysis, after: Analysis, run: TestRun) -> FixJudgement:
         return "unproved" if after.unproved else "passed"
     old, new = before.failing, after.failing
     broken = [_ran_before(failure, before) for failure in new if not _failed_before(failure, old)]
-    mended = [_ran_after(failure, after) for failure in old - new]
+    fixed = [_ran_after(failure, after) for failure in old - new]
     if True in broken:
         return "broke_more"
-    if run.ended != "exited" or not (mended or None in broken):
+    if run.ended != "exited" or not (fixed or None in broken):
         return "no_help"
     if None in broken:
         return "unclear"
-    if True in mended:
+    if True in fixed:
         return "helped"
-    return "unclear" if None in mended else "no_help"
+    return "unclear" if None in fixed else "no_help"
 
 
 def _failed_before(failure: str, old: frozenset[str]) -> bool:
@@ -81,7 +81,7 @@ def require_output(run: TestRun, session: Path) -> None:
     """Check that the recorded output of a run still exists.
 
     Raises:
-        CommandUnusableError: the tests deleted it.
+        UsageError: the tests deleted it.
     """
     missing = next((each.file for each in (run.stdout, run.stderr) if not (session / each.file).is_file()), None)
     if missing is not None:
@@ -89,21 +89,21 @@ def require_output(run: TestRun, session: Path) -> None:
             f"{run.command}: expected tests that do not touch the session folder, but {session / missing} was deleted. "
             "Fix --test-cmd."
         )
-        raise CommandUnusableError(message)
+        raise UsageError(message, code="command-unusable")
 
 
 def require_usable_command(run: TestRun, session: Path, options: LoopOptions) -> None:
     """Check that the first run of the command says something about the code.
 
     Raises:
-        CommandUnusableError: the command could not be run or timed out.
+        UsageError: the command could not be run or timed out.
     """
     if run.ended == "timed_out":
         message = (
             f"{options.test_cmd}: timed out after {options.timeout_seconds:g} s. Raise --timeout, or fix the test that "
             "hangs."
         )
-        raise CommandUnusableError(message)
+        raise UsageError(message, code="command-unusable")
     if run.ended == "not_started" or run.exit_status in _COMMAND_NOT_RUN:
         stderr = (session / run.stderr.file).read_text(encoding="utf-8", errors="replace").strip()
         found = f"got exit status {run.exit_status}" if run.exit_status is not None else "it did not start"
@@ -111,7 +111,7 @@ def require_usable_command(run: TestRun, session: Path, options: LoopOptions) ->
             f"{options.test_cmd}: expected a command that can be run, {found} ({one_line(stderr[-_SHOWN:])}). "
             "Fix --test-cmd."
         )
-        raise CommandUnusableError(message)
+        raise UsageError(message, code="command-unusable")
 
 
 def require_provable(run: TestRun) -> None:
@@ -120,7 +120,7 @@ def require_provable(run: TestRun) -> None:
     Without a report only the exit status counts, which any file that takes part in the tests can decide.
 
     Raises:
-        CommandUnusableError: the tests failed and no report was requested.
+        UsageError: the tests failed and no report was requested.
     """
     if run.passed or run.report_asked:
         return
@@ -128,26 +128,26 @@ def require_provable(run: TestRun) -> None:
         f"{run.command}: expected a plain pytest command, whose report proves a fix, or files that a fix may change, "
         "got neither. Add --allow GLOB or --target-file FILE."
     )
-    raise CommandUnusableError(message)
+    raise UsageError(message, code="command-unusable")
 
 
 def require_target_files(files: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """Check that a fix changed something, and only target files if there are any.
 
     Raises:
-        PatchRejectedError: the fix changed nothing, or a file that is not a target.
+        FixError: the fix changed nothing, or a file that is not a target.
     """
     if not files:
         message = "expected a fix that changes a file, got one that changes none. Request another fix."
-        raise PatchRejectedError(message)
+        raise FixError(message, code="patch-rejected")
     unreadable = next((each for each in files if not is_utf8(each)), None)
     if unreadable is not None:
         message = f"expected file names in UTF-8, got {unreadable!r}. Choose another name."
-        raise PatchRejectedError(message)
+        raise FixError(message, code="patch-rejected")
     others = tuple(each for each in files if targets and each not in targets)
     if others:
         message = f"expected changes only to {join_names(targets)}, got one to {others[0]}. Name it with --target-file."
-        raise PatchRejectedError(message)
+        raise FixError(message, code="patch-rejected")
 
 
 def join_names(files: tuple[str, ...]) -> str:
@@ -170,8 +170,8 @@ def original_files_used(run: TestRun, session: Path, original: Path, copy: Path)
     found: dict[str, None] = {}
     for stream in (run.stdout, run.stderr):
         with (session / stream.file).open("rb") as file:
-            told = pattern.findall(file.read(_SEARCHED_BYTES))
-        found.update(dict.fromkeys(os.fsdecode(name) for name in told))
+            paths = pattern.findall(file.read(_SEARCHED_BYTES))
+        found.update(dict.fromkeys(os.fsdecode(name) for name in paths))
     return tuple(name for name in found if (copy / name).is_file())
 
 

@@ -82,10 +82,10 @@ class WorkCopy:
 
     def diff(self, before: str, after: str) -> str:
         """Return the diff of two states in `git apply` format."""
-        told = self._git(
+        diff = self._git(
             "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after
         )
-        return told.decode(errors="replace")
+        return diff.decode(errors="replace")
 
     def content(self, blob: str) -> bytes:
         """Return the content of a blob."""

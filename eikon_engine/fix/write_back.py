@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator
 
-from eikon_engine.errors import EikonError, OutputError, PatchRejectedError, SessionError, WorkingTreeChangedError
+from eikon_engine.errors import EikonError, FixError, OutputError, SessionError, WorkingTreeChangedError
 from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import escapes_bundle
@@ -204,13 +204,13 @@ def require_regular_files(changes: Sequence[Change]) -> None:
     """Check that only regular files change, no symlinks or nested repositories.
 
     Raises:
-        PatchRejectedError: something else changes.
+        FixError: something else changes.
     """
     for change in changes:
         for mode in (change.mode_before, change.mode_after):
             if mode not in REGULAR_MODES and mode != ABSENT:
                 message = f"{change.path}: expected a change to a regular file, got one to a symlink."
-                raise PatchRejectedError(message)
+                raise FixError(message, code="patch-rejected")
 
 
 def write_back(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def write_back(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[s
 
     Raises:
         WorkingTreeChangedError: a file changed since the loop started.
-        PatchRejectedError: something other than regular files would change.
+        FixError: something other than regular files would change.
         OutputError: a file cannot be written.
     """
     require_regular_files(changes)
@@ -355,27 +355,27 @@ def recover_tree(sessions: Path, tree: Path) -> tuple[str, ...]:
     Raises:
         EikonError: a change cannot be recovered, see `settle`.
     """
-    told: list[str | None] = []
+    messages: list[str | None] = []
     for folder in _interrupted_sessions(sessions):
         try:
             is_here = read_session(folder).tree == str(tree)
         except SessionError as error:
-            told.append(_skipped_message(folder, error))
+            messages.append(_skipped_message(folder, error))
             continue
         if is_here:
-            told.append(recover(folder))
-    return tuple(each for each in told if each is not None)
+            messages.append(recover(folder))
+    return tuple(each for each in messages if each is not None)
 
 
 def recover_all(sessions: Path) -> tuple[str, ...]:
     """Recover all interrupted changes; return messages about successes and failures."""
-    told = []
+    messages = []
     for folder in _interrupted_sessions(sessions):
         try:
-            told.append(recover(folder))
+            messages.append(recover(folder))
         except EikonError as error:
-            told.append(error.message)
-    return tuple(each for each in told if each is not None)
+            messages.append(error.message)
+    return tuple(each for each in messages if each is not None)
 
 
 def _skipped_message(folder: Path, error: SessionError) -> str:
@@ -400,7 +400,7 @@ def _recover(session: Path, journal: WriteJournal) -> str:
         _roll_back_or_explain(session, root, journal)
     delete_journal(session)
     if note.state in {"writing", "interrupted"}:
-        set_final_state(session, "handed_over" if is_whole else "taken_back")
+        set_final_state(session, "completed" if is_whole else "rolled_back")
     if is_whole:
         return f"session {note.id} was interrupted after its fix was completely written to {root}: {files}"
     return (

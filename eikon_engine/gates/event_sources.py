@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
+from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.models import describe_value, syntax_error, validation_error
 from eikon_engine.files.paths import resolve_inside
@@ -341,10 +341,9 @@ def read_outcome(file: Path) -> ReplayOutcome:
     """Read the outcome of a replay.
 
     Raises:
-        TraceError: the file cannot be read.
+        TraceError: the file cannot be read; the version is not supported.
         TraceSyntaxError: the text is not JSON.
         TraceFieldError: a field is missing, unknown or invalid.
-        TraceVersionError: the version is not supported.
     """
     data = _read_file(file)
     try:
@@ -354,12 +353,12 @@ def read_outcome(file: Path) -> ReplayOutcome:
     version = plain.get("outcome_version") if isinstance(plain, dict) else None
     if version is None:
         message = f"{file}: expected {', '.join(_KNOWN_FILES[:3])} or a folder with one of them, got other JSON"
-        raise TraceMissingError(message)
+        raise TraceError(message, code="trace-missing")
     if version != OUTCOME_VERSION:
         message = (
             f"{file}: expected outcome_version {OUTCOME_VERSION}, got {describe_value(version)}; use a newer eikon"
         )
-        raise TraceVersionError(message)
+        raise TraceError(message, code="trace-version")
     try:
         return ReplayOutcome.model_validate_json(data)
     except ValidationError as error:
@@ -374,10 +373,10 @@ def _find_file(path: Path) -> Path:
         message = (
             f"{path}: expected a folder with {', '.join(_KNOWN_FILES[:3])}, got none of them; use the folder of the run"
         )
-        raise TraceMissingError(message)
+        raise TraceError(message, code="trace-missing")
     if not path.exists():
         message = f"{path}: expected {', '.join(_KNOWN_FILES[:3])} or a folder with one of them, got nothing"
-        raise TraceMissingError(message)
+        raise TraceError(message, code="trace-missing")
     return path
 
 

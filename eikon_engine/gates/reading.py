@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from eikon_engine.errors import GateDefinitionError
+from eikon_engine.errors import YamlError
 from eikon_engine.files.models import describe_fault, describe_value, field_location
 from eikon_engine.files.yaml import YamlDocument, read_yaml_file
 from eikon_engine.gates.monitor import Gate, GateSet
@@ -28,8 +28,8 @@ def read_gates_file(path: Path) -> GateSet:
     """Read a YAML file with the single key `gates`.
 
     Raises:
-        YamlError: the file cannot be read, or is not YAML.
-        GateDefinitionError: the file is not a mapping with that key, or a gate or limit is invalid.
+        YamlError: the file cannot be read, or is not YAML; the file is not a mapping with that key, or a gate or limit
+            is invalid.
     """
     text = read_yaml_file(path)
     if not isinstance(text.data, dict):
@@ -46,7 +46,7 @@ def parse_gates(mapping: Mapping[str, JsonValue]) -> GateSet:
     """Parse gates from plain values by name.
 
     Raises:
-        GateDefinitionError: a gate or limit is invalid.
+        YamlError: a gate or limit is invalid.
     """
     return parse_gates_at(YamlDocument(source="gates", data=dict(mapping), positions={}, key_positions={}), ())
 
@@ -55,7 +55,7 @@ def parse_gates_at(text: YamlDocument, path: ValuePath) -> GateSet:
     """Parse gates at a path of a YAML text, so that messages contain line and column.
 
     Raises:
-        GateDefinitionError: a gate or limit is invalid.
+        YamlError: a gate or limit is invalid.
     """
     data = text.value_at(path) if not path or (isinstance(text.data, dict) and path[0] in text.data) else None
     if not isinstance(data, dict):
@@ -99,5 +99,5 @@ def _parse_gate(text: YamlDocument, path: ValuePath, name: str, value: JsonValue
         raise _gate_error(text, where, describe_fault(here), at_key=is_key) from error
 
 
-def _gate_error(text: YamlDocument, path: ValuePath, message: str, *, at_key: bool = False) -> GateDefinitionError:
-    return GateDefinitionError(text.error_at(path, message, at_key=at_key).message)
+def _gate_error(text: YamlDocument, path: ValuePath, message: str, *, at_key: bool = False) -> YamlError:
+    return YamlError(text.error_at(path, message, at_key=at_key).message, code="gates")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.errors import TraceMissingError, TraceSyntaxError
+from eikon_engine.errors import TraceError, TraceSyntaxError
 from eikon_engine.files.models import field_error, syntax_error
 from eikon_engine.files.paths import resolve_inside
 
@@ -108,7 +108,7 @@ def open_har(path: Path) -> Iterator[HarFile]:
     """Open a HAR; attached files can be read inside the `with` block.
 
     Raises:
-        TraceMissingError: the file cannot be read.
+        TraceError: the file cannot be read.
         TraceSyntaxError: the file is not JSON, or is a damaged archive or one without a HAR.
         TraceFieldError: the JSON is not a HAR.
     """
@@ -129,7 +129,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         message = f"{path}: cannot read the HAR file: {error.strerror or error}. Check the path."
-        raise TraceMissingError(message) from error
+        raise TraceError(message, code="trace-missing") from error
     except ARCHIVE_ERRORS as error:
         raise _archive_error(path, str(error)) from error
 

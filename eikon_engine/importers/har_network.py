@@ -144,7 +144,7 @@ def import_har(
     `moment_of` converts times; without it, only the order of responses is known.
 
     Raises:
-        TraceMissingError: the file does not exist.
+        TraceError: the file does not exist.
         TraceSyntaxError: the file is not JSON or not a complete archive.
         TraceFieldError: the file is not a HAR; the message has the index of the entry, from 0.
         BundlePathError: an attached file is outside the folder of the HAR.

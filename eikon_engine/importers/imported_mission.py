@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from pydantic import TypeAdapter, ValidationError
-
-from eikon_engine.errors import ForeignStepError
-from eikon_engine.files.models import FileModel
-from eikon_engine.trace.actions import Action
+from eikon_engine.errors import ForeignFormatError
 from eikon_engine.trace.environment import Environment, Viewport
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Failed, SubgoalTrace, Succeeded
+from eikon_engine.trace.playwright_calls import UnsupportedCallError, build_action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +18,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-_ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+    from eikon_engine.files.models import FileModel
+    from eikon_engine.trace.actions import Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +108,10 @@ class MissionBuilder:
 
     def add_action(self, step: int, kind: str, **fields: JsonValue | FileModel | None) -> None:
         """Add an action by type and fields, omitting None; `step` is the number in the source, from 1."""
-        given = {name: value for name, value in fields.items() if value is not None}
-        plain = {name: _to_json(value) for name, value in given.items()}
         try:
-            self.actions.append(_ACTION_ADAPTER.validate_json(json.dumps({"type": kind, **plain})))
-        except ValidationError as error:
-            first = error.errors()[0]
-            self.add_unsupported(step, kind, f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}")
+            self.actions.append(build_action(kind, **fields))
+        except UnsupportedCallError as error:
+            self.add_unsupported(step, kind, str(error))
 
     def add_unsupported(self, step: int, what: str, reason: str) -> None:
         """Note that a step cannot be imported."""
@@ -128,10 +122,6 @@ class MissionBuilder:
         line = f"step {step}: {text}"
         if line not in self.notes:
             self.notes.append(line)
-
-
-def _to_json(value: JsonValue | FileModel) -> JsonValue:
-    return json.loads(value.model_dump_json()) if isinstance(value, FileModel) else value
 
 
 UNKNOWN_ERROR_CODE: Final = "unknown"
@@ -145,14 +135,16 @@ def build_trace(
     """Build a trace without observations.
 
     Raises:
-        ForeignStepError: a step cannot be imported and `partial` is False, or no step can be imported.
+        ForeignFormatError: a step cannot be imported and `partial` is False, or no step can be imported.
     """
     if mission.unsupported and not partial:
         shown = "; ".join(mission.unsupported[:MAX_SHOWN])
         more = f"; and {len(mission.unsupported) - MAX_SHOWN} more" if len(mission.unsupported) > MAX_SHOWN else ""
-        raise ForeignStepError(f"these steps cannot be imported: {shown}{more}. Import the others with --partial.")
+        raise ForeignFormatError(
+            f"these steps cannot be imported: {shown}{more}. Import the others with --partial.", code="foreign-step"
+        )
     if not any(subgoal.actions for subgoal in mission.subgoals):
-        raise ForeignStepError("no step can be imported; nothing was written")
+        raise ForeignFormatError("no step can be imported; nothing was written", code="foreign-step")
     then = "recorded" if mission.network is None and mission.har is None else "certified"
     return ExecutionTrace(
         id=trace_id,

@@ -21,7 +21,7 @@ from eikon_engine.importers.imported_mission import (
 )
 from eikon_engine.importers.playwright_calls import SET_VIEWPORT_SIZE, CallConverter, is_page_call
 from eikon_engine.importers.playwright_network import read_trace_network
-from eikon_engine.importers.playwright_trace_file import get_number, get_text, read_trace_lines
+from eikon_engine.importers.playwright_trace_file import NEW_PAGE, get_number, get_text, read_trace_lines
 from eikon_engine.trace.actions import AnswerDialog, Assert, Screenshot
 
 if TYPE_CHECKING:
@@ -228,11 +228,13 @@ class _ContextConverter:
         page = self._page_of(call)
         if page is None:
             self._builder.add_unsupported(
-                step, call.name, "it acts on a page from new_page(), which is not imported yet"
+                step, call.name, "it acts on a page from new_page(), and the trace does not say which call opened it"
             )
             return
         if is_page_call(call.name):
             self._enter_page(step, call, page)
+        elif call.name == NEW_PAGE:
+            self._visited_pages.add(page)
         self._calls.convert(step, call, page)
         count = len(self._builder.actions) - before
         self._groups_of_actions += [group] * count
@@ -249,6 +251,8 @@ class _ContextConverter:
         self._visited_pages.add(page)
 
     def _page_of(self, call: Call) -> int | None:
+        if call.opened_page is not None:
+            return self._pages.get(call.opened_page)
         if not is_page_call(call.name) or (call.page is None and len(self._pages) <= 1):
             return 0
         if call.page is None:
@@ -258,8 +262,6 @@ class _ContextConverter:
     def _add_notes(self) -> None:
         for kind, count in self._lines.unknown.items():
             self._builder.notes.append(f"{count} lines of unknown type {kind!r} ignored")
-        for key in self._calls.held_keys:
-            self._builder.notes.append(f"the key {key} was still held at the end and is not imported")
         for step, call in enumerate(self._lines.calls.values(), start=1):
             if call.end_ms is None and is_page_call(call.name):
                 self._builder.add_note(step, f"{call.name} had not finished when the recording ended")
@@ -292,10 +294,10 @@ class _ContextConverter:
 
 
 def _page_ordinals(lines: TraceContents) -> dict[str, int]:
-    """Return the ordinals of the pages that a replay also has: the first one and its popups."""
+    """Return the ordinals of the pages that a replay also has: the first one, those of `newPage`, and their popups."""
     found: dict[str, int] = {}
-    opened = sum(call.name == "BrowserContext.newPage" for call in lines.calls.values()) > 1
+    new_pages = [call.opened_page for call in lines.calls.values() if call.name == NEW_PAGE]
     for page, opener in lines.pages.items():
-        if not found or opener in found or (opener is None and not opened):
+        if not found or opener in found or page in new_pages or (opener is None and len(new_pages) <= 1):
             found[page] = len(found)
     return found

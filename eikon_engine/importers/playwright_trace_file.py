@@ -139,6 +139,9 @@ _SCREENCAST_PREFIX: Final = b'{"type":"screencast-frame"'
 _ACTING_LOG: Final = re.compile(r"\s*(performing|attempting) \w+ action|\s*navigating to ")
 
 
+NEW_PAGE: Final = "BrowserContext.newPage"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceHeader:
     """The first line: version, browser and context options."""
@@ -176,6 +179,8 @@ class Call:
     """Dialogs answered during the call: whether accepted, and the text."""
     starts_download: bool = False
     """Whether the call started a download."""
+    opened_page: str | None = None
+    """Page that the call opened, if it is `BrowserContext.newPage`."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -358,6 +363,13 @@ class _TraceReader:
             opener = (running or acting)[-1]
             opener.dialog_answers.append((call.name == "Dialog.accept", get_text(call.params, "promptText") or None))
 
+    def _assign_opened_page(self, page: str) -> None:
+        """Assign a page without an opener to the call that opens it: the first one still running."""
+        for call in self.contents.calls.values():
+            if call.name == NEW_PAGE and call.end_ms is None and call.opened_page is None:
+                call.opened_page = page
+                return
+
     def _after(self, plain: JsonObject) -> None:
         call = self.contents.calls.get(get_text(plain, "callId"))
         if call is not None:
@@ -375,7 +387,9 @@ class _TraceReader:
         if not isinstance(params, dict) or not page:
             return
         if plain.get("method") == "page":
-            self.contents.pages[page] = get_text(params, "openerPageId") or None
+            opener = self.contents.pages[page] = get_text(params, "openerPageId") or None
+            if opener is None:
+                self._assign_opened_page(page)
         elif plain.get("method") == "download" and self._last_click is not None:
             self._last_click.starts_download = True
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
-
-from pydantic import TypeAdapter
 
 from eikon_engine.secrets.detection import (
     find_tokens,
@@ -18,14 +15,15 @@ from eikon_engine.secrets.detection import (
     random_segments,
 )
 from eikon_engine.secrets.redaction import Redactor
-from eikon_engine.trace.actions import Action, Fill, Navigate, SecretRef, SetValue, TypeText
+from eikon_engine.trace.actions import Fill, Navigate, SecretRef, SetValue, TypeText
+from eikon_engine.trace.playwright_calls import build_action
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.importers.imported_mission import ImportedMission
+    from eikon_engine.trace.actions import Action
 
-_ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 _URL_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{1,64})=([^&#;\s]+)")
 _NON_NAME: Final = re.compile(r"\W+")
 _SECRET_PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:")
@@ -96,7 +94,10 @@ def _with_references(action: Action, names: dict[str, str], redactor: Redactor) 
         action = action.model_copy(update={"text": SecretRef(secret=names[action.text])})
     plain = action.model_dump(mode="json")
     clean = {name: value if name == "target" else redactor.redact_json(value) for name, value in plain.items()}
-    return action if clean == plain else _ACTION_ADAPTER.validate_json(json.dumps(clean))
+    if clean == plain:
+        return action
+    del clean["type"]
+    return build_action(action.type, **clean)
 
 
 def _secret_note(name: str) -> str:

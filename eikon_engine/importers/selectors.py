@@ -144,6 +144,12 @@ def convert_selenium(locator: str) -> RankedSelector | None:  # noqa: PLR0911 - 
             return None
 
 
+def note_weak_selector(selector: RankedSelector, builder: MissionBuilder, step: int) -> None:
+    """Note a selector that depends on position only."""
+    if selector.is_weak:
+        builder.add_note(step, f"the target {selector.text} is weak: it depends on position only")
+
+
 def build_target(
     selector: RankedSelector,
     others: Iterable[RankedSelector],
@@ -152,7 +158,6 @@ def build_target(
     frames: tuple[str, ...] = (),
 ) -> Target:
     """Return the target of a step, and note a weak selector."""
-    if selector.is_weak:
-        builder.add_note(step, f"the target {selector.text} is weak: it depends on position only")
+    note_weak_selector(selector, builder, step)
     alternatives = dict.fromkeys(each.text for each in others if each.text != selector.text)
     return Target(selector=selector.text, frames=frames, alternatives=tuple(alternatives))

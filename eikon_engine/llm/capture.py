@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from eikon_engine.errors import CompletionError, CompletionTimeoutError, CompletionUnreachableError
+from eikon_engine.errors import CompletionError, CompletionUnreachableError
 from eikon_engine.llm.completion import no_redaction, prompt_digest, redact_request
 from eikon_engine.llm.model_response import (
     FORMAT_VERSION,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eikon_engine.llm.replay import ReplayClient
     from eikon_engine.llm.response_folder import ResponseWriter
 
-_OUTAGE_ERRORS: Final = (CompletionTimeoutError, CompletionUnreachableError)
+_OUTAGE_CODES: Final = ("completion-timeout", CompletionUnreachableError.code)
 """Failures without any response of the model."""
 
 
@@ -72,7 +72,7 @@ class CapturingClient:
             try:
                 completion = self._live.complete(request)
             except CompletionError as error:
-                if isinstance(error, _OUTAGE_ERRORS) and not self._records_outages:
+                if error.code in _OUTAGE_CODES and not self._records_outages:
                     self._writer.mark_incomplete()
                     raise
                 self._store(self._build_response(cleaned, error, self._seconds_since(started)))
@@ -170,7 +170,7 @@ class LazyClient:
         """Ask the client.
 
         Raises:
-            ModelClientMissingError: the client cannot be created.
+            RequirementError: the client cannot be created.
             CompletionError: the model failed.
         """
         with self._lock:

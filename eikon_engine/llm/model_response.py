@@ -5,22 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import from_json
 
-from eikon_engine.errors import (
-    CompletionError,
-    CompletionLimitedError,
-    CompletionMalformedError,
-    CompletionRefusedError,
-    CompletionServerError,
-    CompletionTimeoutError,
-    CompletionUnreachableError,
-    ResponseCorruptError,
-)
+from eikon_engine.errors import CompletionError, CompletionUnreachableError, ResponseCorruptError
 from eikon_engine.files.models import FileModel, FiniteJson, describe_value, validation_error
 from eikon_engine.llm.completion import (
     DIGITS_SHOWN,
@@ -34,33 +24,26 @@ from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.trace.execution import TokenUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-ERRORS_BY_CODE: Final[Mapping[str, type[CompletionError]]] = MappingProxyType(
-    {
-        error.code: error
-        for error in (
-            CompletionError,
-            CompletionLimitedError,
-            CompletionMalformedError,
-            CompletionRefusedError,
-            CompletionServerError,
-            CompletionTimeoutError,
-            CompletionUnreachableError,
-        )
-    }
-)
+COMPLETION_CODES: Final = frozenset({CompletionError.code, *CompletionError.codes, CompletionUnreachableError.code})
+"""Codes of failed completions that a response file may contain."""
 
 
 def error_from_code(code: str, message: str) -> CompletionError:
     """Create the error of a recorded failure."""
-    return ERRORS_BY_CODE[code](message)
+    if code in CompletionError.codes:
+        return CompletionError(message, code=code)
+    return CompletionUnreachableError(message) if code == CompletionUnreachableError.code else CompletionError(message)
 
 
 def code_for_error(error: CompletionError) -> str:
-    """Return the code a failure is recorded under: that of its nearest base class of ours."""
-    return next(code for each in type(error).__mro__ for code, known in ERRORS_BY_CODE.items() if known is each)
+    """Return the code a failure is recorded under; of an error of another library, that of its base class here."""
+    if error.code in COMPLETION_CODES:
+        return error.code
+    is_unreachable = isinstance(error, CompletionUnreachableError)
+    return CompletionUnreachableError.code if is_unreachable else CompletionError.code
 
 
 FORMAT_VERSION: Final = 1
@@ -180,7 +163,7 @@ def parse_response(data: bytes, source: Path) -> ModelResponse:
             f"model, parameters or digest were edited after recording; {_RESTORE_ADVICE}"
         )
         raise ResponseCorruptError(message)
-    if response.error is not None and response.error.code not in ERRORS_BY_CODE:
+    if response.error is not None and response.error.code not in COMPLETION_CODES:
         message = (
             f"{source}: error.code: expected the code of a failed completion, got "
             f"{response.error.code!r}; {_RESTORE_ADVICE}"

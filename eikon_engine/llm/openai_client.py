@@ -12,17 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import from_json
 
-from eikon_engine.errors import (
-    CompletionError,
-    CompletionLimitedError,
-    CompletionMalformedError,
-    CompletionRefusedError,
-    CompletionServerError,
-    CompletionTimeoutError,
-    CompletionUnreachableError,
-    ModelClientMissingError,
-    UsageError,
-)
+from eikon_engine.errors import CompletionError, CompletionUnreachableError, RequirementError, UsageError
 from eikon_engine.files.models import describe_value
 from eikon_engine.llm.completion import Completion
 from eikon_engine.outcome.terminal import escape_control_characters
@@ -43,7 +33,7 @@ def parse_chat_completion(body: bytes, server: str, model: str) -> Completion:
     """Return the single text of a response; unknown members are ignored.
 
     Raises:
-        CompletionMalformedError: the body is not JSON or has no text.
+        CompletionError: the body is not JSON or has no text.
     """
     try:
         plain: object = from_json(body, allow_inf_nan=False)
@@ -85,9 +75,11 @@ def _optional_text(members: _JsonObject, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _malformed_error(server: str, model: str, found: str) -> CompletionMalformedError:
-    return CompletionMalformedError(
-        f"{server}: expected a chat completion of {model}, got {found}; check that the server implements the OpenAI API"
+def _malformed_error(server: str, model: str, found: str) -> CompletionError:
+    return CompletionError(
+        f"{server}: expected a chat completion of {model}, got {found}; check that the server implements the OpenAI "
+        "API",
+        code="completion-malformed",
     )
 
 
@@ -120,13 +112,13 @@ class OpenAIClient:
         `timeout_seconds` applies to connecting and to each read.
 
         Raises:
-            ModelClientMissingError: the library is not installed, or the key is malformed.
+            RequirementError: the library is not installed, or the key is malformed.
             UsageError: the URL is not an HTTP URL.
         """
         library = _import_openai()
         if not re.fullmatch(r"[!-~]+", api_key):
             message = f"{KEY_VARIABLE} contains unprintable characters; set it again"
-            raise ModelClientMissingError(message)
+            raise RequirementError(message, code="model-client-missing")
         self._model = model
         self._key = api_key
         self._timeout = timeout_seconds
@@ -144,7 +136,7 @@ class OpenAIClient:
         """Create a client from `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`.
 
         Raises:
-            ModelClientMissingError: the library or the key is missing.
+            RequirementError: the library or the key is missing.
             UsageError: the URL is not an HTTP URL.
         """
         environment = os.environ if environ is None else environ
@@ -155,7 +147,7 @@ class OpenAIClient:
                 f"{KEY_VARIABLE} is not set; set it to your key, or to any word if the server needs none, and "
                 f"{URL_VARIABLE} for a server other than OpenAI's"
             )
-            raise ModelClientMissingError(message)
+            raise RequirementError(message, code="model-client-missing")
         url = environment.get(URL_VARIABLE) or DEFAULT_URL
         return cls(api_key=key, base_url=url, model=environment.get(MODEL_VARIABLE) or None)
 
@@ -164,13 +156,13 @@ class OpenAIClient:
 
         Raises:
             CompletionError: the model failed; subclasses give the reason. No message contains the key.
-            ModelClientMissingError: neither the request nor the client names a model.
+            RequirementError: neither the request nor the client names a model.
             UsageError: a parameter is reserved for this client.
         """
         model = request.model or self._model
         if model is None:
             message = f"{request.metric_id}: no model given; name one, or set {MODEL_VARIABLE}"
-            raise ModelClientMissingError(message)
+            raise RequirementError(message, code="model-client-missing")
         taken = sorted(set(request.parameters) & set(_RESERVED_PARAMETERS))
         if taken:
             message = f"{request.metric_id}: parameter {taken[0]} is set by the client; remove it"
@@ -205,8 +197,9 @@ class OpenAIClient:
         """Map an error of the library to ours."""
         library, server = self._library, self._server
         if isinstance(error, library.APITimeoutError):
-            return CompletionTimeoutError(
-                f"{server}: {model} did not respond within {self._timeout:g} s; increase the timeout, or request less"
+            return CompletionError(
+                f"{server}: {model} did not respond within {self._timeout:g} s; increase the timeout, or request less",
+                code="completion-timeout",
             )
         if isinstance(error, library.APIConnectionError):
             return CompletionUnreachableError(
@@ -217,13 +210,17 @@ class OpenAIClient:
             return CompletionError(f"{server}: {model} failed ({type(error).__name__}); change the request")
         status, reason = error.status_code, self._reason(error)
         if isinstance(error, library.RateLimitError):
-            return CompletionLimitedError(
-                f"{server}: {model} was rate limited with status {status}: {reason}; retry later, or less often"
+            return CompletionError(
+                f"{server}: {model} was rate limited with status {status}: {reason}; retry later, or less often",
+                code="completion-limited",
             )
         if status >= _FIRST_SERVER_ERROR:
-            return CompletionServerError(f"{server}: {model} failed with status {status}: {reason}; retry later")
-        return CompletionRefusedError(
-            f"{server}: {model} rejected the request with status {status}: {reason}; correct the request"
+            return CompletionError(
+                f"{server}: {model} failed with status {status}: {reason}; retry later", code="completion-server"
+            )
+        return CompletionError(
+            f"{server}: {model} rejected the request with status {status}: {reason}; correct the request",
+            code="completion-refused",
         )
 
     def _reason(self, error: openai.APIStatusError) -> str:
@@ -239,7 +236,7 @@ def _import_openai() -> ModuleType:
         import openai  # noqa: PLC0415 - optional, and takes a second to load
     except ImportError as error:
         message = "missing: openai; run pip install 'eikon-engine[llm]'"
-        raise ModelClientMissingError(message) from error
+        raise RequirementError(message, code="model-client-missing") from error
     return openai
 
 

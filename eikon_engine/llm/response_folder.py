@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field, ValidationError
 
-from eikon_engine.errors import (
-    OutputError,
-    ResponseCorruptError,
-    ResponseFolderError,
-    ResponsesIncompleteError,
-    UsageError,
-)
+from eikon_engine.errors import OutputError, ResponseCorruptError, ResponseFolderError, UsageError
 from eikon_engine.files.locking import try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.text import pluralize
@@ -72,24 +66,24 @@ class ResponseFolder:
         """Check that every response of the recording is present.
 
         Raises:
-            ResponsesIncompleteError: the recording was interrupted, or files are missing.
+            ResponseFolderError: the recording was interrupted, or files are missing.
         """
         count = pluralize(len(self.responses), "response")
         if self.state is None:
             message = f"{self.root}: incomplete recording: {count} without {STATE_FILE}; {_RECORD_AGAIN_ADVICE}"
-            raise ResponsesIncompleteError(message)
+            raise ResponseFolderError(message, code="responses-incomplete")
         if self.state.state != "complete":
             message = (
                 f"{self.root}: incomplete recording: interrupted after {count}, or still in progress; "
                 f"{_RECORD_AGAIN_ADVICE}"
             )
-            raise ResponsesIncompleteError(message)
+            raise ResponseFolderError(message, code="responses-incomplete")
         if len(self.responses) < self.state.responses:
             message = (
                 f"{self.root}: expected {pluralize(self.state.responses, 'response')} according to {STATE_FILE}, got "
                 f"{len(self.responses)}; restore the missing files, or {_RECORD_AGAIN_ADVICE}"
             )
-            raise ResponsesIncompleteError(message)
+            raise ResponseFolderError(message, code="responses-incomplete")
 
 
 def read_folder(root: Path) -> ResponseFolder:
@@ -98,9 +92,9 @@ def read_folder(root: Path) -> ResponseFolder:
     Names starting with a dot are ignored.
 
     Raises:
-        ResponseFolderError: it is unreadable, contains other files, or mixes two recordings.
+        ResponseFolderError: it is unreadable, contains other files, or mixes two recordings; an earlier response to the
+            same prompt is missing.
         ResponseCorruptError: a file is corrupt.
-        ResponsesIncompleteError: an earlier response to the same prompt is missing.
     """
     files = response_files(root)
     mark = read_state(root / STATE_FILE)
@@ -222,7 +216,7 @@ def _require_no_gaps(root: Path, responses: list[ModelResponse]) -> None:
             f"{root / missing.file_name}: sample {missing.sample_index} of {missing.key} is missing, but later samples "
             "exist; restore the file, or record again with --refresh"
         )
-        raise ResponsesIncompleteError(message)
+        raise ResponseFolderError(message, code="responses-incomplete")
 
 
 def _gaps(responses: list[ModelResponse]) -> Iterator[ModelResponse]:

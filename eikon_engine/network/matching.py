@@ -295,14 +295,6 @@ class Playback:
         """Return the recorded exchanges that were not served yet, in the order sent."""
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
 
-    def rules_applied(self) -> tuple[tuple[VolatileRule, int], ...]:
-        """Return the rules that were needed to match requests, with the number of requests."""
-        return self.rule_use.applied()
-
-    def unused_rules(self) -> tuple[VolatileRule, ...]:
-        """Return the rules whose part occurred in no request so far."""
-        return self.rule_use.unused()
-
     def match(
         self,
         method: str,

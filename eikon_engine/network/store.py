@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from eikon_engine.errors import AttachmentMissingError, OutputError, TraceFieldError, TraceSyntaxError
+from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.models import FileModel
 from eikon_engine.network.exchange import Exchange, Moment
@@ -139,7 +139,7 @@ class IndexWriter:
         """Write and flush one exchange.
 
         Raises:
-            AttachmentMissingError: a body was not stored before.
+            TraceError: a body was not stored before.
             TraceFieldError: a number of the exchange is already used.
             OutputError: the index cannot be written.
         """
@@ -237,8 +237,7 @@ class NetworkRecording:
         """Read a body.
 
         Raises:
-            AttachmentMissingError: the file is missing.
-            AttachmentCorruptError: the content does not match `ref`.
+            TraceError: the file is missing; the content does not match `ref`.
         """
         return self.blobs.get(ref)
 
@@ -247,7 +246,7 @@ def read_network(folder: Path) -> NetworkRecording:
     """Read the network part of a bundle. Bodies are checked for existence and loaded on demand.
 
     Raises:
-        AttachmentMissingError: the index or a body is missing.
+        TraceError: the index or a body is missing.
         TraceSyntaxError: a line other than a truncated last one is not JSON.
         TraceFieldError: a line is not a valid exchange or event, or reuses a number.
     """
@@ -262,7 +261,7 @@ def read_network(folder: Path) -> NetworkRecording:
         places.claim_event(event, f"{path}, line {number}")
         if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
             message = f"{path}, line {number}: missing file of a message: {blobs.path(event.body)}. Restore the bundle."
-            raise AttachmentMissingError(message)
+            raise TraceError(message, code="attachment-missing")
     return NetworkRecording(
         exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
         truncation=torn or torn_sockets,
@@ -290,7 +289,7 @@ def _read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         message = f"{path}: cannot read the recorded network: {error.strerror}. Restore the bundle."
-        raise AttachmentMissingError(message) from error
+        raise TraceError(message, code="attachment-missing") from error
 
 
 def _parse_line(line: bytes, kind: TypeAdapter[_RecordT], where: str, name: str) -> _RecordT:
@@ -315,7 +314,7 @@ def require_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
     """Check that the bodies of an exchange are stored.
 
     Raises:
-        AttachmentMissingError: a body is missing.
+        TraceError: a body is missing.
     """
     for ref in exchange.blobs:
         if not blobs.has(ref):
@@ -323,7 +322,7 @@ def require_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
                 f"{where}: missing body of exchange {exchange.ordinal} ({exchange.request.method} "
                 f"{exchange.request.url}): {blobs.path(ref)}. Restore the bundle or record it again."
             )
-            raise AttachmentMissingError(message)
+            raise TraceError(message, code="attachment-missing")
 
 
 def _shorten_line(line: bytes) -> str:

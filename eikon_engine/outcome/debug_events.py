@@ -192,7 +192,7 @@ class CommandFailed(FileModel):
 
 
 class CommandRejected(FileModel):
-    """A line of the command file is not a valid command and was skipped."""
+    """A line of the command file, which sessions once read, was not a valid command."""
 
     type: Literal["command_rejected"] = "command_rejected"
     line: int = Field(ge=1)

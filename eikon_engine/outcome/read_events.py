@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
-from eikon_engine.errors import EventsError, EventsVersionError
+from eikon_engine.errors import EventsError
 from eikon_engine.files.models import describe_value, validation_error
 from eikon_engine.outcome.events import EVENTS_VERSION, EventLine, RunEnd
 
@@ -88,8 +88,7 @@ def read_events(path: Path) -> RunEvents:
     """Read the events of a run.
 
     Raises:
-        EventsError: the file is unreadable, empty, or has an invalid line.
-        EventsVersionError: the version of the events is not supported.
+        EventsError: the file is unreadable, empty, or has an invalid line; the version of the events is not supported.
     """
     try:
         data = path.read_bytes()
@@ -102,8 +101,7 @@ def parse_events(data: bytes, source: str) -> RunEvents:
     """Parse the content of an `events.jsonl`; `source` names it in messages.
 
     Raises:
-        EventsError: there are no events, or a line is invalid.
-        EventsVersionError: the version of the events is not supported.
+        EventsError: there are no events, or a line is invalid; the version of the events is not supported.
     """
     reader = EventsParser(source)
     lines = [line for read in reader.feed(data) for line in read.lines]
@@ -132,8 +130,7 @@ class EventsParser:
         """Add a chunk and yield the lines that are now complete.
 
         Raises:
-            EventsError: a line is invalid.
-            EventsVersionError: the version of the events is not supported.
+            EventsError: a line is invalid; the version of the events is not supported.
         """
         *whole, self._buffer = (self._buffer + data).split(b"\n")
         for text in whole:
@@ -216,7 +213,7 @@ def _version(event: dict[str, JsonValue], place: str) -> int:
         f"{place}: unsupported events_version: expected 1 to {EVENTS_VERSION}, got {describe_value(version)}. "
         "Use the eikon version that wrote the file, or a newer one."
     )
-    raise EventsVersionError(message)
+    raise EventsError(message, code="events-version")
 
 
 def _parse_event_line(text: bytes, place: str) -> EventLine:
@@ -235,8 +232,8 @@ def follow_events(path: Path) -> Iterator[ParsedLine]:
     """Yield the lines of a run as they are written, until its end; wait for a file that does not exist yet.
 
     Raises:
-        EventsError: a line is invalid, the file cannot be read, or it was replaced.
-        EventsVersionError: the version of the events is not supported.
+        EventsError: a line is invalid, the file cannot be read, or it was replaced; the version of the events is not
+            supported.
     """
     nothing = threading.Event()
     while not path.exists():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
-from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError
+from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
 from eikon_engine.files.paths import resolve_inside
@@ -70,8 +70,7 @@ class ValueStore:
 
         Raises:
             BundlePathError: a link leads outside the folder.
-            AttachmentMissingError: the file is missing.
-            AttachmentCorruptError: the file's content does not match its name.
+            TraceError: the file is missing; the file's content does not match its name.
         """
         if isinstance(stored, InlineValue):
             return stored.value
@@ -80,11 +79,11 @@ class ValueStore:
             content = path.read_bytes()
         except OSError as error:
             message = f"{path}: cannot read a value of events.jsonl: {error.strerror}. Restore the run folder."
-            raise AttachmentMissingError(message) from error
+            raise TraceError(message, code="attachment-missing") from error
         found = hashlib.sha256(content).hexdigest()
         if f"values/{found}.json" != stored.path:
             message = f"{path}: corrupt file: its content has SHA-256 {found}. Restore the run folder."
-            raise AttachmentCorruptError(message)
+            raise TraceError(message, code="attachment-corrupt")
         try:
             return _JSON_ADAPTER.validate_json(content)
         except ValidationError as error:

@@ -1,31 +1,28 @@
-"""Write actions in real time, for the agent recorder and the interactive recorder.
+"""Write actions in real time: what the recorders of agents and of people have in common.
 
 An action is open from its start until every reply about it has arrived; then it is written, once. Closing an action
-takes the observation immediately instead of waiting for the pages.
+takes the observation immediately instead of waiting for the pages; certifying produces the ones that replays compare.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from eikon_engine.browser.observation import observe_without_waiting
 from eikon_engine.browser.page_tracker import PageEvents, read_download
 from eikon_engine.browser.traffic.capture import is_attachment
-from eikon_engine.record.redaction import redact_action
-from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.actions import SwitchPage
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-    from datetime import datetime
 
-    from eikon_engine.browser.attach.context import AttachedContext
-    from eikon_engine.record.attempts import Attempts
-    from eikon_engine.record.bundle_writer import Attempt, BundleWriter
+    from eikon_engine.record.bundle_writer import Attempt
+    from eikon_engine.record.recording import Recording
     from eikon_engine.trace.actions import Action, AnswerDialog
     from eikon_engine.trace.observation import Observation
 
@@ -68,29 +65,24 @@ class OpenAction(Protocol):
 OpenActionT = TypeVar("OpenActionT", bound=OpenAction)
 
 
-class ActionLog(Generic[OpenActionT]):
+class ActionLog(ABC, Generic[OpenActionT]):
     """Hold open actions and write each one when it is complete."""
 
-    def __init__(
-        self,
-        attached: AttachedContext,
-        writer: BundleWriter,
-        attempts: Attempts,
-        now: Callable[[], datetime],
-        mission_text: str,
-        warnings_for: Callable[[OpenActionT, ActionTrace], Sequence[str]],
-    ) -> None:
-        """Start without open actions.
+    reply_timeout_s: float
+    """Wall time that replies about the last actions have to arrive, after the previous one."""
 
-        `mission_text` describes steps outside any subgoal; `warnings_for` returns the warnings of a written action.
-        """
-        self._capture = attached.capture
-        self._session = attached.session
-        self._writer = writer
-        self._attempts = attempts
-        self._now = now
-        self._mission_text = mission_text
-        self._warnings_for = warnings_for
+    def __init__(self, recording: Recording) -> None:
+        """Start without open actions, in a recording that has started."""
+        self._recording = recording
+        self._session = recording.session
+        self._attempts = recording.attempts
+        self._now = recording.now
+        self.is_closed = False
+        """Whether nothing is recorded any more."""
+        self._current: OpenActionT | None = None
+        """The action that is performed now, until it is closed."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Closes the current action."""
         self._open_actions: set[OpenActionT] = set()
         """Actions that are not written yet."""
         self._written = asyncio.Event()
@@ -107,15 +99,33 @@ class ActionLog(Generic[OpenActionT]):
         """Return the open actions in order."""
         return tuple(sorted(self._open_actions, key=lambda entry: entry.sequence))
 
-    def warn(self, text: str) -> None:
-        """Write a redacted warning."""
-        self._writer.warn(self._session.redactor.redact_text(text))
+    @abstractmethod
+    def close_current(self) -> None:
+        """Close the current action, if there is one."""
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Wait until the pages are idle after the last action, within a bound."""
+
+    @abstractmethod
+    def warnings_for(self, action: OpenActionT, trace: ActionTrace) -> Sequence[str]:
+        """Return the warnings about a written action."""
+
+    async def flush(self) -> None:
+        """Close the current action and write everything pending."""
+        self.close_current()
+        await self._write_open_actions()
+
+    def close(self) -> None:
+        """Stop recording."""
+        self.is_closed = True
+        self._stop_timer()
 
     def current_attempt(self) -> Attempt:
         """Return the current attempt; steps outside any subgoal get an attempt of their own."""
         current = self._attempts.current
         if current is None:
-            current = self._implicit_attempt = self._attempts.start(self._mission_text)
+            current = self._implicit_attempt = self._attempts.start(self._recording.mission_text)
         return current
 
     def close_implicit_attempt(self) -> None:
@@ -130,14 +140,6 @@ class ActionLog(Generic[OpenActionT]):
         if attempt is not None and end is not None:
             self._deferred_ends.append((attempt, end))
             self._write_attempt_ends()
-
-    def start(self, action: OpenActionT) -> None:
-        """Add an open action."""
-        self._open_actions.add(action)
-
-    def discard(self, action: OpenActionT) -> None:
-        """Drop an action without any effect."""
-        self._open_actions.discard(action)
 
     def mark_page_known(self, page: int) -> None:
         """Mark a page as known, so that it needs no `switch_page`."""
@@ -167,7 +169,7 @@ class ActionLog(Generic[OpenActionT]):
         action.observation = observe_without_waiting(self._session, events)
         loop = asyncio._get_running_loop()  # noqa: SLF001 - None instead of an error once the agent's loop has ended
         if loop is None and events.downloads:
-            self.warn(f"{action.id}: its downloads are unknown: the agent's browser was closed")
+            self._recording.warn(f"{action.id}: its downloads are unknown: the agent's browser was closed")
         for page, download in events.downloads if loop is not None else ():
             task = self.spawn(action, self._store_download(action, page, download))
             self._downloads[task] = (action, download.url)
@@ -187,14 +189,14 @@ class ActionLog(Generic[OpenActionT]):
             return
         self._open_actions.discard(action)
         trace = action.build_trace()
-        self._write_action(action.attempt, trace)
-        for remark in self._warnings_for(action, trace):
-            self.warn(remark)
+        self._recording.write_action(action.attempt, trace)
+        for warning in self.warnings_for(action, trace):
+            self._recording.warn(warning)
         self._write_attempt_ends()
         self._written.set()
 
-    async def settle(self, at_least_s: float = 0.0) -> None:
-        """Wait until the pages are idle after the last action, within a bound."""
+    async def wait_until_idle(self, at_least_s: float = 0.0) -> None:
+        """Wait until the pages are idle, within a bound."""
         ledger, begun = self._session.tracker, time.monotonic()
         request_count, idle_since, patience_s = ledger.event_count, begun, FINAL_TIMEOUT_S
         while (now := time.monotonic()) < begun + patience_s and not ledger.is_dead:
@@ -211,31 +213,37 @@ class ActionLog(Generic[OpenActionT]):
         is_loading = any(is_attachment(answer) for answer in answers if answer is not None)
         return DOWNLOAD_TIMEOUT_S if is_loading else FINAL_TIMEOUT_S
 
-    async def flush(self, timeout_s: float) -> None:
-        """Write open actions: downloads get `DOWNLOAD_TIMEOUT_S`, other replies `timeout_s` after the previous one."""
+    async def _write_open_actions(self) -> None:
+        """Write open actions: downloads get `DOWNLOAD_TIMEOUT_S`, other replies `reply_timeout_s`."""
         if self._downloads:
             await asyncio.wait(tuple(self._downloads), timeout=DOWNLOAD_TIMEOUT_S)
         while self._open_actions:
             self._written.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(timeout_s):
+                async with asyncio.timeout(self.reply_timeout_s):
                     await self._written.wait()
                 continue
             self.abandon()
 
     def abandon(self) -> None:
         """Write open actions as they are: their page is gone and will not reply."""
+        self.close_current()
         for task, (entry, url) in self._downloads.items():
             bound = f"{DOWNLOAD_TIMEOUT_S:g} s after the mission"
-            self.warn(f"{entry.id}: the download was still running {bound}; replays do not have it: {url}")
+            self._recording.warn(f"{entry.id}: the download was still running {bound}; replays do not have it: {url}")
             _cancel(task)
         self._downloads.clear()
         for task in tuple(self._tasks):
             _cancel(task)
         for entry in self.open_actions:
             for loss in entry.abandon():
-                self.warn(f"{entry.id}: {loss}")
+                self._recording.warn(f"{entry.id}: {loss}")
             self.write_if_complete(entry, whole=False)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _on_task_done(self, action: OpenActionT, done: asyncio.Task[None]) -> None:
         self._tasks.discard(done)
@@ -244,13 +252,14 @@ class ActionLog(Generic[OpenActionT]):
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
-            self.warn(f"{action.id}: the recorder failed: {type(error).__name__}: {error}")
+            self._recording.warn(f"{action.id}: the recorder failed: {type(error).__name__}: {error}")
         self.write_if_complete(action)
 
     async def _store_download(self, action: OpenActionT, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
         seen, content = await read_download(page, download)
         if content is not None:
-            self._capture.take_download(self._session.redactor.redact_text(download.url), seen.name, content)
+            capture = self._recording.context.capture
+            capture.take_download(self._recording.redact(download.url), seen.name, content)
         if action.observation is not None:
             action.observation = action.observation.model_copy(
                 update={"downloads": (*action.observation.downloads, seen)}
@@ -275,14 +284,7 @@ class ActionLog(Generic[OpenActionT]):
             result=Succeeded(),
             observation=observe_without_waiting(self._session, PageEvents()),
         )
-        self._write_action(attempt, trace)
-
-    def _write_action(self, attempt: Attempt, trace: ActionTrace) -> None:
-        """Write a redacted action and the secrets found so far, so that a killed process leaves both."""
-        clean = trace.model_copy(update={"action": redact_action(self._session, trace.action)})
-        self._writer.add_action(attempt, clean)
-        if self._session.secret_detector is not None:
-            self._writer.write_redaction(Redaction(found=self._session.secret_detector.table))
+        self._recording.write_action(attempt, trace)
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

@@ -3,69 +3,41 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anyio import to_thread
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.browser.attach.call_interceptor import CallInterceptor
-from eikon_engine.browser.attach.context import (
-    attach,
-    detach,
-    require_context,
-    start_options,
-    take_snapshot,
-)
-from eikon_engine.browser.playwright_internals import (
-    connection_of,
-    is_loop_closed,
-    is_synchronous,
-    run_synchronously,
-)
+from eikon_engine.browser.attach.context import require_context, take_snapshot
+from eikon_engine.browser.playwright_internals import is_loop_closed, is_synchronous, run_synchronously
 from eikon_engine.errors import EikonError, UsageError
 from eikon_engine.record.agent_recorder import AgentRecorder
-from eikon_engine.record.attempts import Attempts, status_for_error
-from eikon_engine.record.bundle_writer import BundleWriter
-from eikon_engine.record.certify_recording import certify_recording
-from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import AttachOptions
-from eikon_engine.record.recorder import describe_error
-from eikon_engine.record.redaction import redact_recording
-from eikon_engine.record.skill_runs import CompletionCapture, SkillCall, SkillRunner, tool_usage
-from eikon_engine.record.start_state import redact_environment, write_start_state
-from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.record.recording import Recording
+from eikon_engine.record.skill_runs import SkillCall
 from eikon_engine.skills import default_skills
-from eikon_engine.trace.execution import (
-    CompletionUsage,
-    ExecutionTrace,
-    Failed,
-    Failure,
-    NetworkPart,
-    Succeeded,
-)
+from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
-    from datetime import datetime
     from types import TracebackType
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.attach.context import AttachedContext
-    from eikon_engine.browser.session import Session
     from eikon_engine.outcome.certification import CertificationReport
     from eikon_engine.record.bundle_writer import Attempt
-    from eikon_engine.trace.execution import MissionStatus, StartState
+    from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.execution import MissionStatus
 
 
 class AgentMission:
     """Add what actions do not show: subgoals, skills, tools, completions, extractions. All of it is optional."""
 
-    def __init__(self, recording: AgentRecording) -> None:
-        """Wrap a recording; created by `record_mission`."""
-        self._recording = recording
+    def __init__(self, agent: AgentRecording, skills: SkillRegistry) -> None:
+        """Add to the recording of an agent; created by `record_mission`."""
+        self._agent = agent
+        self._skills = skills
         self.report: CertificationReport | None = None
         """The certification report, after the block; None if certifying was skipped or failed."""
 
@@ -74,7 +46,7 @@ class AgentMission:
 
         An exception that leaves the block is recorded as the failure of the attempt and re-raised.
         """
-        return Subgoal(self._recording, description, subgoal_id)
+        return Subgoal(self._agent, description, subgoal_id)
 
     def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
@@ -82,20 +54,18 @@ class AgentMission:
         """Run a skill on the current DOM of a page and record its use; asynchronous agents await the output.
 
         Raises:
-            UnknownSkillError: there is no such skill.
+            RequirementError: there is no such skill.
             SkillError: it failed; the failure is recorded.
             CompletionError: the model it asked failed; the failure is recorded.
             UsageError: the page, or the frame, is not open, or the subgoal ended before the skill did.
         """
-        return self._recording.run(self._skill(name, page, frame, dict(parameters or {})))
+        return self._agent.run(self._skill(name, page, frame, dict(parameters or {})))
 
     def tool(
         self, name: str, arguments: Mapping[str, JsonValue] | None = None, *, result: JsonValue = None, error: str = ""
     ) -> None:
         """Record a tool call with its result or error."""
-        attempt, redactor = self._current_attempt(), self._recording.session.redactor
-        usage = tool_usage(attempt, redactor, name, arguments, result=result, error=error)
-        self._recording.writer.add_tool(attempt, usage)
+        self._recording.write_tool(self._current_attempt(), name, arguments, result=result, error=error)
 
     def completion(
         self, *, prompt: JsonValue, response: JsonValue = None, model: str | None = None, error: str = ""
@@ -115,21 +85,25 @@ class AgentMission:
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Record extracted data."""
-        self._recording.writer.add_extraction(self._recording.redact(name), self._recording.redact_value(value))
+        self._recording.write_extraction(name, value)
 
     def warn(self, text: str) -> None:
         """Add a warning to the recording."""
-        self._recording.writer.warn(self._recording.redact(text))
+        self._recording.warn(text)
 
     def finish(self, status: MissionStatus) -> None:
         """Set the mission status explicitly instead of deriving it from subgoals and errors."""
         self._recording.attempts.set_status(status)
 
+    @property
+    def _recording(self) -> Recording:
+        return self._agent.recording
+
     def _current_attempt(self) -> Attempt:
-        return self._recording.current_attempt()
+        return self._agent.recorder.current_attempt()
 
     async def _skill(self, name: str, page: int, frame: str, parameters: dict[str, JsonValue]) -> JsonValue:
-        call = SkillCall(skill=self._recording.skills.get(name), page=page, frame=frame, parameters=parameters)
+        call = SkillCall(skill=self._skills.get(name), page=page, frame=frame, parameters=parameters)
         snapshot = await take_snapshot(self._recording.session, page)
         return await self._recording.skill_runner.run(self._current_attempt(), snapshot, call)
 
@@ -137,20 +111,21 @@ class AgentMission:
 class Subgoal:
     """Context manager for one attempt at a subgoal, synchronous and asynchronous."""
 
-    def __init__(self, recording: AgentRecording, description: str, subgoal_id: str | None) -> None:
+    def __init__(self, agent: AgentRecording, description: str, subgoal_id: str | None) -> None:
         """Start the attempt when the block is entered."""
-        self._recording = recording
+        self._agent = agent
         self._description = description
         self._subgoal_id = subgoal_id
 
     def __enter__(self) -> Self:
-        self._recording.start_subgoal(self._description, self._subgoal_id)
+        self._agent.recorder.close_implicit_attempt()
+        self._agent.recording.attempts.start(self._description, self._subgoal_id)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._recording.end_subgoal(error)
+        self._agent.recorder.close_attempt(error)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -162,17 +137,15 @@ class Subgoal:
 
 
 class AgentRecording:
-    """Record a context from `begin` to `complete` and write its bundle."""
+    """The recording of a context that an agent drives through its own Playwright client."""
 
-    def __init__(self, wrapper: object, mission_text: str, directory: Path, options: AttachOptions) -> None:
-        """Record the context behind `wrapper`, a Playwright context of either API."""
-        self._client_object: Any = wrapper
+    def __init__(self, client_object: object, mission_text: str, directory: Path, options: AttachOptions) -> None:
+        """Record the context behind `client_object`, a Playwright context of either API."""
+        self._client_object: Any = client_object
         self._mission_text = mission_text
-        self._directory = directory
         self._options = options
-        self._errors: list[Exception] = []
-        self._is_listening = False
-        self.skills = options.skills or default_skills()
+        self.directory = directory
+        """The folder of the bundle."""
 
     @property
     def is_synchronous(self) -> bool:
@@ -183,16 +156,6 @@ class AgentRecording:
     def is_loop_closed(self) -> bool:
         """Return whether the agent's event loop is closed."""
         return is_loop_closed(self._client_object)
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """Return the secret values by name, declared and found ones."""
-        return self.session.secrets.values
-
-    @property
-    def directory(self) -> Path:
-        """Return the folder of the bundle."""
-        return self._directory
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the work gives, or where it will be
         """Run a coroutine in the agent's loop: at once for a synchronous agent, else to be awaited."""
@@ -206,126 +169,22 @@ class AgentRecording:
             OutputError: a recording exists already, or the folder cannot be written.
         """
         options = self._options
-        self.writer = BundleWriter(self._directory)
-        try:
-            now = options.now()
-            self._attached: AttachedContext = await attach(
-                self._client_object,
-                secrets=options.secrets,
-                detector=SecretDetector(options.redaction, options.new_key()) if options.redact else None,
-                network=self.writer.network,
-                now=now,
-                on_error=self._errors.append,
-            )
-        except BaseException:
-            self.writer.discard()
-            raise
-        self.session: Session = self._attached.session
-        text = self.redact(self._mission_text)
-        self.writer.start(self._build_header(text, now))
-        self.attempts = Attempts(self.writer, self.redact, options.now)
-        self._capture = CompletionCapture(self._directory, options.completion_client, self.redact, options.new_id)
-        self.skill_runner = SkillRunner(
-            writer=self.writer,
-            attempts=self.attempts,
-            completion_client=self._capture.client,
-            redact=self.redact,
-            redact_value=self.redact_value,
-        )
-        self._start_listening(text)
-
-    def _build_header(self, text: str, now: datetime) -> ExecutionTrace:
-        """Build the trace as known before the first action."""
-        return ExecutionTrace(
-            id=self._options.new_id(),
-            mission_id=self._options.mission_id or new_mission_id(text, now),
-            mission_text=text,
-            started_at=now,
-            status="running",
-            environment=redact_environment(self.session, self.session.environment),
-            start=self._write_start_state(),
-            network=NetworkPart(),
-        )
-
-    def _start_listening(self, mission_text: str) -> None:
-        self._recorder = AgentRecorder(self._attached, self.writer, self.attempts, self._options.now, mission_text)
-        self._interceptor = CallInterceptor(
-            connection_of(self._client_object),
-            self._recorder,
-            self._errors.append,
-        )
-        self._recorder.target_probe.interceptor = self._interceptor
-        self._interceptor.start()
-        self._is_listening = True
-
-    def _write_start_state(self) -> StartState:
-        options = start_options(self._attached)
-        return write_start_state(self.session, self.writer, options, self._attached.storage_state)
+        recording = Recording(self.directory, options, mission_text=self._mission_text, mission_id=options.mission_id)
+        async with recording.discarded_on_error():
+            await recording.attach(self._client_object)
+            recording.recorder = self.recorder = AgentRecorder(recording, self._client_object)
+        self.recording = recording
 
     async def stop(self) -> None:
         """Read what is still pending and stop observing; errors are recorded."""
-        if not self._is_listening:
-            return
-        try:
-            await self._recorder.settle()
-            await self._recorder.flush()
-        except Exception as error:  # noqa: BLE001 - the mission is over; its own outcome must not change
-            self._errors.append(error)
-        self._stop_listening()
-        try:
-            await detach(self._attached)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._errors.append(error)
+        await self.recording.stop()
 
     def finish(self, error: BaseException | None) -> None:
         """Complete the bundle; `error` is the exception that ended the mission."""
-        if self._is_listening:
-            self._stop_listening()
-            self.writer.warn("the agent's browser was closed before the recording ended; pending data is lost")
-        self._recorder.abandon()
-        self._recorder.close_attempt(error)
-        self._complete_bundle(error)
-
-    def _stop_listening(self) -> None:
-        self._is_listening = False
-        self._interceptor.stop()
-        self._recorder.close()
-
-    def start_subgoal(self, description: str, subgoal_id: str | None) -> None:
-        """Start an attempt; earlier steps outside any subgoal get an attempt of their own."""
-        self._recorder.close_implicit_attempt()
-        self.attempts.start(description, subgoal_id)
-
-    def end_subgoal(self, error: BaseException | None) -> None:
-        """End the attempt."""
-        self._recorder.close_attempt(error)
-
-    def current_attempt(self) -> Attempt:
-        """Return the current attempt; steps outside any subgoal get an attempt of their own."""
-        return self._recorder.current_attempt()
-
-    def redact(self, text: str) -> str:
-        """Replace secret values by their names."""
-        return self.session.redactor.redact_text(text)
-
-    def redact_value(self, value: JsonValue) -> JsonValue:
-        """Redact all texts of a JSON value."""
-        return self.session.redactor.redact_json(value)
-
-    def _complete_bundle(self, error: BaseException | None) -> None:
-        ledger = self.session.tracker
-        status = status_for_error(error)
-        ended_by = None if status == "complete" else error
-        for each in filter(None, (ended_by, ledger.error, *self._errors)):
-            self.writer.add_failure(Failure(message=self.redact(describe_error(each))))
-        if ended_by is not None:
-            self.attempts.set_status(status)
-        notes = (*self._attached.warnings, *self._attached.capture.warnings, *self.session.traffic.outcome().notes)
-        for warning in (*notes, *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._errors)):
-            self.writer.warn(self.redact(warning))
-        self._capture.close()
-        self.writer.finish(self._options.now(), self.attempts.status)
-        redact_recording(self._directory, self.session)
+        if not self.recorder.is_closed:
+            self.recorder.close()
+            self.recording.warn("the agent's browser was closed before the recording ended; pending data is lost")
+        self.recording.finish(error)
 
 
 def require_matching_api(recording: AgentRecording, *, synchronous: bool) -> None:
@@ -369,7 +228,7 @@ class RecordedMission:
         """Start recording when the block is entered; created by `record_mission`."""
         self._recording = recording
         self._options = options
-        self._mission = AgentMission(recording)
+        self._mission = AgentMission(recording, options.skills or default_skills())
 
     def __enter__(self) -> AgentMission:
         require_matching_api(self._recording, synchronous=True)
@@ -379,8 +238,12 @@ class RecordedMission:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._recording.is_loop_closed:
-            self._recording.run(self._recording.stop())
+        try:
+            if not self._recording.is_loop_closed:
+                self._recording.run(self._recording.stop())
+        except BaseException as stop:
+            self._recording.finish(error or stop)
+            raise
         self._recording.finish(error)
         self._certify()
 
@@ -392,17 +255,20 @@ class RecordedMission:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._recording.stop()
+        try:
+            await self._recording.stop()
+        except BaseException as stop:
+            self._recording.finish(error or stop)
+            raise
         self._recording.finish(error)
         await to_thread.run_sync(self._certify)
 
     def _certify(self) -> None:
         if self._options.certify is None:
             return
-        chosen = replace(self._options.certify, secrets={**self._options.certify.secrets, **self._recording.secrets})
         with start_blocking_portal() as portal:
             try:
-                self._mission.report = portal.call(certify_recording, self._recording.directory, chosen)
+                self._mission.report = portal.call(self._recording.recording.certify, self._options.certify)
             except EikonError as error:  # the recording is complete; it can be certified later
                 _logger.warning("%s: recorded but not certified: %s", self._recording.directory, error.message)
                 return

@@ -1,8 +1,7 @@
 """Record the calls of an agent without delaying them: no agent call waits for a call of ours.
 
 Page time runs naturally. An action starts when its call is sent and acts once its element is actionable, at the latest
-when the call returns. It is closed when the next action starts, or `SETTLE_S` after its call returned. Observations are
-taken immediately; certifying produces the ones that replays compare.
+when the call returns. It is closed when the next action starts, or `SETTLE_S` after its call returned.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.attach.call_interceptor import (
+    CallInterceptor,
     context_of_call,
     dialog_details,
     failure_from_error,
@@ -22,72 +22,66 @@ from eikon_engine.browser.attach.call_interceptor import (
     frame_path,
     page_of_call,
 )
-from eikon_engine.browser.playwright_internals import context_options, impl_of
+from eikon_engine.browser.playwright_internals import connection_of, context_options, impl_of
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
-from eikon_engine.record.playwright_calls import UnsupportedCallError, action_for_call, has_no_deadline
+from eikon_engine.record.playwright_calls import action_for_call
 from eikon_engine.record.target_probe import TargetProbe, is_mouse_button_call
 from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, FileInput
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.observation import ObservedDialog
+from eikon_engine.trace.playwright_calls import CallContext, UnsupportedCallError, has_no_deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Mapping
 
     from eikon_engine.browser.attach.call_interceptor import PlaywrightCall
-    from eikon_engine.browser.attach.context import AttachedContext
     from eikon_engine.browser.attach.element_probe import ElementSnapshot
-    from eikon_engine.record.attempts import Attempts
-    from eikon_engine.record.bundle_writer import Attempt, BundleWriter
+    from eikon_engine.record.recording import Recording
     from eikon_engine.trace.execution import ActionTrace, Result
 
 
-class AgentRecorder:
+class AgentRecorder(ActionLog[PendingAction]):
     """Turn the calls of an agent into recorded actions."""
 
-    def __init__(
-        self,
-        attached: AttachedContext,
-        writer: BundleWriter,
-        attempts: Attempts,
-        now: Callable[[], datetime],
-        mission_text: str,
-    ) -> None:
-        """Start without a pending action; `mission_text` describes steps outside any subgoal."""
-        self._session = attached.session
-        self._writer = writer
-        self._now = now
-        self._log: ActionLog[PendingAction] = ActionLog(attached, writer, attempts, now, mission_text, _action_warnings)
-        self.target_probe = TargetProbe(self._session, self._on_probe_result)
-        self._context = impl_of(attached.session.context)
-        self._base_url = context_options(attached.session.context).get("baseURL")
+    reply_timeout_s = SETTLE_S
+
+    def __init__(self, recording: Recording, client_object: object) -> None:
+        """Intercept the calls of the agent from now on.
+
+        Raises:
+            UsageError: this version of Playwright sends its calls differently.
+        """
+        super().__init__(recording)
+        context = self._session.context
+        self._context = impl_of(context)
+        self._base_url = context_options(context).get("baseURL")
+        self._interceptor = CallInterceptor(connection_of(client_object), self, recording.errors.append)
+        self._target_probe = TargetProbe(self._session, self._interceptor, self._on_probe_result)
         self._pending: dict[PlaywrightCall, PendingAction] = {}
-        self._current: PendingAction | None = None
-        self._timer: asyncio.TimerHandle | None = None
         self._unsupported: Counter[tuple[str, str]] = Counter()
         self._without_deadline = 0
         """Number of actions without a deadline."""
-        self._is_closed = False
+        self._interceptor.start()
 
     def on_call_started(self, call: PlaywrightCall) -> None:
         """Open an action if the call is one."""
-        if self._is_closed or context_of_call(call) is not self._context:
+        if self.is_closed or context_of_call(call) is not self._context:
             return
         if call.name in {"Dialog.accept", "Dialog.dismiss"}:
             self._record_dialog_answer(call)
             return
-        name, params = self.target_probe.as_frame_call(call)
+        name, params = self._target_probe.as_frame_call(call)
         if not self._is_supported(name, params) or self._is_first_page(name):
             return
-        self._close_current()
+        self.close_current()
         page = self._page_ordinal(call, name)
         self._ensure_page_known(page, name)
         if "url" in params:
             self._session.detect_in_text(str(params["url"]), by_page=True)
         self._session.timeline.mark_begin()
-        attempt = self._log.current_attempt()
+        attempt = self.current_attempt()
         pending = self._current = self._pending[call] = PendingAction(
             call=call,
             method=name,
@@ -100,16 +94,16 @@ class AgentRecorder:
             started_at=self._now(),
             files=self._read_files(params) if name == "Frame.setInputFiles" else (),
         )
-        self._log.start(pending)
+        self._open_actions.add(pending)
         self._without_deadline += has_no_deadline(name, call.timeout_ms)
-        self.target_probe.redact_named_password(pending)
+        self._target_probe.redact_named_password(pending)
         self._probe_target(pending)
 
     def on_call_finished(
         self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None
     ) -> None:
         """Store the result of an action if the call was one."""
-        self.target_probe.remember_handle(call, response)
+        self._target_probe.remember_handle(call, response)
         pending = self._pending.pop(call, None)
         if pending is None:
             return
@@ -118,50 +112,33 @@ class AgentRecorder:
         pending.result = self._result(pending, response, error)
         if pending is self._current:
             self._session.timeline.mark_acting()
-            self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._close_current)
-        self.target_probe.probe_after_call(pending)
-        self._log.write_if_complete(pending)
+            self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self.close_current)
+        self._target_probe.probe_after_call(pending)
+        self.write_if_complete(pending)
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action; skipped if its call is still running."""
         if self._current is None or self._current.result is not None:
             self._stop_timer()
-            await self._log.settle()
-
-    async def flush(self) -> None:
-        """Close the current action and write everything pending."""
-        self._close_current()
-        await self._log.flush(SETTLE_S)
-
-    def abandon(self) -> None:
-        """Write pending actions as they are: their page is gone and will not reply."""
-        self._close_current()
-        self._log.abandon()
+            await self.wait_until_idle()
 
     def close(self) -> None:
-        """Stop recording and write the summary warnings."""
-        if self._is_closed:
+        """Stop intercepting and write the summary warnings."""
+        if self.is_closed:
             return
-        self._is_closed = True
+        super().close()
+        self._interceptor.stop()
         for (name, why), times in self._unsupported.items():
-            self._writer.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
+            self._recording.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
         if self._without_deadline:
-            self._writer.warn(
+            self._recording.warn(
                 f"calls without a deadline (timeout=0): {self._without_deadline}; a replay times out after "
                 f"{UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
             )
 
-    def current_attempt(self) -> Attempt:
-        """Return the current attempt; steps outside any subgoal get an attempt of their own."""
-        return self._log.current_attempt()
-
-    def close_implicit_attempt(self) -> None:
-        """Close the attempt for steps outside any subgoal, because a subgoal starts."""
-        self._log.close_implicit_attempt()
-
-    def close_attempt(self, error: BaseException | None = None) -> None:
-        """Close the attempt; its last action may still be pending."""
-        self._log.close_attempt(error)
+    def warnings_for(self, action: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
+        """Return the warnings about a written action."""
+        return (*action.warnings, *map(str, find_weak_targets(trace)))
 
     def _is_supported(self, name: str, params: Mapping[str, Any]) -> bool:
         """Return whether a call can be recorded as an action; count calls with an effect that cannot."""
@@ -170,7 +147,7 @@ class AgentRecorder:
         if is_mouse_button_call(name):
             return True  # the pointer position is probed later
         try:
-            return action_for_call(name, params, page=0, timeout_ms=None) is not None
+            return action_for_call(name, params, CallContext()) is not None
         except UnsupportedCallError as error:
             self._unsupported[name, str(error)] += 1
             return False
@@ -189,9 +166,9 @@ class AgentRecorder:
     def _ensure_page_known(self, page: int, name: str) -> None:
         """Record a `switch_page` before the first action on a new page."""
         if name == "BrowserContext.newPage":
-            self._log.mark_page_known(page)
+            self.mark_page_known(page)
         elif name not in {"Page.close", "Page.bringToFront"}:
-            self._log.record_page_switch(page)
+            self.record_page_switch(page)
 
     def _read_files(self, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
         files = [
@@ -204,14 +181,14 @@ class AgentRecorder:
             FileInput(
                 name=name,
                 mime_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream",
-                content=self._writer.store_file(content),
+                content=self._recording.writer.store_file(content),
             )
             for name, kind, content in files
         )
 
     def _probe_target(self, pending: PendingAction) -> None:
         """Probe the target; an action without a target acts at once."""
-        self.target_probe.probe(pending)
+        self._target_probe.probe(pending)
         if not pending.pending_replies or pending.method.startswith("Page.keyboard"):
             self._session.timeline.mark_acting()
 
@@ -220,25 +197,20 @@ class AgentRecorder:
         is_ready = element is not None and element.is_actionable and pending is self._current
         if is_ready and pending.method != "Frame.waitForSelector":
             self._session.timeline.mark_acting()
-        self._log.write_if_complete(pending)
+        self.write_if_complete(pending)
 
-    def _close_current(self) -> None:
-        """Close the current action."""
+    def close_current(self) -> None:
+        """Close the current action, if there is one."""
         self._stop_timer()
         pending, self._current = self._current, None
         if pending is None:
             return
-        self._log.close_action(pending, self._session.tracker.take_events())
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self.close_action(pending, self._session.tracker.take_events())
 
     def _result(self, pending: PendingAction, response: Mapping[str, Any] | None, error: Exception | None) -> Result:
         if error is not None:
             code, message = failure_from_error(error, pending.method)
-            return Failed(code=code, message=self._session.redactor.redact_text(message))
+            return Failed(code=code, message=self._recording.redact(message))
         return Succeeded() if response is not None else Failed(code=UNKNOWN_RESULT, message="cancelled by the agent")
 
     def _record_dialog_answer(self, call: PlaywrightCall) -> None:
@@ -249,17 +221,13 @@ class AgentRecorder:
         pending = self._current
         if kind in {"confirm", "prompt"} and accept:
             if pending is None or pending.result is not None:
-                self._writer.warn(f"a {kind} that no action opened was accepted; replays dismiss it")
+                self._recording.warn(f"a {kind} that no action opened was accepted; replays dismiss it")
             else:
                 answer = AnswerDialog(page=page, accept=True, text=default if text is None else text)
-                self._log.insert_dialog_answer(pending, answer)
-        clean = self._session.redactor.redact_text
+                self.insert_dialog_answer(pending, answer)
+        clean = self._recording.redact
         if kind in {"alert", "beforeunload", "confirm", "prompt"}:
             answered = "accepted" if accept else "dismissed"
             self._session.tracker.note_dialog(
                 ObservedDialog(page=page, kind=kind, message=clean(message), answer=answered)  # type: ignore[arg-type] # the set above is the literal
             )
-
-
-def _action_warnings(pending: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
-    return (*pending.warnings, *map(str, find_weak_targets(trace)))

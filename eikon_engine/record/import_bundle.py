@@ -68,7 +68,7 @@ def write_import(
     """Write the bundle into `folder`, or nothing at all if that fails.
 
     Raises:
-        ForeignStepError: a step cannot be converted, see `build_trace`.
+        ForeignFormatError: a step cannot be converted, see `build_trace`.
         TraceError: the network of the recording cannot be read.
         OutputError: a recording exists already, or the folder cannot be written.
     """

@@ -1,8 +1,7 @@
 """Record the actions of a person from the events their pages report.
 
 Page time runs naturally. An action starts and acts with its first gesture, grows with the gestures that merge into it,
-and is closed when another action starts or some time after its last gesture. Observations are taken immediately;
-certifying produces the ones that replays compare.
+and is closed when another action starts or some time after its last gesture.
 """
 
 from __future__ import annotations
@@ -28,15 +27,12 @@ from eikon_engine.trace.execution import Failed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from datetime import datetime
 
-    from eikon_engine.browser.attach.context import AttachedContext
     from eikon_engine.browser.interactive.page_monitor import NavigationKind
     from eikon_engine.browser.interactive.window import ReportingFrame
     from eikon_engine.browser.page_tracker import PageEvents
-    from eikon_engine.record.attempts import Attempts
-    from eikon_engine.record.bundle_writer import BundleWriter
     from eikon_engine.record.gestures import ElementDescription
+    from eikon_engine.record.recording import Recording
     from eikon_engine.record.weak_targets import WeakTarget
     from eikon_engine.trace.execution import ActionTrace
     from eikon_engine.trace.observation import ObservedDialog
@@ -56,34 +52,20 @@ class _RecordingState:
     """Number of moments assigned so far."""
 
 
-class InteractiveRecorder:
+class InteractiveRecorder(ActionLog[InteractiveAction]):
     """Turn gestures, dialogs and page events of a person into recorded actions."""
 
-    def __init__(
-        self,
-        attached: AttachedContext,
-        writer: BundleWriter,
-        attempts: Attempts,
-        now: Callable[[], datetime],
-        mission_text: str,
-    ) -> None:
-        """Start without a pending action; `mission_text` describes steps before the first subgoal."""
-        self._session = attached.session
-        self._writer = writer
-        self._attempts = attempts
-        self._now = now
-        self._log: ActionLog[InteractiveAction] = ActionLog(
-            attached, writer, attempts, now, mission_text, self._action_warnings
-        )
-        self._current: InteractiveAction | None = None
-        self._timer: asyncio.TimerHandle | None = None
+    reply_timeout_s = FINAL_TIMEOUT_S
+
+    def __init__(self, recording: Recording) -> None:
+        """Start without actions."""
+        super().__init__(recording)
         self._state_before = _RecordingState(phase=0, order=0)
         self._documents: list[tuple[InteractiveAction, DocumentRequests]] = []
         """Navigations of the person with the documents they requested."""
         self._open_dialogs = 0
         """Number of open dialogs."""
-        self._is_closed = False
-        self.subgoal = mission_text
+        self.subgoal = recording.mission_text
         """Description of the current subgoal, as entered."""
         self.counts: dict[str, int] = {}
         """Number of actions by subgoal, in order."""
@@ -102,10 +84,10 @@ class InteractiveRecorder:
 
     def on_gesture(self, gesture: Gesture, page: int, frame: ReportingFrame | None = None) -> None:
         """Merge a gesture into the current action, or start another action with it."""
-        if self._is_closed or page < 0:
+        if self.is_closed or page < 0:
             return
         if gesture.kind == "lost":
-            self._writer.warn(f"an interaction was not recorded: {gesture.text}")
+            self._recording.warn(f"an interaction was not recorded: {gesture.text}")
             return
         if gesture.kind == "files" and self._add_files(gesture):
             return
@@ -130,16 +112,16 @@ class InteractiveRecorder:
         self.on_gesture(gesture, page)
         current = self._current
         if current is not None and current.gesture is gesture:
-            self._log.spawn(current, self._resolve_navigation(current, url, direction))
+            self.spawn(current, self._resolve_navigation(current, url, direction))
 
     def start_subgoal(self, description: str) -> None:
         """Close the current attempt and start one at the next subgoal."""
-        if self._is_closed:
+        if self.is_closed:
             return
         self.close_current()
         self.close_attempt()
         self._attempts.start(description)
-        self.subgoal = self._session.redactor.redact_text(description)
+        self.subgoal = self._recording.redact(description)
         self.counts.setdefault(self.subgoal, 0)
         self.on_change()
 
@@ -147,7 +129,7 @@ class InteractiveRecorder:
         """Mark the current navigation as failed."""
         current = self._current
         if current is not None and current.page == page and current.gesture.kind in _NAVIGATION_KINDS:
-            current.result = Failed(code="navigation-failed", message=self._session.redactor.redact_text(reason))
+            current.result = Failed(code="navigation-failed", message=self._recording.redact(reason))
 
     def on_dialog_opened(self) -> None:
         """Keep the current action open while a dialog waits for the person."""
@@ -156,20 +138,20 @@ class InteractiveRecorder:
 
     def on_dialog_closed(self, seen: ObservedDialog, text: str) -> None:
         """Record how the person answered a dialog, before the action that opened the dialog."""
-        if self._is_closed:
+        if self.is_closed:
             return
         self._open_dialogs = max(0, self._open_dialogs - 1)
         current = self._current
         if seen.kind in {"confirm", "prompt"} and seen.answer == "accepted":
             if current is None:
-                self._writer.warn(f"a {seen.kind} that no action opened was accepted; replays dismiss it")
+                self._recording.warn(f"a {seen.kind} that no action opened was accepted; replays dismiss it")
             else:
                 current.assign_sequence()
-                self._log.insert_dialog_answer(current, AnswerDialog(page=seen.page, accept=True, text=text))
+                self.insert_dialog_answer(current, AnswerDialog(page=seen.page, accept=True, text=text))
         elif seen.kind == "beforeunload" and seen.answer == "dismissed":
-            self._writer.warn("a beforeunload dialog was dismissed to stay on the page; replays leave the page")
-        redact = self._session.redactor.redact_text
-        self._session.tracker.note_dialog(seen.model_copy(update={"message": redact(seen.message)}))
+            self._recording.warn("a beforeunload dialog was dismissed to stay on the page; replays leave the page")
+        message = self._recording.redact(seen.message)
+        self._session.tracker.note_dialog(seen.model_copy(update={"message": message}))
         if current is not None:
             self._restart_timer(current)
 
@@ -186,7 +168,7 @@ class InteractiveRecorder:
         if _has_no_effect(current, events) and not current.sequence and not has_moments:
             timeline.phase = self._state_before.phase  # nothing happened since, so the phase can be restored
             tracker.restore_events(events)
-            self._log.discard(current)
+            self._open_actions.discard(current)
             return
         current.assign_sequence()
         current.ended_at = current.ended_at or self._now()
@@ -194,47 +176,43 @@ class InteractiveRecorder:
         self.on_change()
         if current.gesture.kind in _NAVIGATION_KINDS and not events.downloads:
             self._documents.append((current, DocumentRequests(events.requests)))
-        self._log.close_action(current, events)
+        self.close_action(current, events)
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action, within a bound."""
         if self._current is not None:
             self._current.ended_at = self._now()
         self._stop_timer()
-        await self._log.settle(SETTLE_S)
+        await self.wait_until_idle(SETTLE_S)
 
     async def flush(self) -> None:
         """Close the current action and write everything pending."""
-        self.close_current()
-        await self._log.flush(FINAL_TIMEOUT_S)
+        await super().flush()
         for current, documents in self._documents:
             for url in documents.cancelled_urls():
                 why = "the next action started before the document arrived, so replays cannot open it"
-                self._log.warn(f"{current.id}: {why}: {url}")
+                self._recording.warn(f"{current.id}: {why}: {url}")
 
     def close(self) -> None:
-        """Stop recording; drop the pending action."""
-        self._is_closed = True
-        self._stop_timer()
-        self._current = None
-
-    def close_attempt(self) -> None:
-        """Close the attempt; its last action may still be pending."""
-        self._log.close_attempt()
+        """Stop recording; drop an action that started after everything was written."""
+        super().close()
+        if self._current is not None:
+            self._open_actions.discard(self._current)
+            self._current = None
 
     def _start_action(self, gesture: Gesture, page: int, frame: ReportingFrame | None) -> None:
         self.close_current()
         if gesture.kind not in {"open", "close"}:
-            self._log.record_page_switch(page)
-        self._log.mark_page_known(page)
+            self.record_page_switch(page)
+        self.mark_page_known(page)
         timeline = self._session.timeline
         self._state_before = _RecordingState(phase=timeline.phase, order=timeline.moments_issued)
         timeline.mark_begin()
         timeline.mark_acting()
         current = self._current = InteractiveAction(
-            gesture=gesture, page=page, attempt=self._log.current_attempt(), started_at=self._now()
+            gesture=gesture, page=page, attempt=self.current_attempt(), started_at=self._now()
         )
-        self._log.start(current)
+        self._open_actions.add(current)
         if gesture.kind == "upload":
             current.pending_replies += 1  # for the file contents
         self._verify_selectors(current, gesture, frame)
@@ -252,11 +230,6 @@ class InteractiveRecorder:
         )
         self._timer = asyncio.get_running_loop().call_later(wait, self.close_current)
 
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
     def _redact_password(self, action: InteractiveAction) -> None:
         """Treat text typed into a password field as a secret from now on."""
         if action.gesture.kind == "input" and action.gesture.is_secret:
@@ -264,19 +237,19 @@ class InteractiveRecorder:
 
     def _add_files(self, gesture: Gesture) -> bool:
         """Add file contents to the upload action that is waiting for them."""
-        for current in self._log.open_actions:
+        for current in self.open_actions:
             if current.gesture.kind == "upload" and _target_keys(current.gesture) == _target_keys(gesture):
                 current.gesture = gesture
                 current.files = tuple(
                     FileInput(
                         name=file.name,
                         mime_type=file.mime_type or "application/octet-stream",
-                        content=self._writer.store_file(base64.b64decode(file.content)),
+                        content=self._recording.writer.store_file(base64.b64decode(file.content)),
                     )
                     for file in gesture.files
                 )
                 current.pending_replies -= 1
-                self._log.write_if_complete(current)
+                self.write_if_complete(current)
                 return True
         return False
 
@@ -284,7 +257,7 @@ class InteractiveRecorder:
         """Verify selectors before the effect of the action changes the page further."""
         if frame is not None:
             seen = tuple(each for each in (gesture.target, gesture.second) if each is not None)
-            self._log.spawn(action, self._run_verification(action, seen, frame))
+            self.spawn(action, self._run_verification(action, seen, frame))
 
     async def _run_verification(
         self, action: InteractiveAction, elements: tuple[ElementDescription, ...], frame: ReportingFrame
@@ -300,7 +273,8 @@ class InteractiveRecorder:
         if (navigation := await direction) is not None:
             action.gesture = navigation_gesture(navigation, url)
 
-    def _action_warnings(self, action: InteractiveAction, trace: ActionTrace) -> tuple[str, ...]:
+    def warnings_for(self, action: InteractiveAction, trace: ActionTrace) -> tuple[str, ...]:
+        """Return the warnings about a written action, and keep its weak targets."""
         weak = action.weak_targets()
         self.weak_targets.extend(weak)
         remarks = tuple(map(str, weak))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,19 +21,14 @@ from eikon_engine.browser.traffic.capture import NetworkCapture
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceFieldError, UsageError
-from eikon_engine.record.bundle_writer import BundleWriter
-from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import RecordOptions
-from eikon_engine.record.recorder import MissionRecorder, describe_error
-from eikon_engine.record.redaction import redact_recording
-from eikon_engine.record.skill_runs import CompletionCapture
-from eikon_engine.record.start_state import read_session_storage, redact_environment, store_start_state
-from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.record.recorder import MissionRecorder
+from eikon_engine.record.recording import Recording, new_secret_detector
+from eikon_engine.record.start_state import read_session_storage
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import StandInMap
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.environment import Environment, read_storage_state
-from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
 from eikon_engine.trace.variables import SecretValues, require_variable_names
 
 if TYPE_CHECKING:
@@ -40,7 +36,9 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.browser.page_tracker import PageTracker
+    from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import BrowserWorker
+    from eikon_engine.record.bundle_writer import BundleWriter
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.environment import SessionStorage, StorageState
 
@@ -72,38 +70,85 @@ async def open_recorder(
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
         session_options = _session_options(chosen, await _environment(launched, chosen), given)
         worker = await _open_worker(stack, launched, session_options)
-        writer = BundleWriter(Path(directory))
-        worker.session.uploads = writer.files
-        capture = NetworkCapture(worker.session, writer.network)
-        await capture.start()
-        responses = _open_capture(writer.directory, worker, chosen)
-        ask = chosen.completion_client if responses is None else responses.client
-        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen, ask)
-        start = await store_start_state(worker, writer, session_options)
-        environment = await _with_page_view(worker, session_options.environment)
-        environment = redact_environment(worker.session, environment)
-        writer.start(_redact_header(worker, _build_header(mission_text, mission_id, environment, start, chosen)))
-        async with _completed(recorder, writer, capture, worker, chosen):
-            with responses or nullcontext():
-                yield recorder
+        recording = Recording(
+            Path(directory),
+            chosen,
+            mission_text=mission_text,
+            mission_id=mission_id,
+            variables=chosen.variables,
+            should_store_responses=chosen.should_store_responses,
+        )
+        async with recording.discarded_on_error():
+            recording.start(await _observe(worker, recording.writer, session_options))
+        async with _finished(recording):
+            yield MissionRecorder(worker, recording, skills or default_skills(), chosen.variables)
 
 
-def _open_capture(directory: Path, worker: BrowserWorker, options: RecordOptions) -> CompletionCapture | None:
-    """Return the capture of completions; None if the caller stores them."""
-    if not options.should_store_responses:
-        return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchedContext:
+    """A context of a browser that we launched."""
 
-    def clean(text: str) -> str:
-        return worker.session.redactor.redact_text(text)  # looked up on every call: a new secret replaces the redactor
+    session: Session
+    capture: NetworkCapture
+    environment: Environment
+    storage_state: StorageState
+    session_storage: SessionStorage
 
-    return CompletionCapture(directory, options.completion_client, clean, options.new_id)
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the timeouts after which pages were not waited for any longer."""
+        return tuple(self.session.stabilizer.notes)
+
+    async def close(self) -> None:
+        """Read pending data."""
+        await self.capture.close()
+
+
+async def _observe(worker: BrowserWorker, writer: BundleWriter, options: SessionOptions) -> LaunchedContext:
+    """Capture the network, and read the start state.
+
+    Cookies are those the browser accepted; the rest is the given state, because reading it back would load pages.
+    """
+    session = worker.session
+    session.uploads = writer.files
+    capture = NetworkCapture(session, writer.network)
+    await capture.start()
+    page = session.page(0)
+    view = None if page is None else await read_page_view(page)
+    return LaunchedContext(
+        session=session,
+        capture=capture,
+        environment=options.environment if view is None else options.environment.model_copy(update={"page_view": view}),
+        storage_state={**(options.storage_state or {"origins": []}), "cookies": await session.context.cookies()},
+        session_storage={origin: {**items} for origin, items in options.session_storage.items()},
+    )
+
+
+@asynccontextmanager
+async def _finished(recording: Recording) -> AsyncIterator[None]:
+    """Complete the bundle, however the mission ends; an error that a page caused ends it too."""
+    try:
+        try:
+            yield
+        finally:
+            await recording.context.close()
+        _raise_page_error(recording.session.tracker)
+    except BaseException as error:
+        recording.finish(error)
+        raise
+    recording.finish()
+
+
+def _raise_page_error(tracker: PageTracker) -> None:
+    if tracker.error is not None:
+        raise tracker.error
 
 
 def _session_options(
     options: RecordOptions, environment: Environment, start_state: tuple[StorageState | None, SessionStorage]
 ) -> SessionOptions:
     """Build the session options and decide whether to search for secrets."""
-    found = SecretDetector(options.redaction, options.new_key()) if options.redact else None
+    found = new_secret_detector(options)
     storage_state, session_storage = start_state
     return SessionOptions(
         environment=environment,
@@ -130,77 +175,6 @@ async def _open_worker(stack: AsyncExitStack, launched: LaunchedBrowser, options
     except TraceFieldError as error:
         message = f"RecordOptions: {error.message}"
         raise UsageError(message) from error
-
-
-async def _with_page_view(worker: BrowserWorker, environment: Environment) -> Environment:
-    page = worker.session.page(0)
-    return environment if page is None else environment.model_copy(update={"page_view": await read_page_view(page)})
-
-
-def _build_header(
-    mission_text: str, mission_id: str | None, environment: Environment, start: StartState, options: RecordOptions
-) -> ExecutionTrace:
-    """Build the trace as known before the first action."""
-    started_at = options.now()
-    return ExecutionTrace(
-        id=options.new_id(),
-        mission_id=mission_id or new_mission_id(mission_text, started_at),
-        mission_text=mission_text,
-        started_at=started_at,
-        status="running",
-        environment=environment,
-        start=start,
-        network=NetworkPart(),
-        variables=dict(options.variables),
-    )
-
-
-def _redact_header(worker: BrowserWorker, header: ExecutionTrace) -> ExecutionTrace:
-    redactor = worker.session.redactor
-    variables = {
-        name: None if value is None else redactor.redact_text(value) for name, value in header.variables.items()
-    }
-    return header.model_copy(update={"mission_text": redactor.redact_text(header.mission_text), "variables": variables})
-
-
-@asynccontextmanager
-async def _completed(
-    recorder: MissionRecorder,
-    writer: BundleWriter,
-    capture: NetworkCapture,
-    worker: BrowserWorker,
-    options: RecordOptions,
-) -> AsyncIterator[None]:
-    """Complete the bundle, however the mission ends."""
-    ledger = worker.session.tracker
-    try:
-        try:
-            yield
-        finally:
-            await capture.close()
-        _raise_page_error(ledger)
-    except BaseException as error:
-        for each in (error, ledger.error) if ledger.error not in (None, error) else (error,):
-            writer.add_failure(Failure(message=worker.session.redactor.redact_text(describe_error(each))))
-        recorder.finish("failed" if isinstance(error, Exception) else "aborted")
-        raise
-    finally:
-        try:
-            _write_warnings(writer, capture, worker)
-        finally:
-            writer.finish(options.now(), recorder.status)
-            redact_recording(writer.directory, worker.session)
-
-
-def _raise_page_error(ledger: PageTracker) -> None:
-    if ledger.error is not None:
-        raise ledger.error
-
-
-def _write_warnings(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
-    """Write the warnings of capture and network."""
-    for warning in (*capture.warnings, *worker.network_outcome().notes):
-        writer.warn(warning)
 
 
 async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Environment:

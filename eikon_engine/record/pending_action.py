@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from eikon_engine.record.playwright_calls import UnsupportedCallError, action_for_call
-from eikon_engine.trace.actions import Drag, Mouse, Note
+from eikon_engine.record.playwright_calls import action_for_call
+from eikon_engine.trace.actions import Drag, Mouse, Note, SelectorCondition, WaitFor
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.trace.playwright_calls import CallContext, UnsupportedCallError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,14 +95,14 @@ class PendingAction:
         Raises:
             UnsupportedCallError: the call has no equivalent action.
         """
-        action = action_for_call(
-            self.method,
-            self.params,
+        context = CallContext(
             page=self.page,
             timeout_ms=self.call.timeout_ms,
-            base_url=self.base_url,
+            base_url=self.base_url or "",
+            frames=self.frames,
             files=self.files,
         )
+        action = action_for_call(self.method, self.params, context)
         if action is None:
             message = f"{self.method} is not an action"
             raise UnsupportedCallError(message)
@@ -143,6 +144,8 @@ class PendingAction:
         """Add element identities to the targets, and `nth=0` where the first of several matches was used."""
         if isinstance(action, Mouse):
             return action.model_copy(update={"under": self.element.identity if self.element else None})
+        if isinstance(action, WaitFor):
+            return action if self.params.get("strict") else _wait_for_first_match(action)
         target = getattr(action, "target", None)
         if target is None:
             return action
@@ -160,10 +163,7 @@ class PendingAction:
                 f"{self.id}: {target.selector} matched {element.count} elements; recorded the first. "
                 "Use a selector that matches one"
             )
-        elif self.method == "Frame.waitForSelector" and not self.params.get("strict") and not self.is_on_handle:
-            selector = f"{selector} >> nth=0"  # more elements may match once the page is idle
-        frames = (*self.frames, *target.frames)
-        return target.model_copy(update={"selector": selector, "frames": frames, "identity": identity})
+        return target.model_copy(update={"selector": selector, "identity": identity})
 
     def _handle_selector(self, selector: str, element: ElementSnapshot | None) -> str:
         """Return the selector that found the handle if it matches only that element, else its CSS path.
@@ -178,6 +178,15 @@ class PendingAction:
             message = "the element behind its handle could not be identified; use a selector"
             raise UnsupportedCallError(message)
         return element.path
+
+
+def _wait_for_first_match(action: WaitFor) -> WaitFor:
+    """Return the action for a call that is not strict: more elements may match once the page is idle."""
+    condition = action.condition
+    if not isinstance(condition, SelectorCondition):
+        return action
+    first = condition.target.model_copy(update={"selector": f"{condition.target.selector} >> nth=0"})
+    return action.model_copy(update={"condition": condition.model_copy(update={"target": first})})
 
 
 @dataclass(slots=True)

@@ -11,31 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.browser.attach.context import attach, detach, start_options
 from eikon_engine.browser.interactive.window import WindowOptions, free_port, open_window
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.errors import EikonError
 from eikon_engine.files.wall_clock import random_id, random_key, utc_now
-from eikon_engine.record.attempts import Attempts
-from eikon_engine.record.bundle_writer import BundleWriter
-from eikon_engine.record.certify_recording import certify_recording
 from eikon_engine.record.gestures import Gesture, navigation_gesture
 from eikon_engine.record.interactive_recorder import InteractiveRecorder
-from eikon_engine.record.mission_id import new_mission_id
-from eikon_engine.record.recorder import describe_error
-from eikon_engine.record.redaction import redact_recording
-from eikon_engine.record.start_state import redact_environment, write_start_state
-from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.record.options import AttachOptions
+from eikon_engine.record.recording import Recording
 from eikon_engine.secrets.search import RedactionRules
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT
-from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.browser.attach.context import AttachedContext
     from eikon_engine.browser.interactive.page_monitor import NavigationKind
     from eikon_engine.browser.interactive.window import ReportingFrame, Window
     from eikon_engine.outcome.certification import CertificationReport
@@ -52,13 +43,11 @@ class InteractiveMission:
     def __init__(self, window: Window, directory: Path, options: InteractiveOptions) -> None:
         """Do not record yet."""
         self._window = window
-        self._directory = directory
         self._options = options
-        self._errors: list[Exception] = []
+        self._directory = directory
         self.finished = asyncio.Event()
         """Set when the person has finished."""
         self.was_terminated = False
-        self.warnings: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -70,11 +59,6 @@ class InteractiveMission:
         """Return the weak targets."""
         return tuple(self._recorder.weak_targets)
 
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """Return the secret values by name."""
-        return self._attached.session.secrets.values
-
     async def start(self) -> None:
         """Start recording and open the first document.
 
@@ -82,70 +66,39 @@ class InteractiveMission:
             OutputError: a recording exists already, or the folder cannot be written.
             NavigationError: the first document cannot be loaded.
         """
-        self._writer = BundleWriter(self._directory)
-        try:
-            await self._start_recording()
-            await self._open_first_page()
-        except BaseException:
-            self._writer.discard()
-            raise
-
-    async def _open_first_page(self) -> None:
-        try:
-            await self._window.start(self._attached.session.tracker, self)
-            await self._window.open_url(self._options.url)
-        except BaseException:
-            self._recorder.close()
-            raise
-
-    async def _start_recording(self) -> None:
         options = self._options
-        now = options.now()
-        self._attached: AttachedContext = await attach(
-            self._window.context,
+        chosen = AttachOptions(
             secrets=options.secrets,
-            detector=SecretDetector(options.redaction, options.new_key()),
-            network=self._writer.network,
-            now=now,
-            on_error=self._errors.append,
+            redaction=options.redaction,
+            now=options.now,
+            new_id=options.new_id,
+            new_key=options.new_key,
         )
-        session = self._attached.session
-        redact = session.redactor.redact_text
-        text = redact(options.mission_text)
-        self._writer.start(
-            ExecutionTrace(
-                id=options.new_id(),
-                mission_id=new_mission_id(text, now),
-                mission_text=text,
-                started_at=now,
-                status="running",
-                environment=redact_environment(session, session.environment),
-                start=write_start_state(
-                    session, self._writer, start_options(self._attached), self._attached.storage_state
-                ),
-                network=NetworkPart(),
-            )
-        )
-        self._attempts = Attempts(self._writer, redact, options.now)
-        self._recorder = InteractiveRecorder(self._attached, self._writer, self._attempts, options.now, text)
-        self._recorder.on_change = self._update_bar
+        recording = self.recording = Recording(self._directory, chosen, mission_text=options.mission_text)
+        async with recording.discarded_on_error():
+            await recording.attach(self._window.context)
+            recording.recorder = self._recorder = InteractiveRecorder(recording)
+            self._recorder.on_change = self._update_bar
+            try:
+                await self._window.start(recording.session.tracker, self)
+                await self._window.open_url(options.url)
+            except BaseException:
+                self._recorder.close()
+                raise
 
     async def finish(self) -> None:
         """Write everything pending and complete the bundle."""
-        recorder = self._recorder
         failure: BaseException | None = None
         try:
-            await recorder.settle()
-            await recorder.flush()
-            recorder.close_attempt()
-            recorder.close()
+            failure = await self.recording.stop()
             await self._window.stop()
-            await detach(self._attached)
         except BaseException as error:
             failure = error
             raise
         finally:
-            self._complete_bundle(failure)
+            self.recording.finish(failure)
+        if failure is not None:
+            raise failure
 
     def stop(self, number: signal.Signals) -> None:
         """End the recording because of a signal."""
@@ -159,9 +112,9 @@ class InteractiveMission:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            self._writer.warn(f"a malformed page event was not recorded ({place}: {first['msg']})")
+            self.recording.warn(f"a malformed page event was not recorded ({place}: {first['msg']})")
         except Exception as error:  # noqa: BLE001 - the mission continues; the error is recorded
-            self._errors.append(error)
+            self.recording.errors.append(error)
 
     def on_page_opened(self, page: int, *, is_popup: bool) -> PageEventAdapter:
         """Process a new page; a page without an opener was opened by the person."""
@@ -171,7 +124,7 @@ class InteractiveMission:
 
     def on_page_closed(self, page: int) -> None:
         """Process a closed page; the last one ends the mission."""
-        if not self._attached.session.tracker.open_pages():
+        if not self.recording.session.tracker.open_pages():
             self.finished.set()
         elif not self._recorder.is_busy():
             self._recorder.on_gesture(Gesture(kind="close"), page)
@@ -199,25 +152,6 @@ class InteractiveMission:
 
     def _update_bar(self) -> None:
         self._window.update_bar(self._recorder.count, self._recorder.subgoal)
-
-    def _complete_bundle(self, failure: BaseException | None) -> None:
-        session, writer = self._attached.session, self._writer
-        redact = session.redactor.redact_text
-        for each in filter(None, (failure, session.tracker.error, *self._errors)):
-            writer.add_failure(Failure(message=redact(describe_error(each))))
-        warnings = (
-            *self._attached.warnings,
-            *self._attached.capture.warnings,
-            *session.traffic.outcome().notes,
-            *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._errors),
-        )
-        for warning in warnings:
-            writer.warn(redact(warning))
-        if failure is not None:
-            self._attempts.set_status("aborted")
-        self.warnings = tuple(map(redact, warnings))
-        writer.finish(self._options.now(), self._attempts.status)
-        redact_recording(self._directory, session)
 
 
 class PageEventAdapter:
@@ -322,17 +256,15 @@ async def record_interactive(directory: Path, options: InteractiveOptions) -> In
             _print_instructions(options, port)
             await mission.finished.wait()
             await mission.finish()
-    report = InteractiveReport(counts=mission.counts, weak_targets=mission.weak_targets, warnings=mission.warnings)
+    report = InteractiveReport(
+        counts=mission.counts, weak_targets=mission.weak_targets, warnings=mission.recording.warnings
+    )
     if options.certify is None:
         return report
     if mission.was_terminated:
         return replace(report, certify_error="stopped by SIGTERM")
-    return await _certify(report, directory, replace(options.certify, secrets=mission.secrets))
-
-
-async def _certify(report: InteractiveReport, directory: Path, options: CertifyOptions) -> InteractiveReport:
     try:
-        return replace(report, certification=await certify_recording(directory, options))
+        return replace(report, certification=await mission.recording.certify(options.certify))
     except EikonError as error:  # the recording is complete; it can be certified later
         return replace(report, certify_error=error.message)
 

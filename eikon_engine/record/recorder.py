@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
 from eikon_engine.dom import render_plain_html
-from eikon_engine.errors import EikonError, InternalError, UsageError
+from eikon_engine.errors import InternalError, UsageError
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.llm.completion_usage import usage_from_response
-from eikon_engine.record.attempts import Attempts
-from eikon_engine.record.redaction import redact_action
-from eikon_engine.record.skill_runs import SkillCall, SkillRunner, find_document, tool_usage
+from eikon_engine.record.skill_runs import SkillCall, find_document
 from eikon_engine.record.weak_targets import find_weak_targets
-from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.actions import FileInput, Navigate
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -29,12 +26,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.traffic.capture import NetworkCapture
     from eikon_engine.browser.worker import PerformedAction
-    from eikon_engine.llm import CompletionClient, ModelResponse
+    from eikon_engine.llm import ModelResponse
     from eikon_engine.outcome.outcomes import FailedRequest
-    from eikon_engine.record.bundle_writer import Attempt, BundleWriter
-    from eikon_engine.record.options import RecordOptions
+    from eikon_engine.record.bundle_writer import Attempt
+    from eikon_engine.record.recording import Recording
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.execution import MissionStatus
@@ -45,31 +41,16 @@ class MissionRecorder:
     """Perform the actions of a mission and record each one when it ends."""
 
     def __init__(
-        self,
-        worker: BrowserWorker,
-        writer: BundleWriter,
-        capture: NetworkCapture,
-        skills: SkillRegistry,
-        options: RecordOptions,
-        client: CompletionClient | None,
+        self, worker: BrowserWorker, recording: Recording, skills: SkillRegistry, variables: Mapping[str, str]
     ) -> None:
-        """Record what `worker` does; skills use the model `client`. Created by `open_recorder`."""
+        """Record what `worker` does; created by `open_recorder`."""
         self._worker = worker
-        self._writer = writer
-        self._capture = capture
+        self._recording = recording
+        self._attempts = recording.attempts
         self._skills = skills
-        self._now = options.now
-        self._variables = options.variables
+        self._variables = variables
         self.last_action: ActionTrace | None = None
         """The last recorded action, including a failed one."""
-        self._attempts = Attempts(writer, self._redact, options.now)
-        self._skill_runner = SkillRunner(
-            writer=writer,
-            attempts=self._attempts,
-            completion_client=client,
-            redact=self._redact,
-            redact_value=self.redact_value,
-        )
 
     @asynccontextmanager
     async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
@@ -95,7 +76,7 @@ class MissionRecorder:
             ActionError: the action failed; the failure is recorded and expected again at replay.
         """
         attempt = self._require_attempt()
-        started_at = self._now()
+        started_at = self._recording.now()
         resolved = resolve_action(action, self._variables)
         if isinstance(resolved, Navigate):
             self._worker.session.detect_in_text(resolved.url, by_page=True)
@@ -105,16 +86,15 @@ class MissionRecorder:
             id=f"{attempt.id}_action_{sequence:03d}",
             sequence=sequence,
             started_at=started_at,
-            ended_at=self._now(),
-            action=redact_action(self._worker.session, with_identities(action, performed), resolved),
+            ended_at=self._recording.now(),
+            action=with_identities(action, performed),
             result=performed.result,
             observation=self._store_observation(performed),
             artifacts=self._store_screenshot(attempt, sequence, performed),
         )
-        self._writer.add_action(attempt, trace)
-        self.last_action = trace
-        self._write_redaction()
-        self._warn_of_weak_targets(trace)
+        self.last_action = trace = self._recording.write_action(attempt, trace, resolved)
+        for weak in find_weak_targets(trace):  # the author can still choose better selectors
+            self.warn(str(weak))
         if performed.error is not None:
             raise performed.error
         if trace.observation is None:
@@ -122,38 +102,31 @@ class MissionRecorder:
             raise InternalError(message)
         return trace.observation
 
-    def _warn_of_weak_targets(self, trace: ActionTrace) -> None:
-        """Warn about weak targets while the author can still choose better selectors."""
-        for each in find_weak_targets(trace):
-            self.warn(str(each))
-
     async def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
     ) -> JsonValue:
         """Run a skill on the current DOM of a page and record its use.
 
         Raises:
-            UnknownSkillError: the registry does not have it.
+            RequirementError: the registry does not have it.
             SkillError: it failed; the failure is recorded.
             CompletionError: the model it asked failed; the failure is recorded.
             UsageError: the page has no such frame, or the subgoal ended before the skill did.
         """
         attempt = self._require_attempt()
         call = SkillCall(skill=self._skills.get(name), page=page, frame=frame, parameters=dict(parameters or {}))
-        return await self._skill_runner.run(attempt, await self._worker.snapshot(page), call)
+        return await self._recording.skill_runner.run(attempt, await self._worker.snapshot(page), call)
 
     def tool(self, name: str, arguments: dict[str, JsonValue], *, result: JsonValue = None, error: str = "") -> None:
         """Record a tool call with its result or error."""
-        attempt = self._require_attempt()
-        redactor = self._worker.session.redactor
-        self._writer.add_tool(attempt, tool_usage(attempt, redactor, name, arguments, result=result, error=error))
+        self._recording.write_tool(self._require_attempt(), name, arguments, result=result, error=error)
 
     def completion(self, response: ModelResponse) -> None:
         """Record the response of a language model."""
         attempt = self._require_attempt()
         sequence = attempt.next_sequence()
         usage = usage_from_response(response, f"{attempt.id}_completion_{sequence:03d}", sequence)
-        self._writer.add_completion(attempt, usage)
+        self._recording.writer.add_completion(attempt, usage)
 
     @property
     def failed_requests(self) -> tuple[FailedRequest, ...] | None:
@@ -162,11 +135,11 @@ class MissionRecorder:
 
     def redact_text(self, text: str) -> str:
         """Replace secrets by placeholders and stand-ins, as in everything that is written."""
-        return self._redact(text)
+        return self._recording.redact(text)
 
     def redact_value(self, value: JsonValue) -> JsonValue:
         """Redact all texts of a JSON value."""
-        return self._worker.session.redactor.redact_json(value)
+        return self._recording.redact_value(value)
 
     async def html(self, *, page: int = 0, frame: str = "") -> str:
         """Return the current page as redacted HTML for the mission to decide on; nothing is recorded.
@@ -193,15 +166,15 @@ class MissionRecorder:
 
     def attach_content(self, name: str, mime_type: str, content: bytes) -> FileInput:
         """Store content in the bundle as a file for an upload field."""
-        return FileInput(name=name, mime_type=mime_type, content=self._writer.store_file(content))
+        return FileInput(name=name, mime_type=mime_type, content=self._recording.writer.store_file(content))
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Record extracted data."""
-        self._writer.add_extraction(self._redact(name), self._worker.session.redactor.redact_json(value))
+        self._recording.write_extraction(name, value)
 
     def warn(self, text: str) -> None:
         """Add a warning to the recording."""
-        self._writer.warn(self._redact(text))
+        self._recording.warn(text)
 
     def finish(self, status: MissionStatus) -> None:
         """Set the mission status explicitly instead of deriving it from the subgoals."""
@@ -212,21 +185,11 @@ class MissionRecorder:
         """The mission status so far: complete unless the last attempt of some subgoal failed or was aborted."""
         return self._attempts.status
 
-    def _write_redaction(self) -> None:
-        """Write the secrets found so far, so that a killed process leaves them for replays."""
-        found = self._worker.session.secret_detector
-        if found is not None:
-            self._writer.write_redaction(Redaction(found=found.table))
-
     def _require_attempt(self) -> Attempt:
         if self._attempts.current is None:
             message = "actions and skills must run inside a subgoal; use `async with mission.subgoal(…)`"
             raise UsageError(message)
         return self._attempts.current
-
-    def _redact(self, text: str) -> str:
-        """Replace secret values by their names."""
-        return self._worker.session.redactor.redact_text(text)
 
     def _store_observation(self, performed: PerformedAction) -> Observation | None:
         captured = performed.captured
@@ -234,9 +197,9 @@ class MissionRecorder:
             return None
         for seen, content, url in captured.downloads:
             if content is not None:
-                self._capture.take_download(url, seen.name, content)
+                self._recording.context.capture.take_download(url, seen.name, content)
         pages = tuple(
-            page.model_copy(update={"snapshot": self._writer.store_snapshot(captured.snapshots[page.page])})
+            page.model_copy(update={"snapshot": self._recording.writer.store_snapshot(captured.snapshots[page.page])})
             for page in performed.observation.pages
         )
         return performed.observation.model_copy(update={"pages": pages})
@@ -246,10 +209,5 @@ class MissionRecorder:
             return ()
         name = safe_file_name(attempt.id, "subgoal")
         path = f"screenshots/{self._attempts.count:02d}_{name}_{sequence:03d}.png"
-        self._writer.write_file(path, performed.screenshot)
+        self._recording.writer.write_file(path, performed.screenshot)
         return (Artifact(name="screenshot", path=path),)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return a one-line description of the error that ended a mission."""
-    return error.message if isinstance(error, EikonError) else f"{type(error).__name__}: {error}"

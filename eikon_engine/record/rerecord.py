@@ -44,7 +44,7 @@ async def rerun_skill(
     A skill that was recorded as failed may fail again.
 
     Raises:
-        UnknownSkillError: it is not installed.
+        RequirementError: it is not installed.
         SkillError: it failed, unlike in the recording.
         CompletionError: its model failed, unlike in the recording.
         NoReplayDataError: recorded completions are used, and none matches this page.
@@ -110,8 +110,7 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
 
     Raises:
         UsageError: the page of a skill is ambiguous, or no action uses a given variable.
-        UnknownSkillError: a skill is not installed here.
-        VariableMissingError: a variable of the trace has no value.
+        RequirementError: a skill is not installed here; a variable of the trace has no value.
         ActionError: an action failed; the recording is complete up to it.
         SkillError: a skill failed, unlike in the recording.
         OutputError: a recording exists already, or the folder cannot be written.

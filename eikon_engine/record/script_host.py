@@ -14,7 +14,7 @@ from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.record.agent_mission import AgentRecording
 from eikon_engine.record.options import AttachOptions
 from eikon_engine.record.record_script import RecordedContext, ScriptRequest, ScriptResult
-from eikon_engine.record.recorder import describe_error
+from eikon_engine.record.recording import describe_error
 
 
 class ScriptHost:
@@ -80,7 +80,7 @@ class ScriptHost:
                 RecordedContext(
                     directory=recording.directory,
                     mission_text=self._texts[id(recording)],
-                    secrets=dict(recording.secrets),
+                    secrets=dict(recording.recording.secrets),
                 )
             )
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.session import Session, SessionOptions
-    from eikon_engine.browser.worker import BrowserWorker
+    from eikon_engine.browser.session import Session
     from eikon_engine.record.bundle_writer import BundleWriter
     from eikon_engine.redact.secret_detector import SecretDetector
     from eikon_engine.trace.environment import Environment
@@ -44,32 +43,23 @@ def read_session_storage(path: Path | None) -> SessionStorage:
         raise UsageError(message) from error
 
 
-async def store_start_state(worker: BrowserWorker, writer: BundleWriter, options: SessionOptions) -> StartState:
-    """Write the redacted start state of the session into the bundle.
-
-    Cookies are those the browser accepted; the rest is the given state, because reading it back would load pages.
-    """
-    given = options.storage_state or {"origins": []}
-    state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
-    return write_start_state(worker.session, writer, options, state)
-
-
 def write_start_state(
-    session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState
+    session: Session, writer: BundleWriter, state: StorageState, session_storage: SessionStorage
 ) -> StartState:
-    """Write a known start state, redacted."""
+    """Write the start state of a session into the bundle, redacted."""
+    declared = session.redacted_names
     if session.secret_detector is not None:
-        detect_in_start_state(session.secret_detector, state, options.session_storage)
+        detect_in_start_state(session.secret_detector, state, session_storage)
         state = {**state, "cookies": [_redact_cookie(session, each) for each in state["cookies"]]}
     redact = session.redactor.redact_json
     writer.write_file(STORAGE_STATE_FILE, _json_bytes(redact(state)))
-    session_storage: dict[str, JsonValue] = {origin: {**items} for origin, items in options.session_storage.items()}
     if session_storage:
-        writer.write_file(SESSION_STORAGE_FILE, _json_bytes(redact(session_storage)))
+        items: dict[str, JsonValue] = {origin: {**values} for origin, values in session_storage.items()}
+        writer.write_file(SESSION_STORAGE_FILE, _json_bytes(redact(items)))
     return StartState(
         storage_state=STORAGE_STATE_FILE,
         session_storage=SESSION_STORAGE_FILE if session_storage else None,
-        secrets=tuple(sorted(options.redacted_secrets)),
+        secrets=tuple(sorted(declared)),
     )
 
 

@@ -19,9 +19,9 @@ from eikon_engine.browser.attach.element_probe import (
     serialize_argument,
 )
 from eikon_engine.record.pending_action import TargetCandidates
-from eikon_engine.record.playwright_calls import is_action_call
 from eikon_engine.secrets.detection import is_password_name
 from eikon_engine.trace.execution import Succeeded
+from eikon_engine.trace.playwright_calls import effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,11 +71,16 @@ def is_mouse_button_call(name: str) -> bool:
 class TargetProbe:
     """Probe elements and store the results in their actions."""
 
-    def __init__(self, session: Session, on_result: Callable[[PendingAction, ElementSnapshot | None], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        interceptor: CallInterceptor,
+        on_result: Callable[[PendingAction, ElementSnapshot | None], None],
+    ) -> None:
         """Call `on_result` after each reply with the element of the action, if it is known."""
         self._session = session
         self._on_result = on_result
-        self.interceptor: CallInterceptor | None = None
+        self._interceptor = interceptor
         self._handle_selectors: dict[Any, str] = {}
         """Selector that found each handle."""
         self._last_pointer_actions: dict[int, PendingAction] = {}
@@ -84,7 +89,7 @@ class TargetProbe:
     def as_frame_call(self, call: PlaywrightCall) -> tuple[str, Mapping[str, Any]]:
         """Rewrite a call on a handle as a call on its frame with the selector that found the handle."""
         kind, _, method = call.name.partition(".")
-        if kind != "ElementHandle" or method == "waitForSelector" or not is_action_call(f"Frame.{method}"):
+        if kind != "ElementHandle" or effect_of(f"Frame.{method}") != "action":
             return call.name, call.params
         return f"Frame.{method}", {**call.params, "selector": self._handle_selectors.get(call.target) or "*"}
 
@@ -253,7 +258,7 @@ class TargetProbe:
         on_reply: Callable[[_ReplyT | None], None],
     ) -> bool:
         """Send a probe and pass on its reply, None if there is none; return whether it could be sent."""
-        answer = self.interceptor.send(target, method, params) if self.interceptor is not None else None
+        answer = self._interceptor.send(target, method, params)
         if answer is None:
             return False
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import zstandard
 
-from eikon_engine.errors import AttachmentCorruptError, TraceMissingError, UsageError
+from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.redact.secret_detector import secret_segments
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, find_tokens, has_high_entropy, is_password_name
 from eikon_engine.secrets.search import AUTHORIZATION_HEADERS, RedactionRules, SecretMatch, SecretSearch
@@ -31,7 +31,7 @@ def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield each file below a folder with its decompressed content, sorted by path; symbolic links are skipped.
 
     Raises:
-        AttachmentCorruptError: a file cannot be read, or decompresses to more than 1 GiB.
+        TraceError: a file cannot be read, or decompresses to more than 1 GiB.
     """
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not path.is_file():
@@ -43,7 +43,7 @@ def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
         except (OSError, ValueError, zstandard.ZstdError) as error:
             reason = (str(error).splitlines() or ["unknown reason"])[0]
             message = f"{path}: cannot read the file: {reason}; restore it"
-            raise AttachmentCorruptError(message) from error
+            raise TraceError(message, code="attachment-corrupt") from error
         yield path, content
 
 
@@ -130,12 +130,11 @@ def scan_folder(root: Path, allow_rules: tuple[AllowRule, ...]) -> tuple[Suspect
     """Scan all files of a bundle or run, blobs decompressed; images are not scanned.
 
     Raises:
-        TraceMissingError: the folder is neither a bundle nor a run.
-        AttachmentCorruptError: a file cannot be read.
+        TraceError: the folder is neither a bundle nor a run; a file cannot be read.
     """
     if not any((root / name).is_file() for name in MARKER_FILES):
         message = f"{root}: neither a bundle nor a run folder; pass the folder that contains trace.json"
-        raise TraceMissingError(message)
+        raise TraceError(message, code="trace-missing")
     files = [(path.relative_to(root).as_posix(), content) for path, content in unpacked_files(root)]
     known = frozenset(each for _, content in files for each in _stand_ins(content))
     found = (each for path, content in files for each in _scan_file(path, content, known))

@@ -1,4 +1,4 @@
-"""Move the repaired bundle to its destination, atomically; the old one stays or is set aside."""
+"""Move the repaired bundle to its destination, atomically; the old one stays or is renamed."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ class Destination:
         if not self.in_place:
             return None, None
         root = self.root.resolve()  # a symlink stays, and points to the repaired bundle
-        aside = _backup_path(root)
-        _rename(root, aside)
+        backup = _backup_path(root)
+        _rename(root, backup)
         try:
             _rename(repaired, root)
         except OutputError:
-            _rename(aside, root)
+            _rename(backup, root)
             raise
-        return self.root, aside
+        return self.root, backup
 
 
 def _backup_path(root: Path) -> Path:

@@ -46,7 +46,7 @@ class RepairOptions:
     output: Path | None = None
     """Folder of the repaired bundle."""
     in_place: bool = False
-    """Whether to replace the bundle; the old one is set aside."""
+    """Whether to replace the bundle; the old one is renamed."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
     storage_state: Path | None = None

@@ -63,20 +63,20 @@ class _Text:
     """Whether it is in a message element: title, heading, alert."""
 
 
-def disguised_cause(diagnosis: Diagnosis, diverged: DivergedStep) -> CauseEvidence | None:
+def shown_cause(diagnosis: Diagnosis, diverged: DivergedStep) -> CauseEvidence | None:
     """Return a login or error shown by the pages of a diverged step; None if there is none."""
     before, after = _recorded_pages(diagnosis, diverged)
     known = (*before, *after)
     pages = diagnosis.replay.pages.get((diverged.attempt, diverged.sequence), {}).values()
-    asked = {frame.url for page in pages for frame in page.frames[:1] if _has_password_field(page)}
-    if asked and not any(_has_password_field(each) for each in known):
-        return "session-expired", f"{min(asked)} asks for a password; the recorded page did not"
+    login_pages = {frame.url for page in pages for frame in page.frames[:1] if _has_password_field(page)}
+    if login_pages and not any(_has_password_field(each) for each in known):
+        return "session-expired", f"{min(login_pages)} asks for a password; the recorded page did not"
     read = {text.text for each in known for text in _page_texts(each)}
     shown = [text for page in pages for text in _page_texts(page)]
     new = [text for text in shown if text.text not in read and len(text.text) <= MAX_MESSAGE_LENGTH]
-    wanted = {text.text for each in after for text in _page_texts(each)}
-    gone = wanted - {text.text for text in shown}
-    return _stated_cause(new) or _ambiguous_cause(new, is_emptied=bool(wanted) and 2 * len(gone) >= len(wanted))
+    expected = {text.text for each in after for text in _page_texts(each)}
+    gone = expected - {text.text for text in shown}
+    return _stated_cause(new) or _ambiguous_cause(new, is_emptied=bool(expected) and 2 * len(gone) >= len(expected))
 
 
 def _stated_cause(texts: Iterable[_Text]) -> CauseEvidence | None:
@@ -193,7 +193,7 @@ def _cause_refusal(diagnosis: Diagnosis, diverged: DivergedStep) -> str | None:
     why = explanation.why if explanation.cause != "unknown" else explanation.sentence.rstrip(".")
     cause = explanation.cause
     if cause not in REFUSED_CAUSES or cause == "unknown":
-        cause, why = disguised_cause(diagnosis, diverged) or (cause, why)
+        cause, why = shown_cause(diagnosis, diverged) or (cause, why)
     advice = REFUSED_CAUSES.get(cause)
     return None if advice is None else f"the cause is {cause} ({why}): {advice}"
 

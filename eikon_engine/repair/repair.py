@@ -60,7 +60,7 @@ async def repair_trace(path: Path, options: RepairOptions) -> RepairReport:
     Raises:
         UsageError: options conflict, or the destination is not available.
         CompletionError: the model did not answer.
-        ProposalMalformedError: the model's answer is not a valid patch of the lost target.
+        FixError: the model's answer is not a valid patch of the lost target.
         EikonError: the trace cannot be read, the site cannot be replayed, or there is no browser.
     """
     _require_compatible_options(options)
@@ -131,9 +131,9 @@ async def _find_repairs(state: RepairState, diagnosis: Diagnosis) -> None:
 def _require_same_requests(state: RepairState, diagnosis: Diagnosis) -> None:
     """Check that a replaced element has the effect of the recorded one."""
     for each in diagnosis.steps:
-        mended = each.step is not None and state.has_repair_for(each.step.id)
+        is_repaired = each.step is not None and state.has_repair_for(each.step.id)
         undone = [found for found in each.findings if found.layer not in APPEARANCE_LAYERS]
-        if mended and undone and undone[0].code not in LOST_TARGET_CODES:
+        if is_repaired and undone and undone[0].code not in LOST_TARGET_CODES:
             found = each.explanation.sentence.rstrip(".")
             message = f"the proposed element does not have the effect of the recorded one: {found}"
             raise RepairRefused(message)
@@ -204,7 +204,7 @@ async def _prove_and_store(state: RepairState, destination: Destination) -> Repa
         cause=state.explanation.sentence,
         repairs=state.repairs,
         accepted=state.accepted,
-        recorded_anew=state.is_rerecorded,
+        is_rerecorded=state.is_rerecorded,
         runs=state.options.runs,
     )
     write_history(state.repaired, history, trace.warnings)
@@ -212,18 +212,18 @@ async def _prove_and_store(state: RepairState, destination: Destination) -> Repa
     proof = await prove_repair(state.repaired, state.options)
     if proof.certificate is None:
         return _report(state, "refused", refusal=proof_refusal(proof), proof=proof)
-    written, aside = destination.move(state.repaired)
+    written, backup = destination.move(state.repaired)
     return _report(
         state,
         "proposed" if written is None else "repaired",
         proof=proof,
         written="" if written is None else str(written),
-        kept_aside="" if aside is None else str(aside),
+        backup="" if backup is None else str(backup),
     )
 
 
 def _report(
-    state: RepairState, status: RepairStatus, proof: CertificationReport | None = None, **said: str
+    state: RepairState, status: RepairStatus, proof: CertificationReport | None = None, **fields: str
 ) -> RepairReport:
     trace = state.bundle.trace
     return RepairReport(
@@ -236,7 +236,7 @@ def _report(
         accepted=state.accepted,
         diff=render_patch(trace, state.comparison_patch),
         proof=proof,
-        **said,
+        **fields,
     )
 
 

@@ -84,7 +84,7 @@ class ReplacedElement:
         paths = [each for each in (self.recorded_path, self.replacement_path) if each is not None]
         parts = [part for path in dict.fromkeys(paths) for part in self._parts(path)]
         return tuple(
-            Mask(name=f"mended-{number}", reason="the replaced element", url=self.url, frame=self.frame, part=part)
+            Mask(name=f"replaced-{number}", reason="the replaced element", url=self.url, frame=self.frame, part=part)
             for number, part in enumerate(parts, start=1)
         )
 

@@ -39,7 +39,7 @@ class Repair(FileModel):
 class RepairHistory(FileModel):
     """`repair.json` of a repaired bundle."""
 
-    repair_version: Literal[1] = 1
+    repair_version: Literal[2] = 2
     repaired_at: AwareDatetime
     repaired_from: str
     """Id of the original trace."""
@@ -48,7 +48,7 @@ class RepairHistory(FileModel):
     repairs: tuple[Repair, ...]
     accepted: tuple[str, ...] = ()
     """Further differences accepted by `--accept-baseline`."""
-    recorded_anew: bool
+    is_rerecorded: bool
     """Whether the mission was re-recorded live; otherwise its recorded network is the old one."""
     runs: int
     """Number of faithful strict sealed replays."""
@@ -73,8 +73,8 @@ class RepairReport(FileModel):
     """Why nothing was repaired."""
     written: str = ""
     """Folder of the repaired bundle."""
-    kept_aside: str = ""
-    """Path of the old bundle if it was moved aside."""
+    backup: str = ""
+    """Path of the old bundle if it was replaced."""
 
     @property
     def exit_status(self) -> int:
@@ -90,13 +90,13 @@ def write_history(folder: Path, history: RepairHistory, before: tuple[str, ...])
     """
     write_atomically(folder / HISTORY_FILE, history.model_dump_json(indent=1).encode() + b"\n")
     trace = read_trace(folder)
-    told = (*(each for each in before if each.startswith(EDIT_WARNING_PREFIX)), *_warning_lines(history))
+    edits = (*(each for each in before if each.startswith(EDIT_WARNING_PREFIX)), *_warning_lines(history))
     kept = (each for each in trace.warnings if not each.startswith(EDIT_WARNING_PREFIX))
-    write_trace(trace.model_copy(update={"warnings": (*kept, *told)}), folder / TRACE_FILE)
+    write_trace(trace.model_copy(update={"warnings": (*kept, *edits)}), folder / TRACE_FILE)
 
 
 def _warning_lines(history: RepairHistory) -> Iterator[str]:
-    how = "re-recorded" if history.recorded_anew else "with the recorded network"
+    how = "re-recorded" if history.is_rerecorded else "with the recorded network"
     stamp = history.repaired_at.isoformat(timespec="seconds")
     for repair in history.repairs:
         yield (

@@ -107,13 +107,13 @@ def _observations(tested: DiagnosticReplay) -> dict[tuple[str, int], Observation
     return {(attempt, step.sequence): step.observation for attempt, step in steps if step.kind == "action"}
 
 
-def _element_difference(mended: ReplacedElement, before: _StepStates | None, later: list[_StepStates]) -> str | None:
+def _element_difference(replaced: ReplacedElement, before: _StepStates | None, later: list[_StepStates]) -> str | None:
     """Compare how the element changes, until the page is left."""
-    if before is None or before.recorded_page is None or mended.recorded_path is None:
+    if before is None or before.recorded_page is None or replaced.recorded_path is None:
         return None
     was, now = (
-        _element_view(before.recorded_page, mended.frame, mended.recorded_path),
-        _element_view(before.replayed_page, mended.frame, mended.replacement_path),
+        _element_view(before.recorded_page, replaced.frame, replaced.recorded_path),
+        _element_view(before.replayed_page, replaced.frame, replaced.replacement_path),
     )
     if was is None or now is None:
         return None
@@ -124,10 +124,10 @@ def _element_difference(mended: ReplacedElement, before: _StepStates | None, lat
             or _page_url(each.recorded_page) != _page_url(before.recorded_page)
         ):
             return None
-        wanted = _changed_properties(was, _element_view(each.recorded_page, mended.frame, mended.recorded_path))
-        found = _changed_properties(now, _element_view(each.replayed_page, mended.frame, mended.replacement_path))
-        if wanted != found:
-            return f"the action changes it differently: expected {_changes_text(wanted)}, got {_changes_text(found)}"
+        recorded = _changed_properties(was, _element_view(each.recorded_page, replaced.frame, replaced.recorded_path))
+        found = _changed_properties(now, _element_view(each.replayed_page, replaced.frame, replaced.replacement_path))
+        if recorded != found:
+            return f"the action changes it differently: expected {_changes_text(recorded)}, got {_changes_text(found)}"
     return None
 
 
@@ -167,17 +167,19 @@ def _storage_difference(before: _StepStates | None, here: _StepStates) -> str | 
     then, seen = here.step.observation, here.replayed
     assert then is not None  # noqa: S101 - set for every moment
     assert seen is not None  # noqa: S101 - checked by the caller
-    wanted = _new_storage(None if before is None else before.step.observation, then)
+    recorded = _new_storage(None if before is None else before.step.observation, then)
     found = _new_storage(None if before is None else before.replayed, seen)
     again = (
-        wanted if here.reference is None else _new_storage(None if before is None else before.reference, here.reference)
+        recorded
+        if here.reference is None
+        else _new_storage(None if before is None else before.reference, here.reference)
     )
-    names = {name for name in wanted.keys() | found.keys() if wanted.get(name) == again.get(name)}
+    names = {name for name in recorded.keys() | found.keys() if recorded.get(name) == again.get(name)}
     if then.requests or then.documents:  # presence of cookies is compared with the page
-        other = {name for name in names if (name in wanted) != (name in found) and not name.startswith(_COOKIE)}
+        other = {name for name in names if (name in recorded) != (name in found) and not name.startswith(_COOKIE)}
     else:
-        other = {name for name in names if wanted.get(name) != found.get(name)}
-    other -= _expiring_cookies(then, seen) - (wanted.keys() & found.keys())
+        other = {name for name in names if recorded.get(name) != found.get(name)}
+    other -= _expiring_cookies(then, seen) - (recorded.keys() & found.keys())
     return f"it stores different data in the browser: {', '.join(sorted(other))}" if other else None
 
 
@@ -206,15 +208,15 @@ def _database_difference(before: _StepStates | None, here: _StepStates) -> str |
     return f"it stores different data in the browser: {', '.join(sorted(other))}" if other else None
 
 
-def _unverifiable_effect(mended: ReplacedElement, before: _StepStates | None, later: list[_StepStates]) -> str | None:
+def _unverifiable_effect(replaced: ReplacedElement, before: _StepStates | None, later: list[_StepStates]) -> str | None:
     """Return a message if the element differs in label or place and its effect is not observable."""
-    differs = mended.differs_in
-    gives_later = mended.identity.role in _VALUE_ROLES or mended.identity.tag in FIELD_TAGS
-    shown = later if gives_later else later[:1]
+    differs = replaced.differs_in
+    is_form_field = replaced.identity.role in _VALUE_ROLES or replaced.identity.tag in FIELD_TAGS
+    shown = later if is_form_field else later[:1]
     if (
         not differs
         or any(_has_outside_effect(each) for each in shown)
-        or (before is not None and _changes_page_or_storage(mended, before, later[0]))
+        or (before is not None and _changes_page_or_storage(replaced, before, later[0]))
     ):
         return None
     return (
@@ -230,7 +232,7 @@ def _has_outside_effect(moment: _StepStates) -> bool:
     return any((seen.documents, seen.requests, seen.opened, seen.closed, seen.dialogs, seen.downloads))
 
 
-def _changes_page_or_storage(mended: ReplacedElement, before: _StepStates, here: _StepStates) -> bool:
+def _changes_page_or_storage(replaced: ReplacedElement, before: _StepStates, here: _StepStates) -> bool:
     """Return whether the recorded action changed the page outside its element, or browser storage."""
     then = here.step.observation
     assert then is not None  # noqa: S101 - set for every moment
@@ -243,7 +245,7 @@ def _changes_page_or_storage(mended: ReplacedElement, before: _StepStates, here:
     ):
         return before.recorded_page is not None and here.recorded_page is not None
     changes = diff_snapshots(before.recorded_page, here.recorded_page)
-    inside = mended.recorded_path or ""
+    inside = replaced.recorded_path or ""
     return any(
         (each.kind, each.name) != ("state", "focus") and f"{each.path} > ".find(f"{inside} > ") != 0 for each in changes
     )

@@ -79,10 +79,10 @@ def find_matches(frame: FrameSnapshot, selector: str) -> tuple[LocatedElement, .
     """Return the elements that a selector matches; None if its kind is unsupported."""
     role = _ROLE_SELECTOR.fullmatch(selector)
     if role is not None:
-        wanted = (role[1], role[2] or role[3])
-        return tuple(each for each in locate_elements(frame) if (each.role, each.name) == wanted)
+        role_and_name = (role[1], role[2] or role[3])
+        return tuple(each for each in locate_elements(frame) if (each.role, each.name) == role_and_name)
     try:
-        mask = Mask(name="wanted", reason="looked for", part=SelectorPart(selector=selector))
+        mask = Mask(name="selected", reason="selector to match", part=SelectorPart(selector=selector))
     except ValidationError:
         return None
     nodes = {id(_node_at(frame.root, route)) for route, _ in select_nodes(frame.root, [mask])}

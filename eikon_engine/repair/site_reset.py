@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.divergence.causes import LOGIN_PATH
-from eikon_engine.errors import FixRefusedError
+from eikon_engine.errors import FixError
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.process_group import Command, run_in_group
 from eikon_engine.secrets.redaction import Redactor
@@ -35,30 +35,30 @@ def reset_site(options: RepairOptions) -> None:
     Processes that the command leaves running are killed.
 
     Raises:
-        FixRefusedError: it failed or timed out.
+        FixError: it failed or timed out.
     """
     command = options.reset_command
     if command is None:
         return
     clean = Redactor(options.secrets).redact_text
     options.progress(f"resetting the site: {clean(command)}")
-    said: deque[bytes] = deque(maxlen=_STDERR_CHUNKS)
+    stderr: deque[bytes] = deque(maxlen=_STDERR_CHUNKS)
     program = Command(
         arguments=("/bin/sh", "-c", command),
         cwd=Path.cwd(),
         environ=os.environ,
         timeout_seconds=RESET_TIMEOUT_S,
         stdout=lambda _data: None,
-        stderr=said.append,
+        stderr=stderr.append,
     )
     ended = run_in_group(program)
     if ended.exit_status != 0:
-        lines = clean(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
+        lines = clean(b"".join(stderr).decode(errors="replace")).strip().splitlines()[-1:]
         message = (
             f"--reset-cmd {clean(command)!r} {_describe_end(ended)}{f': {lines[0]}' if lines else ''}. "
             "Fix it and retry."
         )
-        raise FixRefusedError(message)
+        raise FixError(message, code="fix-refused")
 
 
 def _describe_end(ended: ProcessResult) -> str:

@@ -31,8 +31,8 @@ def _lines(report: RepairReport) -> Iterator[str]:
         yield f"proof      {report.proof.runs} sealed replays: {status}"
     if report.written:
         yield f"written    {report.written}"
-    if report.kept_aside:
-        yield f"old bundle {report.kept_aside}"
+    if report.backup:
+        yield f"old bundle {report.backup}"
 
 
 def _status_text(report: RepairReport) -> str:

@@ -88,8 +88,10 @@ class RepairState:
     @property
     def masks(self) -> tuple[Mask, ...]:
         """Return the masks of all replaced elements, uniquely named."""
-        masks = [each for mended in self.replacements for each in mended.masks]
-        return tuple(each.model_copy(update={"name": f"mended-{number}"}) for number, each in enumerate(masks, start=1))
+        masks = [each for element in self.replacements for each in element.masks]
+        return tuple(
+            each.model_copy(update={"name": f"replaced-{number}"}) for number, each in enumerate(masks, start=1)
+        )
 
     @property
     def uses_recorded_network(self) -> bool:
@@ -150,7 +152,7 @@ async def try_repairs(state: RepairState) -> Diagnosis | None:
         Refused: it cannot be recorded or compared.
         EikonError: there is no browser, or a file cannot be written.
     """
-    folder = state.work_folder / f"mended-{len(state.proposals)}"
+    folder = state.work_folder / f"repaired-{len(state.proposals)}"
     if state.uses_recorded_network:
         copy_bundle(state.bundle.root, state.comparison_bundle.trace, folder)
         chosen = replace(diagnostic_options(state.options), masks=state.masks)

@@ -30,7 +30,7 @@ from eikon_engine.browser.traffic.sealed import SealedTraffic
 from eikon_engine.browser.traffic.sink import open_sink
 from eikon_engine.browser.worker import SealedWorker, open_worker
 from eikon_engine.divergence.detectors.environment import GIVEN_PROPERTIES
-from eikon_engine.errors import InternalError, RecordedNetworkMissingError, TraceSyntaxError
+from eikon_engine.errors import InternalError, RequirementError, TraceSyntaxError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.retiming import apply_timeline
@@ -91,7 +91,7 @@ def open_network_source(options: ReplayOptions) -> Iterator[NetworkSource | None
 
     Raises:
         TraceError: it cannot be read; see `import_har` and `open_bundle`.
-        RecordedNetworkMissingError: the bundle has no recorded network.
+        RequirementError: the bundle has no recorded network.
     """
     if options.responses_from is not None:
         recording = recorded_network(open_bundle(options.responses_from))
@@ -100,7 +100,7 @@ def open_network_source(options: ReplayOptions) -> Iterator[NetworkSource | None
                 f"{options.responses_from}: --responses-from expects a bundle with a recorded network, "
                 "but this one has none"
             )
-            raise RecordedNetworkMissingError(message)
+            raise RequirementError(message, code="network-part-missing")
         yield NetworkSource(recording=recording)
     elif options.har is not None:
         with TemporaryDirectory(prefix="eikon-har-") as folder:

@@ -184,8 +184,7 @@ def verify_bundle_files(bundle: Bundle) -> None:
     """Verify every file that the trace refers to.
 
     Raises:
-        AttachmentMissingError: a file is missing.
-        AttachmentCorruptError: a file does not match its digest.
+        TraceError: a file is missing; a file does not match its digest.
         TraceSyntaxError: the network index is truncated, although the recording was complete.
     """
     bundle.verify()

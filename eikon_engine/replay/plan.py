@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import PlanChangedError, RecordedNetworkMissingError, SecretMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.network.exchange import SAFE_METHODS
@@ -167,13 +167,13 @@ def require_same_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tupl
     The expected plan is the one of `--plan-digest`, else that of the outcome file `earlier`, if it exists.
 
     Raises:
-        PlanChangedError: the plan has changed.
+        UsageError: the plan has changed.
         TraceError: the outcome of the earlier run cannot be read.
     """
     now = plan_digest(plan)
     if options.plan_digest is not None:
         if options.plan_digest.lower() != now:
-            raise PlanChangedError(_plan_changed_message("--plan-digest", options.plan_digest, now))
+            raise UsageError(_plan_changed_message("--plan-digest", options.plan_digest, now), code="plan-changed")
         return ()
     if plan.resume_point is None or not earlier.is_file():
         return ()
@@ -183,7 +183,7 @@ def require_same_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tupl
     if outcome.plan_digest is None:
         return (f"{earlier} holds no plan digest, so changes of the mission since that run go unnoticed",)
     if outcome.plan_digest != now:
-        raise PlanChangedError(_plan_changed_message(str(earlier), outcome.plan_digest, now))
+        raise UsageError(_plan_changed_message(str(earlier), outcome.plan_digest, now), code="plan-changed")
     return ()
 
 
@@ -208,7 +208,7 @@ def require_live_start_state(bundle: Bundle, options: ReplayOptions, network: Ne
     """Check that the start state of the session works on a live site.
 
     Raises:
-        SecretMissingError: the start state is redacted, and no replacement was supplied.
+        RequirementError: the start state is redacted, and no replacement was supplied.
         UsageError: a storage state was supplied to a replay that is not live.
     """
     if network != "live":
@@ -219,7 +219,7 @@ def require_live_start_state(bundle: Bundle, options: ReplayOptions, network: Ne
     missing = tuple(_redacted_start_parts(bundle, is_given=options.storage_state is not None))
     if missing:
         message = f"{bundle.root}: the recorded start state is redacted: {'; '.join(missing)}"
-        raise SecretMissingError(message)
+        raise RequirementError(message, code="secret-missing")
 
 
 def stand_in_warnings(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[str]:
@@ -346,10 +346,9 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     """Order the steps and check that everything they need is available.
 
     Raises:
-        UnknownSkillError: a skill of the trace is not registered.
-        VariableMissingError: a variable of the trace has no value.
-        SecretMissingError: a secret, or a storage state whose recorded cookies are redacted, is missing.
-        RecordedNetworkMissingError: the bundle does not hold what the network mode serves.
+        RequirementError: a skill of the trace is not registered; a variable of the trace has no value; a secret, or a
+            storage state whose recorded cookies are redacted, is missing; the bundle does not hold what the network
+            mode serves.
         ResponseFolderError: the recorded model responses of the bundle are unreadable or corrupt.
         UsageError: a base URL is invalid; options contradict each other; no action uses a supplied variable; the step
             to resume at does not exist, or cannot be reached from the recording.
@@ -393,7 +392,7 @@ def choose_network(bundle: Bundle, requested: NetworkMode | None) -> NetworkMode
     """Return the requested mode; by default sealed if the bundle has a recorded network, else live.
 
     Raises:
-        RecordedNetworkMissingError: the bundle has no recorded network, or no snapshots, to serve.
+        RequirementError: the bundle has no recorded network, or no snapshots, to serve.
     """
     if requested is None:
         return "sealed" if bundle.trace.network is not None else "live"
@@ -401,13 +400,13 @@ def choose_network(bundle: Bundle, requested: NetworkMode | None) -> NetworkMode
         message = (
             f"{bundle.root}: --network sealed expects a recorded network, but the trace has none. Use --network live."
         )
-        raise RecordedNetworkMissingError(message)
+        raise RequirementError(message, code="network-part-missing")
     if requested == "snapshot" and not _has_snapshots(bundle.trace):
         message = (
             f"{bundle.root}: --network snapshot expects stored DOM snapshots, but the trace has none. "
             "Record the mission again."
         )
-        raise RecordedNetworkMissingError(message)
+        raise RequirementError(message, code="network-part-missing")
     return requested
 
 
@@ -448,11 +447,11 @@ def _require_step(step: ActionTrace | SkillUsage, options: ReplayOptions, secret
         return
     for name in action_secret_names(step.action):
         if name not in secrets:
-            raise SecretMissingError(missing_secret_message(name))
+            raise RequirementError(missing_secret_message(name), code="secret-missing")
 
 
 def _require_headers(trace: ExecutionTrace, secrets: Mapping[str, str]) -> None:
     headers = trace.environment.extra_http_headers if trace.environment else {}
     for name in secret_names_in(" ".join(headers.values())):
         if name not in secrets:
-            raise SecretMissingError(missing_secret_message(name))
+            raise RequirementError(missing_secret_message(name), code="secret-missing")

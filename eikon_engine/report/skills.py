@@ -55,7 +55,7 @@ def render_skill(name: str, *, as_json: bool) -> str:
     """Render the details of a skill.
 
     Raises:
-        UnknownSkillError: no skill has this name.
+        RequirementError: no skill has this name.
         SkillBrokenError: the skill cannot be used.
     """
     skill = default_skills().get(name)

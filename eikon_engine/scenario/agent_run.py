@@ -96,7 +96,7 @@ def open_run(
         UsageError: a replay has no fixtures, or a recording has some.
         OutputError: a run exists already, or the folder cannot be written.
         FixtureFolderError: the fixtures are not usable.
-        UnknownToolError: an allowed tool is not in the box.
+        RequirementError: an allowed tool is not in the box.
     """
     if (mode == "replay") != (fixtures is not None):
         message = f"fixtures are required with mode replay and not allowed with mode record, got mode {mode}"

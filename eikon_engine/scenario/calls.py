@@ -100,7 +100,7 @@ class CallHandler(Protocol):
 
         Raises:
             ToolArgumentsError: the arguments cannot be stored.
-            FixtureMissingError: a replay has no fixture for this call.
+            RequirementError: a replay has no fixture for this call.
         """
 
     @property

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from eikon_engine.errors import (
-    EikonError,
-    GateDefinitionError,
-    SecretMissingError,
-    ToolNotPermittedError,
-    UsageError,
-    VariableMissingError,
-)
+from eikon_engine.errors import EikonError, RequirementError, UsageError, YamlError
 from eikon_engine.files.models import describe_fault, field_location
 from eikon_engine.files.paths import escapes_bundle
 from eikon_engine.gates import GateSet
@@ -47,10 +40,9 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[],
 
     Raises:
         YamlError: a name is duplicated, a reference is unknown, or an action is invalid.
-        UnknownToolError: a tool does not exist.
-        ToolNotPermittedError: a step calls a tool that is not in `allowed_tools`.
+        RequirementError: a tool does not exist; a step calls a tool that is not in `allowed_tools`; a skill does not
+            exist.
         ToolArgumentsError: a tool does not accept the arguments of a step.
-        UnknownSkillError: a skill does not exist.
     """
     _check_ids(file)
     _check_folder(file)
@@ -96,7 +88,7 @@ def scenario_gates(file: ScenarioFile) -> GateSet:
     """Return the gates of a scenario.
 
     Raises:
-        GateDefinitionError: a gate is unknown, its limit is invalid, or it limits a tool that is not allowed.
+        YamlError: a gate is unknown, its limit is invalid, or it limits a tool that is not allowed.
     """
     if not file.scenario.gates:
         return GateSet(())
@@ -105,7 +97,7 @@ def scenario_gates(file: ScenarioFile) -> GateSet:
         if tool not in file.scenario.allowed_tools:
             allowed = ", ".join(file.scenario.allowed_tools) or "none"
             message = f"expected a tool of allowed_tools ({allowed}), got {tool!r}, which is never called"
-            raise GateDefinitionError(file.text.error_at(place, message).message)
+            raise YamlError(file.text.error_at(place, message).message, code="gates")
     return gates
 
 
@@ -172,7 +164,7 @@ def _check_tool(file: ScenarioFile, place: Place, step: ToolStep, box: ToolBox |
             f"{file.path}: {where}: tool {step.tool!r} is not allowed: expected one of allowed_tools ({allowed}). "
             "Add it there."
         )
-        raise ToolNotPermittedError(message)
+        raise RequirementError(message, code="tool-not-allowed")
     if step.tool == BROWSER:
         action = step.args.get("action")
         if set(step.args) != {"action"} or not isinstance(action, dict):
@@ -216,7 +208,7 @@ def resolve_variables(
 
     Raises:
         UsageError: a supplied variable is not declared.
-        VariableMissingError: a variable has no value.
+        RequirementError: a variable has no value.
     """
     declared = file.scenario.variables
     for name in given:
@@ -230,7 +222,7 @@ def resolve_variables(
         if chosen is None:
             where = file.text.position_of(("variables", name))
             message = f"{file.path}: {where}: variable {name} has no value. Use --var {name}=…"
-            raise VariableMissingError(message)
+            raise RequirementError(message, code="variable-missing")
         values[name] = chosen
     return values
 
@@ -239,11 +231,11 @@ def require_secrets(file: ScenarioFile, given: Mapping[str, str]) -> None:
     """Check that a value is supplied for every secret that the scenario names.
 
     Raises:
-        SecretMissingError: one is missing.
+        RequirementError: one is missing.
     """
     for name in (*secret_names_in(json.dumps(file.text.data)), *_secret_references(file.text.data)):
         if name not in given:
-            raise SecretMissingError(missing_secret_message(name))
+            raise RequirementError(missing_secret_message(name), code="secret-missing")
 
 
 def available_tools(file: ScenarioFile, box: ToolBox) -> ToolBox:

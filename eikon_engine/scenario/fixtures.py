@@ -13,14 +13,7 @@ import rfc8785
 from pydantic import AwareDatetime, Field, JsonValue, ValidationError
 from pydantic_core import from_json
 
-from eikon_engine.errors import (
-    FixtureCorruptError,
-    FixtureFolderError,
-    FixturesIncompleteError,
-    FixturesMixedError,
-    ResultNotStorableError,
-    ToolArgumentsError,
-)
+from eikon_engine.errors import FixtureFolderError, ResultNotStorableError, ToolArgumentsError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.json_text import child_path
 from eikon_engine.files.models import MAX_JSON_DEPTH, FileModel, FiniteJson, validation_error
@@ -83,29 +76,29 @@ def read_digested(kind: type[RecordType], path: Path) -> RecordType:
     """Read a record that `digested_text` serialized, and verify its digest.
 
     Raises:
-        FixtureCorruptError: it cannot be read, is invalid, or was changed.
+        FixtureFolderError: it cannot be read, is invalid, or was changed.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         message = f"{path}: the file cannot be read ({error.strerror}). Check its permissions, or record again."
-        raise FixtureCorruptError(message) from error
+        raise FixtureFolderError(message, code="fixture-corrupt") from error
     try:
         record = kind.model_validate_json(data)
     except ValidationError as error:
-        raise FixtureCorruptError(validation_error(error, data, str(path)).message) from error
+        raise FixtureFolderError(validation_error(error, data, str(path)).message, code="fixture-corrupt") from error
     try:
         found = _content_digest(from_json(data, allow_inf_nan=False))
     except ValueError as error:
         message = f"{path}: expected JSON with a digest, got {error}. Record again."
-        raise FixtureCorruptError(message) from error
+        raise FixtureFolderError(message, code="fixture-corrupt") from error
     if record.digest != found:
         wanted = f"{record.digest[:12]}…" if record.digest else "none"
         message = (
             f"{path}: expected digest {wanted} as in the file, got {found[:12]}… for its content. The file is corrupt "
             "or was edited. Record again."
         )
-        raise FixtureCorruptError(message)
+        raise FixtureFolderError(message, code="fixture-corrupt")
     return record
 
 
@@ -192,7 +185,7 @@ def read_fixture(
     `hashed` are arguments known to have the hash, which saves hashing them again.
 
     Raises:
-        FixtureCorruptError: it cannot be read, was edited, or does not match its path.
+        FixtureFolderError: it cannot be read, was edited, or does not match its path.
     """
     path = folder / tool / fixture_name(digest, occurrence)
     fixture = read_digested(Fixture, path)
@@ -206,7 +199,7 @@ def read_fixture(
             message = (
                 f"{path}: expected {name} {wanted} to match the path, got {found}. Restore the file, or record again."
             )
-            raise FixtureCorruptError(message)
+            raise FixtureFolderError(message, code="fixture-corrupt")
     return fixture
 
 
@@ -221,8 +214,7 @@ class FixtureFolder:
         """List the folder.
 
         Raises:
-            FixtureFolderError: it is not a fixtures folder, or holds other files.
-            FixturesIncompleteError: the recorded run did not complete.
+            FixtureFolderError: it is not a fixtures folder, or holds other files; the recorded run did not complete.
         """
         self.folder = folder
         self.info = _read_recording_info(folder)
@@ -245,8 +237,7 @@ class FixtureFolder:
         """Read one call; for `hashed` see `read_fixture`.
 
         Raises:
-            FixtureCorruptError: its file is corrupt or was edited.
-            FixturesMixedError: it belongs to another recording.
+            FixtureFolderError: its file is corrupt or was edited; it belongs to another recording.
         """
         tool, digest, occurrence = key
         fixture = read_fixture(self.folder, tool, digest, occurrence, hashed)
@@ -256,7 +247,7 @@ class FixtureFolder:
                 f"{path}: expected a fixture of run {self.info.run_id}, got one of run {fixture.run_id}. "
                 "Use the fixtures of one recording."
             )
-            raise FixturesMixedError(message)
+            raise FixtureFolderError(message, code="fixtures-mixed")
         return fixture
 
     def use(self, key: FixtureKey, args: dict[str, JsonValue]) -> Fixture:
@@ -282,7 +273,7 @@ def _read_recording_info(folder: Path) -> RecordingInfo:
             f"{folder}: expected fixtures of a complete run, got run {note.run_id}, which was killed or is still "
             "running. Record again."
         )
-        raise FixturesIncompleteError(message)
+        raise FixtureFolderError(message, code="fixtures-incomplete")
     return note
 
 
@@ -334,7 +325,7 @@ def restore_result(stored: JsonValue, blobs: BlobStore) -> ToolResultValue:
 
     Raises:
         TraceError: a blob is missing or corrupt.
-        FixtureCorruptError: a reference to bytes is invalid.
+        FixtureFolderError: a reference to bytes is invalid.
     """
     match stored:
         case list():
@@ -352,7 +343,7 @@ def _blob_ref(stored: dict[str, JsonValue]) -> BlobRef:
         return BlobRef.model_validate(stored[BYTES_KEY])
     except ValidationError as error:
         message = f"expected sha256 and size under {BYTES_KEY}, got {stored[BYTES_KEY]!r}. Record again."
-        raise FixtureCorruptError(message) from error
+        raise FixtureFolderError(message, code="fixture-corrupt") from error
 
 
 def _encode(value: object, path: str, put: Callable[[bytes], BlobRef], levels: int) -> JsonValue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.errors import ModelClientMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import random_id, random_key, utc_now
 from eikon_engine.replay.option_checks import OptionChecks
@@ -34,10 +34,10 @@ def no_model_client() -> CompletionClient:
     """Fail, because no model client is configured.
 
     Raises:
-        ModelClientMissingError: always.
+        RequirementError: always.
     """
     message = "no model client: the scenario calls a model. Set ScenarioOptions.make_model_client."
-    raise ModelClientMissingError(message)
+    raise RequirementError(message, code="model-client-missing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

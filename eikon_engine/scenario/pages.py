@@ -7,14 +7,7 @@ import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.errors import (
-    ActionError,
-    CompletionError,
-    EikonError,
-    InternalError,
-    ScenarioDivergedError,
-    SkillError,
-)
+from eikon_engine.errors import ActionError, CompletionError, EikonError, InternalError, ReplayError, SkillError
 from eikon_engine.outcome.events import (
     ActionPerformed,
     ActionStart,
@@ -300,7 +293,7 @@ class ReplayedPages:
 
         Raises:
             ActionError: it failed in the recording and again.
-            ScenarioDivergedError: the recorded step differs.
+            ReplayError: the recorded step differs.
             ReplayDivergenceError: the page diverged.
         """
         recorded = await self._next_recorded(action_label(action))
@@ -314,7 +307,7 @@ class ReplayedPages:
             raise error_from_recording(ActionError, recorded.result)
         if recorded.observation is None:
             message = f"{recorded.id} was recorded without an observation. Record the scenario again."
-            raise ScenarioDivergedError(message)
+            raise ReplayError(message, code="scenario-diverged")
         return recorded.observation
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:
@@ -323,7 +316,7 @@ class ReplayedPages:
         Raises:
             SkillError: it failed in the recording and again.
             CompletionError: the model it called failed in the recording.
-            ScenarioDivergedError: the recorded step differs.
+            ReplayError: the recorded step differs.
             ReplayDivergenceError: the output of the skill differs.
         """
         attempted = f"skill {step.skill}"
@@ -343,7 +336,7 @@ class ReplayedPages:
         """Replay the next recorded step, which must be this action; its result is in the fixture of the tool.
 
         Raises:
-            ScenarioDivergedError: the recorded step differs.
+            ReplayError: the recorded step differs.
             ReplayDivergenceError: the page diverged.
         """
         with suppress(ActionError):
@@ -353,7 +346,7 @@ class ReplayedPages:
         """End the replay, and check that no recorded step is left.
 
         Raises:
-            ScenarioDivergedError: recorded steps are left.
+            ReplayError: recorded steps are left.
             ReplayDivergenceError: something diverged after the last step.
             EikonError: the replay failed.
         """
@@ -365,7 +358,7 @@ class ReplayedPages:
                 f"the scenario ended before recorded step {left.step.id} ({step_label(left.step)}). "
                 "Run the scenario that was recorded, or record again."
             )
-            raise ScenarioDivergedError(message)
+            raise ReplayError(message, code="scenario-diverged")
         self.outcome = await replay
 
     async def cancel(self) -> None:
@@ -386,7 +379,7 @@ class ReplayedPages:
         if self._next is None:
             await replay
             message = f"no recorded step left for {said}. Run the scenario that was recorded, or record again."
-            raise ScenarioDivergedError(message)
+            raise ReplayError(message, code="scenario-diverged")
         return self._next.step
 
     async def _replay_next(self) -> None:
@@ -397,10 +390,12 @@ class ReplayedPages:
         if self._next is None:
             self.outcome = await replay
 
-    async def _diverged(self, recorded: ActionTrace | SkillUsage, said: str, different: str) -> ScenarioDivergedError:
+    async def _diverged(self, recorded: ActionTrace | SkillUsage, said: str, different: str) -> ReplayError:
         await self._halt("the scenario diverged from the recording")
         reason = f"{said} differs: {different}" if different else f"expected {step_label(recorded)}, got {said}"
-        return ScenarioDivergedError(f"{recorded.id}: {reason}. Run the scenario that was recorded, or record again.")
+        return ReplayError(
+            f"{recorded.id}: {reason}. Run the scenario that was recorded, or record again.", code="scenario-diverged"
+        )
 
     async def _halt(self, reason: str) -> None:
         """Halt the replay so that its artifacts are written; its findings are in its own files."""
@@ -413,7 +408,10 @@ class ReplayedPages:
 
 def error_from_recording(kind: type[EikonError], failed: Failed) -> EikonError:
     """Return the error for a recorded failure."""
+    message = failed.message or failed.code
+    if failed.code in kind.codes:
+        return kind(message, code=failed.code)
     for known in (kind, *kind.__subclasses__()):
         if known.code == failed.code:
-            return known(failed.message or failed.code)
+            return known(message)
     return kind(f"{failed.code}: {failed.message}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import FixtureFolderError, FixturesIncompleteError
+from eikon_engine.errors import FixtureFolderError
 from eikon_engine.outcome.run_record import (
     FIXTURES_FOLDER,
     MISSION_FOLDER,
@@ -55,8 +55,8 @@ def recording_at(fixtures: Path) -> Recording:
     """Open the recording of a fixtures folder or run folder.
 
     Raises:
-        FixtureFolderError: there are no fixtures, or they belong to another run than the folder around them.
-        FixturesIncompleteError: the run was killed or interrupted, or is still running; a failed one can be replayed.
+        FixtureFolderError: there are no fixtures, or they belong to another run than the folder around them; the run
+            was killed or interrupted, or is still running; a failed one can be replayed.
     """
     if not (fixtures / RECORDING_FILE).exists() and (fixtures / FIXTURES_FOLDER / RECORDING_FILE).exists():
         fixtures = fixtures / FIXTURES_FOLDER
@@ -73,7 +73,7 @@ def recording_at(fixtures: Path) -> Recording:
         raise FixtureFolderError(message)
     if note.state in {"running", "interrupted"}:
         message = f"{run}: expected a complete run, got one that is {_describe_state(note)}. Record again."
-        raise FixturesIncompleteError(message)
+        raise FixtureFolderError(message, code="fixtures-incomplete")
     return Recording(fixtures=folder, run=run, record=note)
 
 
@@ -94,7 +94,7 @@ def latest_recording(runs: Path, scenario_id: str) -> Recording:
         unfit = "; ".join(f"{run.name} is {_describe_state(note)}" for note, run in ours)
         found = f"none that is complete ({unfit})" if unfit else "none"
         message = f"{runs}: expected a recording of scenario {scenario_id}, got {found}. Record one with --mode record."
-        raise FixturesIncompleteError(message) if unfit else FixtureFolderError(message)
+        raise FixtureFolderError(message, code="fixtures-incomplete") if unfit else FixtureFolderError(message)
     return recording_at(max(complete)[-1] / FIXTURES_FOLDER)
 
 

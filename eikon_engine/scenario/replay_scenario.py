@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
-from eikon_engine.errors import FixtureFolderError, ReplayDivergenceError, ScenarioDivergedError
+from eikon_engine.errors import FixtureFolderError, ReplayDivergenceError, ReplayError
 from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import read_complete_folder
 from eikon_engine.outcome.events import RunStart
@@ -217,7 +217,7 @@ class _ScenarioReplay:
                 f"{self.recording.mission} was recorded, but the scenario has no page steps. "
                 "Run the scenario that was recorded, or record again."
             )
-            raise ScenarioDivergedError(message)
+            raise ReplayError(message, code="scenario-diverged")
 
     def _require_same_outputs(self, outputs: dict[str, JsonValue]) -> None:
         """Compare the outputs with the recorded ones, if the recording is complete."""
@@ -240,7 +240,7 @@ class _ScenarioReplay:
         changes = diff_json(recorded, json.loads(serialize_outputs(outputs)))
         differences = format_changes(changes) if changes else "their order changed"
         message = f"outputs differ from {path}: {differences}. Run the scenario that was recorded, or record again."
-        raise ScenarioDivergedError(message)
+        raise ReplayError(message, code="scenario-diverged")
 
 
 def _require_responses_used(models: ReplayClient | None) -> None:
@@ -248,4 +248,4 @@ def _require_responses_used(models: ReplayClient | None) -> None:
     if unused:
         listed = ", ".join(each.file_name for each in unused)
         message = f"unused recorded model responses: {listed}. Send the recorded prompts, or record again."
-        raise ScenarioDivergedError(message)
+        raise ReplayError(message, code="scenario-diverged")

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import EikonError, FixtureMissingError, ToolArgumentsError, ToolCallsDivergedError
+from eikon_engine.errors import EikonError, ReplayError, RequirementError, ToolArgumentsError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.text import pluralize
 from eikon_engine.scenario.calls import NullObserver, RecordedResult, ToolCallEnd, ToolCallStart, tool_error
@@ -54,7 +54,7 @@ class ReplayingCalls:
         """Serve a call; if that fails and the agent continues, `close` raises the error again.
 
         Raises:
-            FixtureMissingError: it was not recorded; the message names the nearest recorded call.
+            RequirementError: it was not recorded; the message names the nearest recorded call.
             FixtureFolderError: its fixture is not usable.
         """
         try:
@@ -79,7 +79,7 @@ class ReplayingCalls:
         self.observer.on_call_started(made)
         key = (tool, digest, occurrence)
         if key not in self.folder:
-            raise FixtureMissingError(explain_miss(self.folder, made))
+            raise RequirementError(explain_miss(self.folder, made), code="fixture-missing")
         fixture = self.folder.use(key, clean)
         result = self._restore_result(fixture)
         with self._lock:
@@ -95,8 +95,8 @@ class ReplayingCalls:
         """Check that exactly the recorded calls were made, in order.
 
         Raises:
-            FixtureMissingError: an unrecorded call was made, or an unused fixture is missing.
-            ToolCallsDivergedError: recorded calls were not made, or in another order.
+            RequirementError: an unrecorded call was made, or an unused fixture is missing.
+            ReplayError: recorded calls were not made, or in another order.
             FixtureFolderError: an unused fixture is not usable.
         """
         if self._fault is not None:
@@ -104,7 +104,7 @@ class ReplayingCalls:
         self._require_all_fixtures()
         lines = self.findings()
         if lines:
-            raise ToolCallsDivergedError(f"{self.folder.folder}: {'; '.join(lines)}")
+            raise ReplayError(f"{self.folder.folder}: {'; '.join(lines)}", code="tool-calls-diverged")
 
     def _require_all_fixtures(self) -> None:
         """Check the number of fixtures against `recording.json`."""
@@ -117,7 +117,7 @@ class ReplayingCalls:
             f"{self.folder.folder}: expected {pluralize(calls, 'fixture')} as in {RECORDING_FILE}, got "
             f"{len(self.folder)}. Missing calls: {gone}. Restore them, or record again."
         )
-        raise FixtureMissingError(message)
+        raise RequirementError(message, code="fixture-missing")
 
     def findings(self) -> tuple[str, ...]:
         """Describe the recorded calls that were not made, or made in another order; empty if there are none."""

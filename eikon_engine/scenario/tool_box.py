@@ -25,13 +25,7 @@ from pydantic import (
     create_model,
 )
 
-from eikon_engine.errors import (
-    GateExceededError,
-    ToolArgumentsError,
-    ToolNotPermittedError,
-    UnknownToolError,
-    UsageError,
-)
+from eikon_engine.errors import GateExceededError, RequirementError, ToolArgumentsError, UsageError
 from eikon_engine.files.models import validation_error
 from eikon_engine.scenario.calls import DirectCalls, RecordedResult
 from eikon_engine.scenario.fixtures import RECORDING_FILE
@@ -210,7 +204,7 @@ class ToolBox:
         """Return a new box restricted to these tools.
 
         Raises:
-            UnknownToolError: one is not in the box.
+            RequirementError: one is not in the box.
         """
         allowed = frozenset(names)
         for name in sorted(allowed):
@@ -235,14 +229,14 @@ class ToolBox:
         """Return the tool with this name.
 
         Raises:
-            UnknownToolError: there is none; the message lists the known ones and the nearest.
+            RequirementError: there is none; the message lists the known ones and the nearest.
         """
         tool = self._tools.get(name)
         if tool is None:
             close = difflib.get_close_matches(name, self.names, n=1)
             hint = f"Did you mean {close[0]}?" if close else "Register it, or fix the name."
             message = f"unknown tool {name!r}: expected one of {', '.join(self.names) or 'none'}. {hint}"
-            raise UnknownToolError(message)
+            raise RequirementError(message, code="unknown-tool")
         return tool
 
     def call(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - any tool result
@@ -250,11 +244,9 @@ class ToolBox:
 
         Raises:
             ToolError: the tool failed, now or in the recording.
-            UnknownToolError: the tool does not exist.
-            ToolNotPermittedError: the tool is not allowed.
+            RequirementError: the tool does not exist; the tool is not allowed; in a replay, the call was not recorded.
             ToolArgumentsError: the arguments are invalid.
             ResultNotStorableError: the result cannot be recorded.
-            FixtureMissingError: in a replay, the call was not recorded.
             UsageError: the tool is asynchronous; use `acall`.
         """
         given = dict(args or {})
@@ -297,7 +289,7 @@ class ToolBox:
         if self._allowed is not None and name not in self._allowed:
             allowed = ", ".join(sorted(self._allowed)) or "none"
             message = f"tool {name!r} is not allowed: expected one of {allowed}. Allow it, or call another."
-            raise ToolNotPermittedError(message)
+            raise RequirementError(message, code="tool-not-allowed")
         if self._calls.is_replay:
             return _PreparedCall(_do_nothing, is_asynchronous=False)
         tool = self.get(name)

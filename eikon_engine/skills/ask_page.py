@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field, ValidationError
 
-from eikon_engine.errors import ModelClientMissingError, SkillError, TraceFieldError
+from eikon_engine.errors import RequirementError, SkillError, TraceFieldError
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.models import FiniteJson
 from eikon_engine.llm import CompletionRequest, Message
@@ -68,7 +68,7 @@ class AskPage:
 
         Raises:
             SkillError: a parameter is invalid, or the answer does not have the requested form.
-            ModelClientMissingError: the caller provided no completion client.
+            RequirementError: the caller provided no completion client.
             CompletionError: the model returned no answer.
         """
         parameters = read_parameters(AskParameters, page, _NAME)
@@ -78,7 +78,7 @@ class AskPage:
                 f"{_NAME}: expected a completion client, got none. Pass --debug-dir DIR to use the model configured "
                 "in the environment or the recorded responses in DIR."
             )
-            raise ModelClientMissingError(message)
+            raise RequirementError(message, code="model-client-missing")
         request, cut = _build_request(parse_document(page), parameters)
         text = page.completion_client.complete(request).text
         answer = _parse_answer(text, parameters.answer_schema)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import SkillBrokenError, UnknownSkillError, UsageError
+from eikon_engine.errors import RequirementError, SkillBrokenError, UsageError
 from eikon_engine.skills.ask_page import AskPage
 from eikon_engine.skills.detect_login_form import DetectLoginForm
 from eikon_engine.skills.detect_page_intent import DetectPageIntent
@@ -89,7 +89,7 @@ class SkillRegistry:
         """Return the skill of this name.
 
         Raises:
-            UnknownSkillError: no skill has this name; the message lists the known names and the closest match.
+            RequirementError: no skill has this name; the message lists the known names and the closest match.
             SkillBrokenError: the installed skill of this name cannot be used.
         """
         skill = self._skills.get(name)
@@ -97,7 +97,7 @@ class SkillRegistry:
             return skill
         if name and self._installed is not None and name in self._installed.by_name:
             return self._installed.load(name)
-        raise UnknownSkillError(self._unknown_message(name))
+        raise RequirementError(self._unknown_message(name), code="unknown-skill")
 
     def __iter__(self) -> Iterator[Skill]:
         """Iterate over the usable skills in order of their names; `broken` reports the others."""

@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
 
 from eikon_engine.dom.digest import frame_digest, snapshot_from_json, snapshot_json
-from eikon_engine.errors import (
-    AttachmentCorruptError,
-    AttachmentMissingError,
-    BundlePathError,
-    OutputError,
-    TraceError,
-    UsageError,
-)
+from eikon_engine.errors import BundlePathError, OutputError, TraceError, UsageError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
@@ -54,8 +47,7 @@ class Bundle:
         """Read every blob the trace refers to and verify its digest.
 
         Raises:
-            AttachmentMissingError: a blob is missing.
-            AttachmentCorruptError: the content of a blob does not match its digest.
+            TraceError: a blob is missing; the content of a blob does not match its digest.
         """
         for blob in dict.fromkeys((each.store, each.ref) for each in _blob_references(self.trace)):
             store, ref = blob
@@ -86,9 +78,8 @@ def open_bundle(path: Path) -> Bundle:
     Missing artifacts of a migrated trace become warnings of the trace: they are for people, replays do not need them.
 
     Raises:
-        TraceError: the trace cannot be read, see `read_trace`.
+        TraceError: the trace cannot be read, see `read_trace`; a file the trace refers to is missing.
         BundlePathError: a path in the trace points outside the bundle.
-        AttachmentMissingError: a file the trace refers to is missing.
     """
     root = find_trace_file(path).parent
     trace = read_trace(path)
@@ -103,7 +94,7 @@ def require_attachments(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
 
     Raises:
         BundlePathError: a path in the trace points outside the bundle.
-        AttachmentMissingError: a required file is missing.
+        TraceError: a required file is missing.
     """
     lost = _check_paths(root, trace)
     _check_blobs(root, trace)
@@ -116,7 +107,7 @@ def _check_paths(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
         if _exists(resolve_inside(root, use.path, use.field), use.kind):
             continue
         if use.kind != "artifact" or trace.migrated_from is None:
-            raise AttachmentMissingError(_missing_message(use.field, use.path))
+            raise TraceError(_missing_message(use.field, use.path), code="attachment-missing")
         lost.append(f"{use.field}: {use.path} is missing from the bundle")
     return tuple(lost)
 
@@ -142,7 +133,7 @@ def _check_blobs(root: Path, trace: ExecutionTrace) -> None:
         relative = f"{use.store}/{name}"
         resolve_inside(root, relative, use.field)
         if not BlobStore(root / use.store).has(use.ref):
-            raise AttachmentMissingError(_missing_message(use.field, relative))
+            raise TraceError(_missing_message(use.field, relative), code="attachment-missing")
 
 
 def _regular_files(root: Path, store: str) -> frozenset[str]:
@@ -211,8 +202,7 @@ def load_snapshot(store: BlobStore, ref: BlobRef) -> PageSnapshot:
     """Load a snapshot and verify its digest.
 
     Raises:
-        AttachmentMissingError: the blob is missing.
-        AttachmentCorruptError: the content does not match the digest.
+        TraceError: the blob is missing; the content does not match the digest.
     """
     return snapshot_from_json(store.get(ref))
 
@@ -221,8 +211,7 @@ def load_page(store: BlobStore, page: PageObservation) -> PageSnapshot | None:
     """Load the snapshot of an observed page and check that it matches the observation; None if none was stored.
 
     Raises:
-        AttachmentMissingError: the blob is missing.
-        AttachmentCorruptError: the snapshot shows a different document.
+        TraceError: the blob is missing; the snapshot shows a different document.
     """
     if page.snapshot is None:
         return None
@@ -233,7 +222,7 @@ def load_page(store: BlobStore, page: PageObservation) -> PageSnapshot | None:
             f"{store.path(page.snapshot)}: expected the DOM observed at {page.url}, got a different one; "
             "restore the bundle or record it again"
         )
-        raise AttachmentCorruptError(message)
+        raise TraceError(message, code="attachment-corrupt")
     return snapshot
 
 
@@ -250,8 +239,7 @@ def copy_bundle(source: Path, trace: ExecutionTrace, output: Path, *, exclude: f
         UsageError: the recording is unfinished, or the copy would be inside the bundle.
         OutputError: `output` is not empty or cannot be written.
         BundlePathError: a link points outside the bundle.
-        AttachmentMissingError: a file that the trace refers to is missing.
-        TraceError: a file of the bundle cannot be read.
+        TraceError: a file that the trace refers to is missing; a file of the bundle cannot be read.
     """
     original = find_trace_file(source)
     root = original.parent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from eikon_engine.errors import TraceFieldError, TraceMissingError
+from eikon_engine.errors import TraceError, TraceFieldError
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
@@ -401,7 +401,7 @@ def read_patch(path: Path) -> TracePatch:
     """Read a patch.
 
     Raises:
-        TraceMissingError: the file cannot be read.
+        TraceError: the file cannot be read.
         TraceSyntaxError: the text is not JSON.
         TraceFieldError: the JSON is not a patch.
     """
@@ -409,7 +409,7 @@ def read_patch(path: Path) -> TracePatch:
         data = path.read_bytes()
     except OSError as error:
         message = f"{path}: expected a patch saved by `eikon trace`, got {error.strerror}; check the path"
-        raise TraceMissingError(message) from error
+        raise TraceError(message, code="trace-missing") from error
     try:
         return TracePatch.model_validate_json(data)
     except ValidationError as error:

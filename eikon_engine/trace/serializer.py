@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
+from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import gc_paused
 from eikon_engine.files.models import describe_value, field_error, syntax_error, validation_error
 from eikon_engine.files.writing import write_atomically
@@ -63,10 +63,9 @@ def read_trace(path: Path) -> ExecutionTrace:
     """Read the trace at `path`: a bundle folder, its trace.json, or the journal of an unfinished recording.
 
     Raises:
-        TraceMissingError: there is no trace.
+        TraceError: there is no trace; the version is not supported.
         TraceSyntaxError: the text is not JSON, or is truncated.
         TraceFieldError: a field is missing, unknown or invalid.
-        TraceVersionError: the version is not supported.
     """
     file = find_trace_file(path)
     if file.suffix == ".jsonl":
@@ -83,17 +82,17 @@ def find_trace_file(path: Path) -> Path:
     """Return the file that holds the trace: `path` itself, or a file in the folder `path`.
 
     Raises:
-        TraceMissingError: there is none.
+        TraceError: there is none.
     """
     if path.is_dir():
         for name in (TRACE_FILE, JOURNAL_FILE):
             if (path / name).is_file():
                 return path / name
         message = f"{path}: expected a bundle with {TRACE_FILE}, got a folder without one; use the folder of the bundle"
-        raise TraceMissingError(message)
+        raise TraceError(message, code="trace-missing")
     if not path.exists():
         message = f"{path}: expected a bundle folder or its {TRACE_FILE}, got nothing; check the path"
-        raise TraceMissingError(message)
+        raise TraceError(message, code="trace-missing")
     return path
 
 
@@ -105,7 +104,7 @@ def parse_trace(text: str | bytes, source: str) -> ExecutionTrace:
     Raises:
         TraceSyntaxError: the text is not JSON, or is truncated.
         TraceFieldError: a field is missing, unknown or invalid.
-        TraceVersionError: the version is not supported.
+        TraceError: the version is not supported.
     """
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     with gc_paused():
@@ -178,10 +177,10 @@ def _check_version(plain: dict[str, object], source: str) -> object:
     known = "supported versions are " + ", ".join(map(str, READABLE_VERSIONS))
     if "trace_version" not in plain:
         message = f"{source}: trace_version is missing; {known}"
-        raise TraceVersionError(message)
+        raise TraceError(message, code="trace-version")
     if isinstance(version, bool) or not isinstance(version, (int, str)) or version not in READABLE_VERSIONS:
         newer = isinstance(version, int) and version > TRACE_VERSION
         advice = "; use a newer Eikon" if newer else ""
         message = f"{source}: trace_version is {describe_value(version)}; {known}{advice}"
-        raise TraceVersionError(message)
+        raise TraceError(message, code="trace-version")
     return version

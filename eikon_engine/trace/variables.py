@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import SecretMissingError, UsageError, VariableMissingError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace import actions
@@ -89,7 +89,7 @@ def require_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
 
     Raises:
         UsageError: a value is given for a variable that no action uses.
-        VariableMissingError: a variable without a recorded value was given none.
+        RequirementError: a variable without a recorded value was given none.
     """
     used = used_variables(trace)
     for name in given:
@@ -100,7 +100,7 @@ def require_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
     for name in used:
         if trace.variables[name] is None and name not in given:
             message = f"variable {name} of the trace has no value; use --var {name}=…"
-            raise VariableMissingError(message)
+            raise RequirementError(message, code="variable-missing")
 
 
 def require_utf8(text: str, where: str) -> None:
@@ -181,14 +181,14 @@ class SecretValues:
         """Return the plain text.
 
         Raises:
-            SecretMissingError: the secret was not provided.
+            RequirementError: the secret was not provided.
         """
         if not isinstance(text, SecretRef):
             return text
         try:
             return self.values[text.secret]
         except KeyError:
-            raise SecretMissingError(missing_secret_message(text.secret)) from None
+            raise RequirementError(missing_secret_message(text.secret), code="secret-missing") from None
 
 
 def missing_secret_message(name: str) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.dom import render_plain_html
-from eikon_engine.errors import SecretMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.environment import Geolocation, Viewport
 from tests.browser.pages import Answer, Asked, PageSite, serve_pages
+from tests.error_codes import has_code
 from tests.missions.shop import css
 from tests.record.test_recording import everything_in
 from tests.replay.conftest import replay
@@ -192,7 +193,7 @@ def test_another_browser_is_noted_and_named_beside_a_divergence(
 
 def test_a_header_with_a_secret_requires_its_value(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
     """A live replay requires the value, a sealed one does not."""
-    with pytest.raises(SecretMissingError, match="KEY"):
+    with pytest.raises(RequirementError, match="KEY", check=has_code("secret-missing")):
         replay(chosen[0], tmp_path / "run", secrets={}, network="live")
     assert not (tmp_path / "run").exists()
 

@@ -6,9 +6,10 @@ import pytest
 
 from eikon_engine.browser.inspection import MAX_DESCRIBED, find_matches, find_matches_everywhere
 from eikon_engine.debug.selector_watch import find_changes, read_selectors, require_selector
-from eikon_engine.errors import ActionRejectedError, BreakpointError, PageMissingError
+from eikon_engine.errors import ActionRejectedError, PageMissingError, UsageError
 from eikon_engine.trace.actions import Click, ClosePage, Fill
 from tests.browser.desk import Desk, at
+from tests.error_codes import has_code
 
 pytestmark = pytest.mark.browser
 
@@ -142,6 +143,6 @@ def test_a_selector_that_the_browser_rejects_makes_no_breakpoint(desk: Desk) -> 
     """The message quotes the browser."""
     show(desk)
 
-    with pytest.raises(BreakpointError, match=r"selector: the browser rejects 'li\[\['"):
+    with pytest.raises(UsageError, match=r"selector: the browser rejects 'li\[\['", check=has_code("breakpoint")):
         desk.portal.call(require_selector, desk.worker.session, "li[[")
     assert desk.portal.call(require_selector, desk.worker.session, "li").count == 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
 from eikon_engine.browser.traffic.sealed import SealedTraffic
 from eikon_engine.errors import InternalError
 from eikon_engine.files.blobs import BlobStore
@@ -49,4 +50,4 @@ def test_an_internal_error_ends_the_replay(
     with sealed_browser.desk(SealedTraffic(recording)) as desk, pytest.raises(InternalError, match="KeyError: 3"):
         desk.do(action, recorded)
 
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < IDLE_TIMEOUT_S

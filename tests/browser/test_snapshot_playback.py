@@ -9,7 +9,7 @@ import pytest
 
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.snapshot_playback import open_snapshot_playback
-from eikon_engine.errors import RecordedNetworkMissingError
+from eikon_engine.errors import RequirementError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import (
     Action,
@@ -26,6 +26,7 @@ from eikon_engine.trace.bundle import Bundle, store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.target import Target
 from tests.browser.desk import Desk, at, environment
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +146,7 @@ def test_a_page_without_a_snapshot_is_refused(desk: Desk, sealed_browser: Room, 
     """The message says that the recording lacks it, and what to do instead."""
     with (
         playing(sealed_browser, tmp_path) as stage,
-        pytest.raises(RecordedNetworkMissingError, match="Replay it sealed"),
+        pytest.raises(RequirementError, match="Replay it sealed", check=has_code("network-part-missing")),
     ):
         stage.do(Click(target=at("b")))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.network.store import read_network
@@ -340,7 +341,7 @@ def test_an_endless_worker_is_waited_for_once(live_browser: Room, site: PageSite
         assert said(desk) == ["tick", "tick", "tick"]
         (note,) = desk.network().notes
         assert note.startswith("worker: blob:... (1 times) did not respond in time")
-        assert time.monotonic() - begin < 8
+        assert time.monotonic() - begin < IDLE_TIMEOUT_S
 
 
 def test_a_shared_worker_becomes_a_worker_of_its_document(live_browser: Room, site: PageSite) -> None:

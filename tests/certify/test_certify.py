@@ -13,13 +13,14 @@ from eikon_engine.certify.certify import accept, certify, cpu_load
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.runs import concurrent_replays
-from eikon_engine.errors import RecordedNetworkMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.masks import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
 from eikon_engine.trace.rules import QueryKeyRule
 from eikon_engine.trace.serializer import read_trace, write_trace
 from tests.certify.conftest import change_actions
+from tests.error_codes import has_code
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
 
@@ -192,7 +193,7 @@ def test_a_bundle_without_recorded_network_is_refused(bundle: Callable[[str], Pa
     folder = bundle("stable")
     change_actions(folder, lambda action: action, network=None)
 
-    with pytest.raises(RecordedNetworkMissingError, match="--network live"):
+    with pytest.raises(RequirementError, match="--network live", check=has_code("network-part-missing")):
         run_certify(folder)
 
 

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from eikon_engine.cli.import_recording import import_command
-from eikon_engine.errors import EikonError, ForeignFormatError, ForeignStepError, OutputError, UsageError
+from eikon_engine.errors import EikonError, ForeignFormatError, OutputError
 from eikon_engine.trace.bundle import open_bundle
+from tests.error_codes import has_code
 from tests.missions.foreign import devtools_flow, side_project
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def test_unsupported_steps_are_omitted_only_on_request(tmp_path: Path) -> None:
     file.write_text(json.dumps({"title": "x", "steps": steps}))
     out = tmp_path / "bundle"
 
-    with pytest.raises(ForeignStepError, match="--partial"):
+    with pytest.raises(ForeignFormatError, match="--partial", check=has_code("foreign-step")):
         run(str(file), "-o", str(out))
     assert not out.exists()
     run(str(file), "-o", str(out), "--partial")
@@ -62,22 +63,22 @@ def test_unsupported_steps_are_omitted_only_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("arguments", "code"),
     [
-        (("missing.json",), ForeignFormatError),
-        (("sidee", "flow.json"), UsageError),
-        (("side", "flow.json"), ForeignFormatError),
-        (("empty.json",), ForeignStepError),
-        (("flow.json", "--test", "a"), UsageError),
+        (("missing.json",), "foreign-format"),
+        (("sidee", "flow.json"), "usage"),
+        (("side", "flow.json"), "foreign-format"),
+        (("empty.json",), "foreign-step"),
+        (("flow.json", "--test", "a"), "usage"),
     ],
 )
-def test_wrong_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], error: type[EikonError]) -> None:
+def test_wrong_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], code: str) -> None:
     """Nothing is written, and the message fits on a line."""
     (tmp_path / "flow.json").write_bytes(devtools_flow(URL, "pass"))
     (tmp_path / "empty.json").write_text('{"title": "x", "steps": []}')
     given = [str(tmp_path / each) if each.endswith(".json") else each for each in arguments]
 
-    with pytest.raises(error) as caught:
+    with pytest.raises(EikonError, check=has_code(code)) as caught:
         run(*given, "-o", str(tmp_path / "bundle"))
 
     assert "\n" not in caught.value.message

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from eikon_engine.cli.shell import run_command
-from eikon_engine.errors import EikonError, TraceMissingError
+from eikon_engine.errors import EikonError, TraceError
 
 
 def test_an_exit_status_is_passed_on() -> None:
@@ -21,7 +21,7 @@ def test_an_exit_status_is_passed_on() -> None:
 
 def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """An error of ours ends with its own status, as one line on stderr that names its code."""
-    status = run_command(_raising(TraceMissingError("no trace\nat all")), [], "eikon")
+    status = run_command(_raising(TraceError("no trace\nat all", code="trace-missing")), [], "eikon")
 
     assert status == 65
     assert capsys.readouterr() == ("", "eikon: no trace at all (code trace-missing)\n")

@@ -1,4 +1,4 @@
-"""A debug session in the test process: that of `eikon debug start`, without its command file and prompt."""
+"""A debug session in the test process: that of `eikon debug start`, without its socket and prompt."""
 
 from __future__ import annotations
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.client import SessionClient
-from eikon_engine.debug.command_file import MAX_LINE_BYTES, CommandReader, RejectedLine, append_command
-from eikon_engine.debug.commands import BranchSwitch, Command, CommandLine, Inspect, Pause, Resume
-from eikon_engine.debug.results import Position
 from eikon_engine.debug.session_folder import (
     SessionFile,
     SessionFolder,
@@ -23,11 +18,10 @@ from eikon_engine.debug.session_folder import (
     write_session_file,
 )
 from eikon_engine.files.locking import hold_lock
-from tests.debug.conftest import PASSING, TRACES, run_eikon, wait_for
+from tests.debug.conftest import PASSING, TRACES, run_eikon
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import FrameType
 
     from tests.debug.conftest import Session
 
@@ -53,11 +47,6 @@ def create_folder(parent: Path, name: str) -> SessionFolder:
     )
     write_session_file(folder.session_path, about)
     return folder
-
-
-def command_line(command: Command, name: str = "c1") -> bytes:
-    """Return a line of the command file."""
-    return CommandLine(id=name, at=NOW, command=command).model_dump_json().encode() + b"\n"
 
 
 def test_an_unknown_session_is_reported(tmp_path: Path) -> None:
@@ -119,38 +108,6 @@ def test_a_session_without_its_file_is_listed(tmp_path: Path) -> None:
     assert "session.json: the session cannot be read (No such file" in listed
 
 
-def test_a_missing_response_is_reported(tmp_path: Path) -> None:
-    """A client waits for its timeout, or until the process is gone."""
-    folder = create_folder(tmp_path, "s1")
-    folder.events_path.touch()
-    with hold_lock(folder.lock_path):
-        output = run_eikon("debug", "pause", "--timeout", "0.05", "--sessions-dir", str(tmp_path))
-
-    assert output.status == 69
-    assert "did not respond within 0.05 s" in output.err
-
-
-def test_an_interrupted_client_reports_that_the_command_stays_queued(tmp_path: Path) -> None:
-    """Ctrl-C ends the wait and revokes nothing."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    folder = create_folder(tmp_path, "s1")
-    folder.events_path.touch()
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
-    try:
-        with hold_lock(folder.lock_path):
-            output = run_eikon("debug", "pause", "--sessions-dir", str(tmp_path))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-    assert (output.status, '"pause"' in folder.commands_path.read_text()) == (130, True)
-    assert "stopped by the user while waiting for the response; the command stays queued" in output.err
-
-
 def test_the_sessions_folder_is_resolved() -> None:
     """The option comes first, then the environment, then the user's state folder."""
     chosen = sessions_dir(None, {"EIKON_DEBUG_DIR": "/d", "XDG_STATE_HOME": "/x"})
@@ -180,84 +137,6 @@ def test_session_files_are_private(at_start: Session) -> None:
         each.name for each in below
     }
     assert [each for each in below if each.stat().st_mode & 0o077] == []
-
-
-def test_commands_are_read_in_chunks() -> None:
-    """Lines are reassembled from any chunks; empty lines are ignored."""
-    data = command_line(Pause(), "a") + b"\n" + command_line(Resume(), "b")
-    reader = CommandReader()
-
-    read = [each for start in range(0, len(data), 7) for each in reader.feed(data[start : start + 7])]
-
-    assert [each.id for each in read if isinstance(each, CommandLine)] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        (b"resume", "expected one command as JSON, got"),
-        (b"\xff\xfe", "expected one command as JSON, got"),
-        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"fly"}}', 'got the string "fly"'),
-        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"step","count":0}}', "1 or more"),
-        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"inspect","page":-1}}', "0 or more"),
-        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"pause"},"x":1}', "x: this field is unknown"),
-        (b"[" * 5000, "expected one command"),
-        (b"x" * (MAX_LINE_BYTES + 1), "a line of more than"),
-    ],
-)
-def test_an_invalid_line_is_reported_and_skipped(text: bytes, wanted: str) -> None:
-    """The following commands are read."""
-    reader = CommandReader()
-
-    rejected, read = reader.feed(text + b"\n" + command_line(Pause(), "next"))
-
-    assert isinstance(rejected, RejectedLine)
-    assert (rejected.line, wanted in rejected.message) == (1, True), rejected.message
-    assert isinstance(read, CommandLine)
-
-
-def test_a_session_survives_an_invalid_command_line(at_start: Session) -> None:
-    """The file stays unchanged, an event names the line, and the next command is executed."""
-    path = at_start.folder / "commands.jsonl"
-    before = path.read_bytes()
-    with path.open("ab") as file:
-        file.write(b"garbage\n")
-
-    position = at_start.json("step")
-
-    rejected = at_start.events("command_rejected")[-1]
-    assert (position["iteration"], rejected.line) == (1, before.count(b"\n") + 1)
-    assert path.read_bytes().startswith(before + b"garbage\n")
-
-
-def test_a_truncated_command_file_is_reported(at_start: Session) -> None:
-    """Commands appended afterwards are executed."""
-    path = at_start.folder / "commands.jsonl"
-    path.write_bytes(path.read_bytes()[:-10])
-    wait_for(at_start.folder / "events.jsonl", "command_rejected", len(at_start.events("command_rejected")) + 1)
-
-    assert at_start.json("step")["iteration"] == 1
-    assert "file truncated from" in at_start.events("command_rejected")[-1].message
-
-
-def test_page_commands_need_a_paused_session(at_start: Session) -> None:
-    """A running session rejects switching and inspecting; a pause stops it before the next step."""
-    folder = SessionFolder(at_start.folder)
-    with folder.commands_path.open("ab") as file:
-        file.write(
-            command_line(Resume(), "go")
-            + command_line(BranchSwitch(name="main"), "switch")
-            + command_line(Inspect(), "look")
-        )
-
-    answer = SessionClient(folder=folder).send(Pause())
-
-    failed = {event.command_id: event for event in at_start.events("command_failed")}
-    assert {failed[name].code for name in ("switch", "look")} == {"session-busy"}
-    assert "expected a paused session, but step" in failed["switch"].message
-    position = Position.model_validate_json(json.dumps(answer.result))
-    assert position.reason == "user"
-    assert 1 <= position.iteration < 29
 
 
 @pytest.mark.parametrize(
@@ -327,14 +206,6 @@ def test_a_damaged_bundle_is_rejected(tmp_path: Path) -> None:
 
     assert output.status == 65
     assert not (tmp_path / "sessions").exists()
-
-
-def test_appending_to_a_deleted_folder_fails(tmp_path: Path) -> None:
-    """The error names the file."""
-    from eikon_engine.errors import OutputError
-
-    with pytest.raises(OutputError, match=r"commands\.jsonl"):
-        append_command(tmp_path / "commands.jsonl", CommandLine(id="a", at=NOW, command=Pause()))
 
 
 def test_the_timeout_must_be_a_number(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eikon_engine.debug.breakpoint_hits import hit_event, hits_after, hits_before
 from eikon_engine.debug.breakpoints import BreakpointTable, RequestPattern, SearchResult, TextPattern, parse_breakpoint
 from eikon_engine.debug.selector_watch import SelectorChange, SelectorState, find_changes
-from eikon_engine.errors import BreakpointError
+from eikon_engine.errors import UsageError
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.events import ActionPerformed, DivergenceFound, ObservationMade, RecordedAction
 from eikon_engine.trace.actions import Fill
@@ -20,6 +20,7 @@ from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 from eikon_engine.trace.observation import Observation, PageObservation
 from eikon_engine.trace.target import Target
 from tests.debug.shop_plan import shop_steps, step_of, stop_at, table
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.debug_events import BreakpointType
@@ -133,7 +134,7 @@ def test_patterns_are_python_regular_expressions(source: str) -> None:
     try:
         wanted = [re.search(source, text, re.IGNORECASE) is not None for text in _TEXTS]
     except re.error:
-        with pytest.raises(BreakpointError, match="expected a"):
+        with pytest.raises(UsageError, match="expected a", check=has_code("breakpoint")):
             TextPattern.parse(source, "pattern")
         return
 

@@ -15,8 +15,9 @@ from eikon_engine.debug.breakpoints import (
     require_breakpoint_type,
 )
 from eikon_engine.debug.commands import BreakpointAdd
-from eikon_engine.errors import BreakpointError
+from eikon_engine.errors import UsageError
 from tests.debug.shop_plan import shop_targets, table
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.debug_events import BreakpointType
@@ -80,7 +81,9 @@ def test_a_disabled_breakpoint_stays_listed() -> None:
 @pytest.mark.parametrize("change", ["remove", "enable", "disable"])
 def test_an_unknown_breakpoint_id_is_rejected(change: str) -> None:
     """The message lists the existing ids."""
-    with pytest.raises(BreakpointError, match=r"no breakpoint with id 'bp-9'; available: bp-1, bp-2"):
+    with pytest.raises(
+        UsageError, match=r"no breakpoint with id 'bp-9'; available: bp-1, bp-2", check=has_code("breakpoint")
+    ):
         getattr(table(parse_breakpoint("error"), parse_breakpoint("divergence")), change)("bp-9")
 
 
@@ -88,7 +91,11 @@ def test_the_same_breakpoint_is_not_added_twice() -> None:
     """For a disabled one, the message suggests enabling it."""
     breakpoints = table(parse_breakpoint("tool:click")).disable("bp-1")
 
-    with pytest.raises(BreakpointError, match=r"the same breakpoint already exists: bp-1 .* breakpoint enable bp-1"):
+    with pytest.raises(
+        UsageError,
+        match=r"the same breakpoint already exists: bp-1 .* breakpoint enable bp-1",
+        check=has_code("breakpoint"),
+    ):
         breakpoints.add(parse_condition(parse_breakpoint("tool:click"), shop_targets()))
 
 
@@ -121,7 +128,7 @@ def test_the_same_breakpoint_is_not_added_twice() -> None:
 )
 def test_invalid_breakpoints_are_rejected(on: BreakpointType, value: str | int | None, message: str) -> None:
     """The message has what was expected, what was found and what to do."""
-    with pytest.raises(BreakpointError, match=message) as refused:
+    with pytest.raises(UsageError, match=message, check=has_code("breakpoint")) as refused:
         parse_condition(BreakpointAdd(on=on, value=value), shop_targets())
 
     assert "\n" not in refused.value.message
@@ -129,7 +136,9 @@ def test_invalid_breakpoints_are_rejected(on: BreakpointType, value: str | int |
 
 def test_only_tool_breakpoints_accept_a_condition() -> None:
     """It is rejected for the others, not ignored."""
-    with pytest.raises(BreakpointError, match="pattern: only tool breakpoints take --condition, got 'b'"):
+    with pytest.raises(
+        UsageError, match="pattern: only tool breakpoints take --condition, got 'b'", check=has_code("breakpoint")
+    ):
         parse_condition(BreakpointAdd(on="pattern", value="a", condition="b"), shop_targets())
 
 
@@ -137,7 +146,9 @@ def test_only_tool_breakpoints_accept_a_condition() -> None:
 def test_an_unknown_breakpoint_type_is_rejected(text: str) -> None:
     """The message lists the types."""
     with pytest.raises(
-        BreakpointError, match="breakpoint type: expected one of tool, iteration, pattern, error, divergence"
+        UsageError,
+        match="breakpoint type: expected one of tool, iteration, pattern, error, divergence",
+        check=has_code("breakpoint"),
     ):
         parse_breakpoint(text)
 

@@ -214,19 +214,19 @@ def test_invalid_commands_are_rejected(shop: Session, words: tuple[str, ...], st
 
 
 def test_the_session_requires_force_before_it_discards(at_start: Session) -> None:
-    """It also holds for clients that write to the command file directly."""
+    """It also holds for other programs that use its socket."""
     from eikon_engine.debug.client import SessionClient
     from eikon_engine.debug.commands import Rewind
+    from eikon_engine.debug.protocol import CommandError
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.outcome.debug_events import CommandFailed
 
     at_start.run("step")
 
     answer = SessionClient(folder=SessionFolder(at_start.folder)).send(Rewind(iteration=0))
 
-    assert isinstance(answer.event, CommandFailed)
-    assert (answer.event.code, answer.event.exit_status) == ("usage", 2)
-    assert "confirm with --force" in answer.event.message
+    assert isinstance(answer, CommandError)
+    assert (answer.code, answer.exit_status) == ("usage", 2)
+    assert "confirm with --force" in answer.message
 
 
 def test_a_checkpoint_without_files_is_reported(at_start: Session, tmp_path: Path) -> None:

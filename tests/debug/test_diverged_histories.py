@@ -10,9 +10,10 @@ from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.debug.session_folder import SessionFolder
 from eikon_engine.debug.session_host import SessionOptions, run_session
-from eikon_engine.errors import BranchError, RewindDivergedError, SessionError, UsageError
+from eikon_engine.errors import ReplayError, SessionError, UsageError
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import SyncSession, in_process_session, shared_context_pool
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,12 +89,12 @@ def edited_behind_a_fork(shop: SyncSession) -> None:
 def test_a_branch_keeps_its_steps_when_its_parent_changes(shop: SyncSession) -> None:
     """It rewinds to them and their checkpoints, and its own branches inherit them."""
     edited_behind_a_fork(shop)
-    with pytest.raises(BranchError, match="whose steps were changed since; switch to c first"):
+    with pytest.raises(UsageError, match="whose steps were changed since; switch to c first", check=has_code("branch")):
         shop("rewind", checkpoint="four", force=True)
 
     shop("branch_switch", name="c")
     places = [shop("rewind", checkpoint="four"), shop("rewind", iteration=3, force=True)]
-    with pytest.raises(BranchError, match="not in the history of c; switch to b first"):
+    with pytest.raises(UsageError, match="not in the history of c; switch to b first", check=has_code("branch")):
         shop("rewind", checkpoint="new three", force=True)
     places += [shop("branch_create", name="g"), shop("branch_create", name="h", checkpoint="four")]
 
@@ -175,7 +176,9 @@ def test_javascript_with_a_different_result_fails_the_rewind(shop: SyncSession) 
     context.evaluations = (changed,)
     shop.inner.debug_session.update_branch()
 
-    with pytest.raises(RewindDivergedError, match='expected its earlier result "something else"'):
+    with pytest.raises(
+        ReplayError, match='expected its earlier result "something else"', check=has_code("rewind-not-faithful")
+    ):
         shop("rewind", iteration=0, force=True)
 
     assert shop.inner.debug_session.context is context

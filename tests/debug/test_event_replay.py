@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.session_events import EventNumbering, EventReplayOptions, parse_speed
+from eikon_engine.debug.session_events import EventReplayOptions, IterationCounter, parse_speed
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import (
     BreakpointContext,
@@ -157,12 +157,10 @@ def test_steps_are_numbered_by_iteration(tmp_path: Path) -> None:
         "debug", "replay", str(tmp_path), "--sessions-dir", str(tmp_path / "none"), "--from-iteration", "3"
     )
 
-    line = EventLine(sequence=4, at=START, event=second)
-    resumed = EventLine(sequence=4, at=START, event=Resumed(how="step", branch="main", iteration=8))
-    numbering = EventNumbering(tmp_path / "events.jsonl")
+    counter = IterationCounter()
+    counter.advance(Resumed(how="step", branch="main", iteration=8))
     assert "action_start  003 click elsewhere" in output.out
-    assert EventNumbering(tmp_path / "events.jsonl").iteration_of(line) == 3
-    assert [numbering.iteration_of(each) for each in (resumed, line)] == [8, 9]
+    assert counter.advance(second) == 9
 
 
 def test_a_bundle_is_printed_as_events(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.debug.commands import BranchRecord, BranchSkip, Inspect, Rewind, RunTo, Step
-from eikon_engine.errors import BranchError, SessionBusyError
+from eikon_engine.errors import UsageError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import in_process_session
+from tests.error_codes import has_code
 from tests.record.interactive.person import READY
 
 if TYPE_CHECKING:
@@ -80,14 +81,14 @@ async def record(parent: Path) -> Recorded:
     refused: list[str] = []
     async with in_process_session(parent, PASSING) as session:
         for change in ("end", "discard"):
-            with pytest.raises(BranchError) as none:
+            with pytest.raises(UsageError, check=has_code("branch")) as none:
                 await session.do(BranchRecord(change=change))
             refused.append(none.value.message)
         await session.do(RunTo(iteration=HERE))
         begun = await session.do(BranchRecord(change="begin", name="by-hand"))
-        with pytest.raises(BranchError) as twice:
+        with pytest.raises(UsageError, check=has_code("branch")) as twice:
             await session.do(BranchRecord(change="begin"))
-        with pytest.raises(SessionBusyError) as busy:
+        with pytest.raises(UsageError, check=has_code("session-busy")) as busy:
             await session.do(Inspect())
         refused += [twice.value.message, busy.value.message]
         await act(session.page)

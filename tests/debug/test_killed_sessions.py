@@ -82,6 +82,10 @@ def test_a_killed_session_is_readable(killed: Session) -> None:
     assert killed.json("checkpoint", "show", "prices")["iteration"] == 1
     assert [each["name"] for each in killed.json("branch", "list")] == ["main", "other"]
     assert "no differences" in killed.run("diff", "main", "other")
+    logged = [
+        json.loads(line)["command"]["type"] for line in (killed.folder / "commands.jsonl").read_text().splitlines()
+    ]
+    assert logged == ["step", "checkpoint_create", "step", "branch_create", "branch_switch", "resume"]
 
 
 def test_a_killed_session_is_printed_as_events(killed: Session) -> None:
@@ -229,6 +233,7 @@ def test_a_full_disk_ends_the_session_cleanly(tmp_path: Path) -> None:
 
     listed = run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path)).out
     assert (status, resumed.status) == (2, 69)
+    assert f"ended before it responded: cannot write {running.folder / 'events.jsonl'}" in resumed.err
     assert f"cannot write {running.folder / 'events.jsonl'}: " in running.started[-1]
     assert "internal error" not in "".join(running.started)
     assert "s1  crashed, main at " in listed
@@ -243,7 +248,7 @@ def test_a_session_whose_files_are_removed_ends(tmp_path: Path) -> None:
 
     assert status == 65
     assert running.started[-1].endswith(
-        "the commands cannot be read (it was removed); restore the file (code session)\n"
+        "commands.jsonl: the file was removed; keep the folder until the session ends (code session)\n"
     )
     assert "Traceback" not in "".join(running.started)
 

@@ -1,14 +1,16 @@
-"""Secrets in commands: no file of a session contains them, the command file included."""
+"""Secrets in commands: no file of a session contains them, the log of commands included."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eikon_engine.debug.client import request_redacted_text
+from eikon_engine.debug.session_folder import SessionFolder
 from tests.debug.conftest import Session, session
+from tests.debug.test_command_server import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,41 +155,62 @@ def test_password_fields_are_detected_in_the_page(running: Session) -> None:
     assert (output.status, "the password field #odd" in output.err) == (2, True)
 
 
-def test_lines_appended_by_other_writers_follow_the_same_rules(running: Session) -> None:
-    """The writer is responsible for the line itself; no other file contains the secret."""
-    path = running.folder / "commands.jsonl"
-    own = path.read_bytes()
+def test_other_programs_follow_the_same_rules(running: Session) -> None:
+    """A token is refused, a known secret is named, and no file contains either."""
     insert = {"type": "branch_insert", "action": {"type": "fill", "target": {"selector": "#pin"}, "text": TOKEN}}
-    line = {"id": "raw", "at": datetime.now(UTC).isoformat(), "command": insert}  # noqa: TID251 - of a client
-    with path.open("a") as file:
-        file.write(json.dumps(line) + "\n")
-    running.run("breakpoint", "list")
+    named = {"type": "locate", "selector": f"[title={GIVEN}]"}
+    lines = [{"id": "raw", "command": insert}, {"id": "named", "command": named}, {"id": "bad", "command": GIVEN}]
 
-    stored = [own, *(each.read_bytes() for each in running.folder.rglob("*") if each.is_file() and each != path)]
+    messages = exchange(running.folder, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+
+    stored = [each.read_bytes() for each in running.folder.rglob("*") if each.is_file()]
+    assert {each["id"]: each["code"] for each in messages if each["type"] == "error"} == {
+        "raw": "secret-given",
+        None: "usage",
+    }
+    assert commands(running)[-1]["selector"] == "[title={{eikon-secret:TOKEN}}]"
     assert [each.code for each in running.events("command_failed") if each.command_id == "raw"] == ["secret-given"]
     assert len(stored) > 4
-    assert not [text for text in (GIVEN, TOKEN, "tulips") for data in stored if text.encode() in data]
+    assert not [text for text in (GIVEN, TOKEN) for data in stored if text.encode() in data]
 
 
-def test_commands_with_text_need_the_redaction_socket(running: Session) -> None:
-    """Text that may be a secret is not written without it; commands without text are."""
-    link = running.folder / "vetting"
-    where = link.readlink()
-    link.unlink()
-    try:
-        rejected, plain = running("eval", "1 + 1"), running("breakpoint", "list")
-    finally:
-        link.symlink_to(where)
+def test_password_fields_of_earlier_commands_are_detected(running: Session) -> None:
+    """A text is checked on the page that it will be typed into: after the commands before it."""
+    create = "document.body.insertAdjacentHTML('beforeend', '<input type=password id=late>')"
+    insert = {"type": "branch_insert", "action": {"type": "fill", "target": {"selector": "#late"}, "text": "daisies"}}
+    lines = [{"id": "a", "command": {"type": "evaluate", "expression": create}}, {"id": "b", "command": insert}]
 
-    assert (rejected.status, plain.status) == (69, 0)
-    assert "nothing was written" in rejected.err
+    messages = exchange(running.folder, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+
+    assert [each["code"] for each in messages if each["type"] == "error"] == ["secret-given"]
+    assert b"daisies" not in (running.folder / "commands.jsonl").read_bytes()
 
 
-def test_the_redaction_link_is_removed_with_its_session(running: Session) -> None:
-    """Its socket is removed as well."""
-    where = (running.folder / "vetting").readlink()
+def test_a_text_given_while_steps_run_is_not_logged(running: Session) -> None:
+    """Whether it is for a password field is unknown until the session is paused."""
+    insert = {"type": "branch_insert", "action": {"type": "fill", "target": {"selector": "#odd"}, "text": "orchids"}}
+    lines = [{"id": "a", "command": {"type": "step", "count": 5}}, {"id": "b", "command": insert}]
+
+    messages = exchange(running.folder, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+
+    assert [each["code"] for each in messages if each["type"] == "error"] == ["session-busy"]
+    assert b"orchids" not in (running.folder / "commands.jsonl").read_bytes()
+
+
+def test_a_prompt_line_is_redacted_for_the_history(running: Session) -> None:
+    """It is not kept if it contains an unknown secret."""
+    folder = SessionFolder(running.folder)
+
+    kept, dropped = (request_redacted_text(folder, f"eval {text}") for text in (GIVEN, TOKEN))
+
+    assert (kept, dropped) == ("eval {{eikon-secret:TOKEN}}", None)
+
+
+def test_the_socket_is_removed_with_its_session(running: Session) -> None:
+    """Its folder and the link to it as well."""
+    where = (running.folder / "socket").readlink()
 
     running.end()
 
-    assert not (running.folder / "vetting").is_symlink()
+    assert not (running.folder / "socket").is_symlink()
     assert not where.parent.exists()

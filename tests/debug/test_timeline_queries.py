@@ -6,8 +6,9 @@ import pytest
 
 from eikon_engine.debug.timeline import Timeline
 from eikon_engine.debug.timeline_queries import find_checkpoint
-from eikon_engine.errors import CheckpointMissingError
+from eikon_engine.errors import RequirementError
 from tests.debug.timelines import branch, checkpoint
+from tests.error_codes import has_code
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_an_unknown_checkpoint_is_reported_with_the_latest_ones(count: int, told
     made = tuple(checkpoint(f"cp_{each}", each, "" if each % 2 else f"label {each}") for each in range(count))
     timeline = Timeline(session_id="s", mission_id="m", branches=(branch("main", checkpoints=made),))
 
-    with pytest.raises(CheckpointMissingError) as missing:
+    with pytest.raises(RequirementError, check=has_code("checkpoint-missing")) as missing:
         find_checkpoint(timeline, "nowhere", "rewind")
 
     assert missing.value.message == f"rewind: no checkpoint 'nowhere' in this session; {told}"

@@ -27,7 +27,7 @@ from eikon_engine.debug.commands import (
     Step,
 )
 from eikon_engine.debug.offline_commands import diff_branches, list_branches, list_checkpoints, show_timeline
-from eikon_engine.errors import BreakpointError, OutputError, SessionError
+from eikon_engine.errors import OutputError, SessionError, UsageError
 from eikon_engine.outcome.certification import CertificationReport
 from eikon_engine.record import open_recorder
 from eikon_engine.replay.engine import run_replay
@@ -36,6 +36,7 @@ from eikon_engine.trace.actions import Navigate, Note
 from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import apply_patch, read_patch
 from tests.debug.in_process import in_process_session
+from tests.error_codes import has_code
 from tests.sites.static import serve_folder
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ async def _go(prices: Path, parent: Path) -> Branches:
         await do(Rewind(iteration=0, force=True))
         await do(BranchInsert(name="longer", action=Note(text="more")))
         await do(BreakpointAdd(on="iteration", value=4))
-        with pytest.raises(BreakpointError) as beyond:
+        with pytest.raises(UsageError, check=has_code("breakpoint")) as beyond:
             await do(BreakpointAdd(on="iteration", value=5))
         refused.append(beyond.value.message)
         await do(BranchEdit(iteration=2, fields={"action.timeout_ms": 9000}))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.errors import CompletionTimeoutError, ProposalMalformedError
+from eikon_engine.errors import CompletionError, FixError
 from eikon_engine.fix.generate_fix import fix_request, generate_fix
 from eikon_engine.fix.models import (
     Analysis,
@@ -18,6 +18,7 @@ from eikon_engine.fix.models import (
 )
 from eikon_engine.llm import Completion, CompletionRequest, prompt_digest
 from eikon_engine.llm.prompt_text import fenced
+from tests.error_codes import has_code
 
 FAILURE = TestFailure(
     id="test_calc.py::test_add",
@@ -51,7 +52,7 @@ class Scripted:
         return self.answer
 
 
-def test_a_model_is_asked_once_and_its_answer_read() -> None:
+def test_one_request_is_sent_and_its_answer_parsed() -> None:
     """An answer with a block is a fix."""
     model = Scripted(Completion(text=BLOCK, finish_reason="stop"))
 
@@ -61,7 +62,7 @@ def test_a_model_is_asked_once_and_its_answer_read() -> None:
     assert [each.metric_id for each in model.asked] == ["debug:generate_fix"]
 
 
-def test_no_fix_found_is_a_proposal_of_none() -> None:
+def test_no_fix_found_is_a_proposal_without_a_fix() -> None:
     """It is told with its reason, and not applied."""
     assert generate_fix(Scripted(Completion(text="NO FIX FOUND: the test is wrong")), _question()) == NoFix(
         reason="the test is wrong"
@@ -69,22 +70,22 @@ def test_no_fix_found_is_a_proposal_of_none() -> None:
 
 
 @pytest.mark.parametrize("answer", [Completion(text="hm"), Completion(text=BLOCK, finish_reason="length")])
-def test_nonsense_and_answers_cut_off_are_errors(answer: Completion) -> None:
+def test_unreadable_and_truncated_answers_are_errors(answer: Completion) -> None:
     """Half an answer may look whole: how it ended decides."""
-    with pytest.raises(ProposalMalformedError):
+    with pytest.raises(FixError, check=has_code("proposal-malformed")):
         generate_fix(Scripted(answer), _question())
 
 
-def test_a_model_that_fails_is_not_asked_again() -> None:
+def test_a_failed_request_is_not_retried() -> None:
     """Its failure comes out as it is."""
-    model = Scripted(CompletionTimeoutError("too late"))
+    model = Scripted(CompletionError("too late", code="completion-timeout"))
 
-    with pytest.raises(CompletionTimeoutError):
+    with pytest.raises(CompletionError, check=has_code("completion-timeout")):
         generate_fix(model, _question())
     assert len(model.asked) == 1
 
 
-def test_the_question_holds_failure_code_limits_and_what_was_tried() -> None:
+def test_the_prompt_contains_failure_code_limits_and_earlier_fixes() -> None:
     """All that a person would want to know stands in it, in a fixed order."""
     text = fix_request(_question(targets=("calc.py",))).messages[1].content
 
@@ -99,6 +100,17 @@ def test_the_question_holds_failure_code_limits_and_what_was_tried() -> None:
     )
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
+
+
+def test_the_prompt_names_the_patterns_of_files_that_a_fix_may_change() -> None:
+    """Patterns of --allow and --protect are listed; with target files, only these count."""
+    text = fix_request(_question(allow=("/shop/", "*.ts"), protect=("/shop/vendored/",))).messages[1].content
+
+    assert "Only change files that match these patterns of .gitignore:\n\n- /shop/\n- *.ts\n" in text
+    assert "Do not change files that match these patterns of .gitignore:\n\n- /shop/vendored/\n" in text
+    assert "Do not change tests" in text
+    targets = fix_request(_question(targets=("calc.py",), allow=("/shop/",))).messages[1].content
+    assert "/shop/" not in targets
 
 
 def test_output_cannot_leave_its_fence() -> None:
@@ -118,13 +130,19 @@ def test_secrets_of_known_shape_are_not_sent() -> None:
     assert "TOKEN=ghp_<secret> pytest" in text
 
 
-def test_equal_failures_ask_equal_questions() -> None:
+def test_equal_failures_have_equal_prompts() -> None:
     """A recorded answer is found by the words of the question."""
     assert prompt_digest(fix_request(_question())) == prompt_digest(fix_request(_question()))
     assert prompt_digest(fix_request(_question())) != prompt_digest(fix_request(_question(command="pytest")))
 
 
-def _question(*, targets: tuple[str, ...] = (), command: str = "pytest -q") -> FixRequest:
+def _question(
+    *,
+    targets: tuple[str, ...] = (),
+    command: str = "pytest -q",
+    allow: tuple[str, ...] = (),
+    protect: tuple[str, ...] = (),
+) -> FixRequest:
     other = TestFailure(id="test_b", kind="python", message="boom")
     return FixRequest(
         analysis=Analysis(passed=False, first=FAILURE, others=(other,), summary="failed"),
@@ -133,4 +151,6 @@ def _question(*, targets: tuple[str, ...] = (), command: str = "pytest -q") -> F
         rolled_back=(RolledBackFix(cycle=1, diff="--- a/calc.py\n", outcome="test_add: assert 0 == 3"),),
         command=command,
         needs_edits=True,
+        allow=allow,
+        protect=protect,
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
-from eikon_engine.errors import EikonError, TraceMissingError
+from eikon_engine.errors import EikonError, TraceError
 from eikon_engine.gates import parse_gates
 from eikon_engine.gates.event_sources import read_run_events
 from eikon_engine.outcome.events import (
@@ -23,6 +23,7 @@ from eikon_engine.outcome.events import (
 )
 from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded, ToolUsage
 from eikon_engine.trace.serializer import read_trace, write_trace
+from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace, traces
 
 if TYPE_CHECKING:
@@ -95,5 +96,7 @@ def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
     """The message lists what can be evaluated."""
     (tmp_path / "other.json").write_text(content)
 
-    with pytest.raises(TraceMissingError, match=r"expected events\.jsonl, outcome\.json, trace\.json"):
+    with pytest.raises(
+        TraceError, match=r"expected events\.jsonl, outcome\.json, trace\.json", check=has_code("trace-missing")
+    ):
         read_run_events(tmp_path / "other.json")

@@ -12,16 +12,16 @@ import pytest
 
 from eikon_engine.errors import (
     BrowserDiedError,
-    CompletionLimitedError,
+    CompletionError,
     InterruptedRunError,
     NoReplayDataError,
     OutputError,
     ResponseFolderError,
-    ResponsesIncompleteError,
     SkillError,
     UsageError,
 )
 from eikon_engine.llm import CapturingClient, EchoClient, ReplayClient, ServedResponse, open_debug_dir
+from tests.error_codes import has_code
 from tests.llm.asking import CountingClient, capture, files, fresh_ids, never, opened, request
 from tests.llm.killed_capture import kill_capture
 
@@ -71,18 +71,21 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
 
     class Limited:
         def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
-            raise CompletionLimitedError("too many")
+            raise CompletionError("too many", code="completion-limited")
 
-    with opened(tmp_path, Limited) as used, pytest.raises(CompletionLimitedError):
+    with opened(tmp_path, Limited) as used, pytest.raises(CompletionError, check=has_code("completion-limited")):
         used.client.complete(request())
-    with opened(tmp_path, never) as used, pytest.raises(CompletionLimitedError, match=r"^too many$"):
+    with (
+        opened(tmp_path, never) as used,
+        pytest.raises(CompletionError, match=r"^too many$", check=has_code("completion-limited")),
+    ):
         used.client.complete(request())
 
 
 def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> None:
     """A client may have errors of its own; what is recorded can be raised by anyone."""
 
-    class OddError(CompletionLimitedError):
+    class OddError(CompletionError):
         code = "odd"
 
     class Odd:
@@ -92,7 +95,7 @@ def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> Non
     with opened(tmp_path, Odd) as used, pytest.raises(OddError):
         used.client.complete(request())
 
-    assert json.loads(files(tmp_path)[0].read_text())["error"] == {"code": "completion-limited", "message": "odd"}
+    assert json.loads(files(tmp_path)[0].read_text())["error"] == {"code": "completion-failed", "message": "odd"}
 
 
 def test_unused_responses_are_reported_and_returned(tmp_path: Path) -> None:
@@ -116,7 +119,11 @@ def test_a_killed_capture_is_readable_and_incomplete(tmp_path: Path) -> None:
     """What was answered is there, the folder is refused, and --append goes on from it."""
     kill_capture(tmp_path)
 
-    with pytest.raises(ResponsesIncompleteError, match=r"interrupted after 3 responses.*--append.*--refresh"):
+    with pytest.raises(
+        ResponseFolderError,
+        match=r"interrupted after 3 responses.*--append.*--refresh",
+        check=has_code("responses-incomplete"),
+    ):
         opened(tmp_path, never)
     with opened(tmp_path, append=True) as used:
         texts = [used.client.complete(request(f"prompt {number}")).text for number in range(4)]
@@ -140,7 +147,7 @@ def test_an_interrupted_run_is_marked_incomplete(tmp_path: Path, stop: Exception
     if is_whole:
         assert opened(tmp_path, never).mode == "replay"
     else:
-        with pytest.raises(ResponsesIncompleteError):
+        with pytest.raises(ResponseFolderError, check=has_code("responses-incomplete")):
             opened(tmp_path, never)
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.errors import ResponseCorruptError, ResponseFolderError, ResponsesIncompleteError
+from eikon_engine.errors import ResponseCorruptError, ResponseFolderError
 from eikon_engine.llm import EchoClient
 from eikon_engine.llm.response_folder import STATE_FILE, read_folder
+from tests.error_codes import has_code
 from tests.llm.asking import capture, files, never, opened, request
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ def test_a_response_that_is_gone_is_missed(tmp_path: Path) -> None:
     text = json.loads(gone.read_text())["prompt"][0]["content"]
     gone.unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=r"expected 2 responses.*got 1; restore"):
+    with pytest.raises(
+        ResponseFolderError, match=r"expected 2 responses.*got 1; restore", check=has_code("responses-incomplete")
+    ):
         opened(tmp_path, never)
     with opened(tmp_path, EchoClient, append=True) as used:
         used.client.complete(request(text))
@@ -164,7 +167,9 @@ def test_all_responses_gone_is_no_empty_folder(tmp_path: Path) -> None:
     capture(tmp_path, "a")
     files(tmp_path)[0].unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=r"expected 1 response.*got 0"):
+    with pytest.raises(
+        ResponseFolderError, match=r"expected 1 response.*got 0", check=has_code("responses-incomplete")
+    ):
         opened(tmp_path, never)
 
 
@@ -175,7 +180,7 @@ def test_an_earlier_answer_that_is_gone_is_named(tmp_path: Path, mode: dict[str,
     gone = files(tmp_path)[0]
     gone.unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=rf"{gone.name}: sample 0"):
+    with pytest.raises(ResponseFolderError, match=rf"{gone.name}: sample 0", check=has_code("responses-incomplete")):
         opened(tmp_path, never, **mode)
 
 
@@ -184,7 +189,7 @@ def test_responses_without_a_state_file_are_incomplete(tmp_path: Path) -> None:
     capture(tmp_path, "a")
     (tmp_path / STATE_FILE).unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=f"without {STATE_FILE}"):
+    with pytest.raises(ResponseFolderError, match=f"without {STATE_FILE}", check=has_code("responses-incomplete")):
         opened(tmp_path, never)
 
 

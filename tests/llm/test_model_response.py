@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.errors import CompletionError
+from eikon_engine.errors import CompletionError, CompletionUnreachableError
 from eikon_engine.llm import Message, ModelResponse, TokenUsage, prompt_digest
-from eikon_engine.llm.completion_usage import response_from_usage, usage_from_response
-from eikon_engine.llm.model_response import ERRORS_BY_CODE, FILE_NAME, ModelFailure, parse_response, response_bytes
+from eikon_engine.llm.completion_usage import usage_from_response
+from eikon_engine.llm.model_response import COMPLETION_CODES, FILE_NAME, ModelFailure, parse_response, response_bytes
 from eikon_engine.llm.response_folder import STATE_FILE
-from eikon_engine.trace.execution import CompletionUsage, Succeeded
+from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBERS = st.none() | st.integers(0, 10**9)
@@ -30,7 +30,7 @@ JSON = st.recursive(
 @st.composite
 def responses(draw: st.DrawFn) -> ModelResponse:
     """Any response that can be recorded."""
-    error = draw(st.none() | st.builds(ModelFailure, code=st.sampled_from(sorted(ERRORS_BY_CODE)), message=TEXT))
+    error = draw(st.none() | st.builds(ModelFailure, code=st.sampled_from(sorted(COMPLETION_CODES)), message=TEXT))
     plain = ModelResponse(
         format_version=1,
         recording="r",
@@ -82,38 +82,39 @@ def test_two_metrics_never_share_a_file(pair: tuple[str, str]) -> None:
 
 @settings(max_examples=40)
 @given(responses())
-def test_a_trace_holds_the_same_facts(response: ModelResponse) -> None:
-    """A response written to a trace and read from it is unchanged."""
+def test_a_completion_of_a_trace_has_the_data_of_the_response(response: ModelResponse) -> None:
+    """A completion written to a trace and read from it has the same fields as the response file."""
     usage = usage_from_response(response, "c1", 3)
     read = CompletionUsage.model_validate_json(usage.model_dump_json())
 
     assert (read.id, read.sequence) == ("c1", 3)
-    assert response_from_usage(read, "r") == response
+    same = set(ModelResponse.model_fields) & set(CompletionUsage.model_fields) - {"prompt"}
+    assert {name: getattr(read, name) for name in same} == {name: getattr(response, name) for name in same}
+    assert same >= {"metric_id", "sample_index", "prompt_digest", "response", "duration_seconds", "usage"}
+    assert read.prompt == [each.model_dump() for each in response.prompt]
+    failed = None if response.error is None else Failed(code=response.error.code, message=response.error.message)
+    assert read.result == (failed or Succeeded())
 
 
-def test_a_completion_noted_by_the_mission_is_no_response() -> None:
-    """A completion noted by an agent lacks facts of a response and is not used as one."""
-    assert response_from_usage(CompletionUsage(id="c", sequence=1, prompt="Hello", result=Succeeded()), "r") is None
-
-
-@pytest.mark.parametrize("code", sorted(ERRORS_BY_CODE))
+@pytest.mark.parametrize("code", sorted(COMPLETION_CODES))
 def test_a_recorded_failure_is_raised_as_the_same_error(code: str) -> None:
     """Class, code and message are those of the recording."""
+    kind = CompletionUnreachableError if code == "completion-unreachable" else CompletionError
     failed = _named("m").model_copy(update={"response": None, "error": ModelFailure(code=code, message="So it was.")})
 
     with pytest.raises(CompletionError) as caught:
         failed.completion()
 
-    assert (type(caught.value), caught.value.code, caught.value.message) == (ERRORS_BY_CODE[code], code, "So it was.")
+    assert (type(caught.value), caught.value.code, caught.value.message) == (kind, code, "So it was.")
 
 
 def test_every_failure_of_a_model_can_be_recorded() -> None:
-    """The table of failures holds the whole tree below `CompletionError`."""
+    """A response file may contain every code of the tree below `CompletionError`."""
 
     def below(error: type[CompletionError]) -> set[type[CompletionError]]:
         return {error}.union(*(below(each) for each in error.__subclasses__() if each.__module__ == error.__module__))
 
-    assert set(ERRORS_BY_CODE.values()) == below(CompletionError)
+    assert {code for kind in below(CompletionError) for code in (kind.code, *kind.codes)} == COMPLETION_CODES
 
 
 def test_the_fields_of_a_file() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import eikon_engine.llm as package
 from eikon_engine.llm.completion import prompt_digest
-from eikon_engine.llm.model_response import ERRORS_BY_CODE, ModelResponse
+from eikon_engine.llm.model_response import COMPLETION_CODES, ModelResponse
 from eikon_engine.llm.response_folder import RecordingState
 from tests.llm.asking import request
 
@@ -27,7 +27,7 @@ def test_the_page_has_exactly_the_fields_of_the_files() -> None:
 
 def test_the_page_lists_every_failure_and_public_name() -> None:
     """Nobody has to read the code to know what can be caught and imported."""
-    assert [code for code in ERRORS_BY_CODE if f"](errors.md#{code})" not in PAGE] == []
+    assert [code for code in sorted(COMPLETION_CODES) if f"](errors.md#{code})" not in PAGE] == []
     assert [name for name in package.__all__ if name not in PAGE] == []
     assert [name for name in package.__all__ if getattr(package, name).__name__ != name] == []
 

@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from eikon_engine.errors import (
-    CompletionError,
-    CompletionTimeoutError,
-    CompletionUnreachableError,
-    ResponsesIncompleteError,
-    UsageError,
-)
+from eikon_engine.errors import CompletionError, CompletionUnreachableError, ResponseFolderError, UsageError
 from eikon_engine.llm import EchoClient
 from eikon_engine.llm.response_folder import STATE_FILE
 from eikon_engine.llm.rewrite_responses import READY_FOLDER, STAGING_FOLDER
+from tests.error_codes import has_code
 from tests.llm.asking import CountingClient, capture, files, never, opened, request
 from tests.llm.killed_capture import kill_capture
 
@@ -24,18 +19,23 @@ if TYPE_CHECKING:
     from eikon_engine.llm import Completion, CompletionRequest
 
 
-@pytest.mark.parametrize("outage", [CompletionUnreachableError, CompletionTimeoutError])
-def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: type[CompletionError]) -> None:
+@pytest.mark.parametrize(
+    "outage", [CompletionUnreachableError("away"), CompletionError("away", code="completion-timeout")]
+)
+def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: CompletionError) -> None:
     """Nothing is kept of it, whatever the run does: a refresh leaves the old answers, a capture goes on later."""
 
     class Away:
         def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
-            raise outage("away")
+            raise outage
 
     capture(tmp_path / "old", "one")
     lines: list[str] = []
     for folder, refresh in ((tmp_path / "old", True), (tmp_path / "new", False)):
-        with opened(folder, Away, lines, refresh=refresh) as used, pytest.raises(outage):
+        with (
+            opened(folder, Away, lines, refresh=refresh) as used,
+            pytest.raises(CompletionError, check=has_code(outage.code)),
+        ):
             used.client.complete(request("one"))
 
     with opened(tmp_path / "old", never) as used:
@@ -58,7 +58,7 @@ def test_append_requests_a_response_that_never_arrived(tmp_path: Path) -> None:
         with pytest.raises(CompletionUnreachableError):
             used.client.complete(request("two"))
 
-    with pytest.raises(ResponsesIncompleteError):
+    with pytest.raises(ResponseFolderError, check=has_code("responses-incomplete")):
         opened(tmp_path, never)
     with opened(tmp_path, CountingClient, append=True) as used:
         assert [used.client.complete(request(text)).text for text in ("one", "two")] == ["one 0", "two 0"]

@@ -43,7 +43,7 @@ async def solve_task(mission: MissionRecorder, url: str, task: str) -> None:
     """Record one subgoal: load the page of a task, solve it, and see the reward.
 
     Raises:
-        WaitTimeoutError: the page gave no reward, or not the full one.
+        ActionError: the page gave no reward, or not the full one.
     """
     async with mission.subgoal(f"solve {task}", subgoal_id=task):
         await mission.perform(Navigate(url=f"{url}/miniwob/{task}.html"))

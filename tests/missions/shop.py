@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import TargetMissingError
+from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import (
     AnswerDialog,
     Assert,
@@ -105,7 +105,7 @@ async def look_for_a_voucher(mission: MissionRecorder, url: str) -> None:
     try:
         async with mission.subgoal("Redeem a voucher", subgoal_id="redeem_voucher"):
             await mission.perform(Click(target=css("#redeem-voucher"), timeout_ms=1000))
-    except TargetMissingError:
+    except ActionError:
         mission.finish("failed")
 
 

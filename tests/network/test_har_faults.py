@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.errors import BundlePathError, TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
+from eikon_engine.errors import BundlePathError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.exporters.har import export_har
 from eikon_engine.importers.har_file import open_har
 from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.exchange import Exchange, RecordedRequest
 from eikon_engine.network.store import NetworkWriter, read_network
+from tests.error_codes import has_code
 from tests.network.factories import make_exchange
 from tests.network.hars import BEGAN, entry, imported
 
@@ -230,16 +231,14 @@ def test_another_kind_of_file_is_no_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "kind"),
-    [(_no_zip, TraceSyntaxError), (_empty_zip, TraceSyntaxError), (Path.mkdir, TraceMissingError)],
+    ("make", "code"),
+    [(_no_zip, "trace-syntax"), (_empty_zip, "trace-syntax"), (Path.mkdir, "trace-missing")],
 )
-def test_a_path_without_a_har_is_reported(
-    make: Callable[[Path], object], kind: type[TraceError], tmp_path: Path
-) -> None:
+def test_a_path_without_a_har_is_reported(make: Callable[[Path], object], code: str, tmp_path: Path) -> None:
     """A folder, a corrupt archive and an archive without a HAR are named."""
     make(tmp_path / "a.har")
 
-    with pytest.raises(kind, match=r"a\.har"):
+    with pytest.raises(TraceError, match=r"a\.har", check=has_code(code)):
         import_har(tmp_path / "a.har", tmp_path / "network")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -181,10 +181,10 @@ def test_miss_among_two_thousand_is_quick() -> None:
     playback = Playback(_numbered([f"{ITEMS}/{place}/view?_={place}&q=x" for place in range(2_000)]))
     _get(playback, f"{ITEMS}/none")
 
-    started = perf_counter()
+    started = process_time()
     _get(playback, f"{ITEMS}/none/view?_=9&q=x")
 
-    assert perf_counter() - started < 0.5
+    assert process_time() - started < 0.5
 
 
 def _numbered(urls: list[str]) -> list[Exchange]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
-from eikon_engine.errors import AttachmentMissingError, TraceFieldError
+from eikon_engine.errors import TraceError, TraceFieldError
 from eikon_engine.network.exchange import Moment
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
+from tests.error_codes import has_code
 from tests.network.factories import make_exchange
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_a_message_without_its_blob_is_an_error(tmp_path: Path) -> None:
     write(tmp_path)
     next((tmp_path / "blobs").iterdir()).unlink()
 
-    with pytest.raises(AttachmentMissingError, match=r"line 4: missing file of a message"):
+    with pytest.raises(TraceError, match=r"line 4: missing file of a message", check=has_code("attachment-missing")):
         read_network(tmp_path)
 
 

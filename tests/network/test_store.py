@@ -14,17 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from eikon_engine.errors import (
-    AttachmentCorruptError,
-    AttachmentMissingError,
-    OutputError,
-    TraceFieldError,
-    TraceSyntaxError,
-)
+from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.network.exchange import Exchange, Hop, Moment, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.keys import request_key
 from eikon_engine.network.store import NetworkWriter, read_network
+from tests.error_codes import has_code
 from tests.network.factories import make_exchange
 
 TEXTS = st.text(max_size=8)
@@ -257,13 +252,13 @@ def test_missing_blob_is_found_when_reading(tmp_path: Path) -> None:
         writer.append(make_exchange(response_body=ref))
     BlobStore(tmp_path / "blobs").path(ref).unlink()
 
-    with pytest.raises(AttachmentMissingError, match=r"line 1: missing body of exchange 0"):
+    with pytest.raises(TraceError, match=r"line 1: missing body of exchange 0", check=has_code("attachment-missing")):
         read_network(tmp_path)
 
 
 def test_line_is_not_written_before_its_blob(tmp_path: Path) -> None:
     """The writer refuses an exchange whose body it has not stored."""
-    with NetworkWriter(tmp_path) as writer, pytest.raises(AttachmentMissingError):
+    with NetworkWriter(tmp_path) as writer, pytest.raises(TraceError, check=has_code("attachment-missing")):
         writer.append(make_exchange(response_body=BlobRef(sha256="0" * 64, size=1)))
 
     assert read_network(tmp_path).exchanges == ()
@@ -271,7 +266,7 @@ def test_line_is_not_written_before_its_blob(tmp_path: Path) -> None:
 
 def test_missing_index_and_used_folder_are_refused(tmp_path: Path) -> None:
     """There is no reading without an index, and no writing over one."""
-    with pytest.raises(AttachmentMissingError, match=r"index\.jsonl"):
+    with pytest.raises(TraceError, match=r"index\.jsonl", check=has_code("attachment-missing")):
         read_network(tmp_path)
     _write(tmp_path, [])
     with pytest.raises(OutputError, match="already"):
@@ -301,7 +296,7 @@ def test_a_damaged_blob_never_returns_different_bytes(data: bytes, draw: st.Data
             store.path(ref).write_bytes(damaged)
             try:
                 found = store.get(ref)
-            except AttachmentCorruptError:
+            except TraceError:
                 continue
             assert found == data
 
@@ -317,7 +312,7 @@ def test_swapped_blob_is_always_found(data: bytes, other: bytes) -> None:
         if data == other:
             store.verify(ref)
         else:
-            with pytest.raises(AttachmentCorruptError):
+            with pytest.raises(TraceError, check=has_code("attachment-corrupt")):
                 store.verify(ref)
 
 
@@ -333,11 +328,11 @@ def test_blob_is_never_inflated_beyond_its_size(tmp_path: Path) -> None:
 
     for bomb in bombs:
         store.path(ref).write_bytes(bomb)
-        with pytest.raises(AttachmentCorruptError, match="not a zstd frame of 1 bytes"):
+        with pytest.raises(TraceError, match="not a zstd frame of 1 bytes", check=has_code("attachment-corrupt")):
             store.get(ref)
     liar = b"\x28\xb5\x2f\xfd\xe0" + (10**15).to_bytes(8, "little") + b"\x01\x00\x00"
     store.path(ref).write_bytes(liar)
-    with pytest.raises(AttachmentCorruptError):
+    with pytest.raises(TraceError, check=has_code("attachment-corrupt")):
         store.get(BlobRef(sha256=ref.sha256, size=10**15))
 
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from pydantic import JsonValue
 
-from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, BundlePathError, OutputError
+from eikon_engine.errors import BundlePathError, OutputError, TraceError
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import EventLine, Note, RunEnd, SkillRun
 from eikon_engine.outcome.outcomes import GateResult
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.outcome.stored_values import INLINE_LIMIT, InlineValue, ValueFile, ValueStore
+from tests.error_codes import has_code
 from tests.outcome.event_values import BEGIN, END, EVERY_KIND, START, call, json_values, skill
 
 
@@ -91,10 +92,10 @@ def test_a_value_that_was_changed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / kept.path
 
     path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(AttachmentCorruptError, match="SHA-256"):
+    with pytest.raises(TraceError, match="SHA-256", check=has_code("attachment-corrupt")):
         values.load(kept)
     path.unlink()
-    with pytest.raises(AttachmentMissingError, match="No such file"):
+    with pytest.raises(TraceError, match="No such file", check=has_code("attachment-missing")):
         values.load(kept)
     outside = tmp_path.with_name("outside.json")
     outside.write_text("1")

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.errors import EventsError, EventsVersionError
+from eikon_engine.errors import EventsError
 from eikon_engine.outcome.events import ActionPerformed, ObservationMade, RunEnd, RunStart, SkillRun
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.outcome.read_events import EventsParser, parse_events, read_events
 from eikon_engine.outcome.stored_values import InlineValue
+from tests.error_codes import has_code
 from tests.outcome.event_values import END, EVERY_KIND, START, lines, text_of
 
 WRITTEN = lines(*EVERY_KIND)
@@ -84,7 +85,7 @@ def test_another_version_is_refused(version: object) -> None:
     plain = json.loads(TEXT.partition(b"\n")[0])
     plain["event"]["events_version"] = version
 
-    with pytest.raises(EventsVersionError, match="expected 1 to 2, got"):
+    with pytest.raises(EventsError, match="expected 1 to 2, got", check=has_code("events-version")):
         parse_events(json.dumps(plain).encode() + b"\n", "events.jsonl")
 
 

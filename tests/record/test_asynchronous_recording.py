@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_requests_of_pages_are_awaited_and_recorded(site: PageSite, tmp_path: Pa
     assert [len(step.observation.downloads) for step in steps(tmp_path / "b") if step.observation][5] == 1
 
 
-def test_calls_at_once_are_recorded_as_they_were_sent(site: PageSite, tmp_path: Path) -> None:
+def test_concurrent_calls_are_recorded_in_the_order_sent(site: PageSite, tmp_path: Path) -> None:
     """An agent that gathers several calls has all of them in the recording, in the order in which they began."""
     url = site.put("<input id=a><input id=b><input id=c>")
 
@@ -119,7 +120,7 @@ def test_calls_at_once_are_recorded_as_they_were_sent(site: PageSite, tmp_path: 
     assert kinds(tmp_path / "b") == ["fill", "fill", "fill"]
 
 
-def test_an_agent_that_is_cancelled_has_aborted(site: PageSite, tmp_path: Path) -> None:
+def test_a_cancelled_mission_is_aborted(site: PageSite, tmp_path: Path) -> None:
     """A deadline around the agent ends the recording with it: aborted, and read back."""
     url = site.put("<p>here")
 
@@ -140,6 +141,74 @@ def test_an_agent_that_is_cancelled_has_aborted(site: PageSite, tmp_path: Path) 
 
     assert open_bundle(tmp_path / "b").trace.status == "aborted"
     assert kinds(tmp_path / "b") == ["click"]
+
+
+def test_a_mission_that_is_cancelled_at_its_end_is_aborted(site: PageSite, tmp_path: Path) -> None:
+    """Requests of pages are awaited then; whoever cannot wait for them keeps what was recorded."""
+    url = site.put("<p>here<button onclick=\"fetch('/slow')\">Load</button>")
+    site.answers["/slow"] = Answer(pieces=(b"late",), ending="open")
+
+    async def agent(page: Page) -> None:
+        async with (
+            asyncio.timeout(None) as deadline,
+            record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK),
+        ):
+            await page.goto(url)
+            await page.click("button")
+            deadline.reschedule(asyncio.get_running_loop().time() + 0.5)
+
+    async def work() -> None:
+        async with opened_page() as page:
+            with pytest.raises(TimeoutError):
+                await agent(page)
+
+    asyncio.run(work())
+
+    trace = open_bundle(tmp_path / "b").trace
+    assert trace.status == "aborted"
+    assert "the end of the recording was interrupted; pending data is lost" in trace.warnings
+    assert kinds(tmp_path / "b") == ["click"]
+
+
+def test_nothing_is_written_after_the_block(site: PageSite, tmp_path: Path) -> None:
+    """The agent may go on with its context; what it loads then belongs to no recording, and is not redacted."""
+    first, later = site.put("<p>here"), site.put("<p>later")
+
+    def files() -> list[Path]:
+        return sorted((tmp_path / "b").rglob("*"))
+
+    async def work() -> tuple[list[Path], list[Path]]:
+        async with opened_page() as page:
+            async with record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK):
+                await page.goto(first)
+            before = files()
+            await page.goto(later, wait_until="networkidle")
+            return before, files()
+
+    before, after = asyncio.run(work())
+
+    assert before == after
+
+
+def test_a_recording_that_cannot_start_observes_nothing(site: PageSite, tmp_path: Path) -> None:
+    """The agent may go on without it; its folder does not come back."""
+    url = site.put("<p>here")
+
+    def fail() -> str:
+        raise UsageError("no id")
+
+    async def work() -> None:
+        async with opened_page() as page:
+            with pytest.raises(UsageError, match="no id"):
+                async with record_mission(
+                    page, mission_text="Try it", directory=tmp_path / "b", options=replace(QUICK, new_id=fail)
+                ):
+                    pass
+            await page.goto(url, wait_until="networkidle")
+
+    asyncio.run(work())
+
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_block_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:

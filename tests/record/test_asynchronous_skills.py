@@ -35,7 +35,7 @@ PROMPT_S = 20.0
 """How long an agent may wait for what does not depend on the model."""
 
 
-def test_a_model_that_thinks_does_not_hold_up_an_asynchronous_agent(tmp_path: Path) -> None:
+def test_a_slow_model_does_not_block_an_asynchronous_agent(tmp_path: Path) -> None:
     """The agent clicks while the response is pending: the loop is free, and the response arrives after the click."""
     answers = threading.Event()
     too_late = threading.Timer(PROMPT_S, answers.set)
@@ -92,7 +92,7 @@ def test_a_skill_that_outlives_its_subgoal_is_refused(tmp_path: Path) -> None:
     assert skills_of(tmp_path / "b") == []
 
 
-def test_the_recorder_keeps_answers_too(tmp_path: Path) -> None:
+def test_the_mission_recorder_stores_responses(tmp_path: Path) -> None:
     """A mission of `open_recorder`, in which a tool is noted as well, certifies without its servers."""
 
     async def work(site: PageSite, model: ModelServer) -> None:

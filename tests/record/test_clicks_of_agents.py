@@ -28,7 +28,7 @@ document.querySelector('#name').oninput = event => {
 </script>"""
 
 
-def test_three_presses_and_a_click_by_force_are_repeated(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_triple_clicks_and_forced_clicks_are_replayed(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Three presses select the text that is typed over; what covers an element gets the click that is forced.
 
     The page asks for each, and replays for nothing else.

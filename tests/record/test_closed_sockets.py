@@ -36,7 +36,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("way", list(ENDS))
-def test_a_socket_ends_as_it_was_ended(chromium: Browser, site: PageSite, tmp_path: Path, way: str) -> None:
+def test_a_socket_closes_as_recorded(chromium: Browser, site: PageSite, tmp_path: Path, way: str) -> None:
     """The page sees the same code, reason and cleanness in a replay: it asks for what is recorded."""
     site.answers["/ended"] = Answer(body="noted")
     path, then, closes, shown = ENDS[way]
@@ -53,7 +53,7 @@ def test_a_socket_ends_as_it_was_ended(chromium: Browser, site: PageSite, tmp_pa
     assert agent.mission.report.status == "certified", agent.mission.report.findings
 
 
-def test_a_page_that_is_left_ends_its_sockets(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_leaving_a_page_closes_its_sockets(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Nobody closed the socket: it went with its document, in replays too."""
     with serve_torture() as torture:
         shown = "end.textContent = 'connected'"

@@ -1,4 +1,4 @@
-"""One mission in five forms: each is recorded, certified, faithful, and diverges where the site has changed."""
+"""One mission from five sources: each is recorded, certified, faithful, and diverges where the site has changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WAYS = ("script", "agent", "test", "devtools", "side")
+SOURCES = ("script", "agent", "test", "devtools", "side")
 SECRET = ("--secret", f"PASSWORD={SHOP_PASSWORD}")
 
 
@@ -45,8 +45,8 @@ class Recorded(NamedTuple):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """Record the order in five ways, each on a shop that has seen none before."""
-    folder = tmp_path_factory.mktemp("ways")
+    """Record the order from five sources, each on a restarted shop."""
+    folder = tmp_path_factory.mktemp("sources")
     with serve_shop() as shop, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
         patch.setenv("SHOP", shop.url)
@@ -85,10 +85,10 @@ async def _agent(url: str, directory: Path) -> None:
     assert mission.report.status == "certified", mission.report.findings
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_each_recording_is_certified_and_faithful(recorded: Recorded, way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_recording_is_certified_and_faithful(recorded: Recorded, source: str, tmp_path: Path) -> None:
     """A sealed replay needs neither the shop nor the password, which is in no file."""
-    bundle = open_bundle(recorded.folder / way)
+    bundle = open_bundle(recorded.folder / source)
     recorded.shop.restart("error-on-submit")
 
     outcome = replay(bundle.root, tmp_path / "run", secrets={})
@@ -99,12 +99,12 @@ def test_each_recording_is_certified_and_faithful(recorded: Recorded, way: str, 
     assert outcome.network_mode == "sealed"
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, way: str, tmp_path: Path) -> None:
-    """The button that places the order is the one that leads to another answer, in all five."""
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, source: str, tmp_path: Path) -> None:
+    """In all five, placing the order is the first divergence."""
     recorded.shop.restart("error-on-submit")
 
-    outcome = replay(recorded.folder / way, tmp_path / "run", network="live")
+    outcome = replay(recorded.folder / source, tmp_path / "run", network="live")
 
     assert outcome.verdict == "diverged"
     first = outcome.divergences[0]
@@ -114,12 +114,12 @@ def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, 
     assert "Place order" in step.label
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_each_recording_is_faithful_to_the_site_as_it_was(recorded: Recorded, way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_recording_is_faithful_to_the_site_as_it_was(recorded: Recorded, source: str, tmp_path: Path) -> None:
     """A live replay on the unchanged site finds no change; requests still pending in one recording are none."""
     recorded.shop.restart()
 
-    outcome = replay(recorded.folder / way, tmp_path / "run", network="live")
+    outcome = replay(recorded.folder / source, tmp_path / "run", network="live")
 
     assert [divergence.message for divergence in outcome.divergences] == []
     assert outcome.verdict == "faithful"

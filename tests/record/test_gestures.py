@@ -61,7 +61,7 @@ def test_a_click_on_a_label_is_recorded_for_its_checkbox() -> None:
 
 
 @pytest.mark.parametrize("kind", ["press", "select", "scroll", "drag", "check", "down", "subgoal"])
-def test_something_else_begins_another_action(kind: GestureKind) -> None:
+def test_another_gesture_starts_another_action(kind: GestureKind) -> None:
     """What is typed is over when the person does something else, or elsewhere."""
     assert merge(gesture("input", text="a"), gesture(kind, OTHER)) is None
 

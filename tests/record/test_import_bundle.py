@@ -165,7 +165,7 @@ def test_a_har_alone_is_a_visit(tmp_path: Path) -> None:
     assert [each.action.model_dump()["url"] for each in only.actions_taken] == [URL]
 
 
-def test_a_trace_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_a_trace_of_an_older_version_is_migrated(tmp_path: Path) -> None:
     """The new bundle is of the current version, with the files that people look at."""
     printed = run(str(TRACES / "old_format"), "-o", str(tmp_path / "bundle"))
 
@@ -228,7 +228,7 @@ def test_a_folder_keeps_its_other_files(tmp_path: Path) -> None:
     assert [each.name for each in (tmp_path / "bundle").iterdir()] == ["notes.txt"]
 
 
-def test_a_network_is_never_written_over(tmp_path: Path) -> None:
+def test_a_recorded_network_is_never_overwritten(tmp_path: Path) -> None:
     """A folder that has one is refused, and keeps it."""
     (tmp_path / "bundle" / "network").mkdir(parents=True)
     path = write_zip(tmp_path / "t.zip", VISIT, [entry(110)])

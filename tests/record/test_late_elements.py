@@ -102,8 +102,12 @@ def test_the_call_may_be_older_than_the_document(chromium: Browser, site: PageSi
     assert hit(tmp_path / "b").name == "Save"
 
 
-def test_both_ends_of_a_late_drag_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The element that is dragged, and the one it is dropped on."""
+@pytest.mark.parametrize("interval_s", [asking.POLL_INTERVAL_S, 60])
+def test_both_ends_of_a_late_drag_are_recorded(
+    chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interval_s: float
+) -> None:
+    """The element that is dragged, and the one it is dropped on, also if no probe saw them before."""
+    monkeypatch.setattr(asking, "POLL_INTERVAL_S", interval_s)
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % DRAGGED))
         agent.page.drag_and_drop("#here", "#there")

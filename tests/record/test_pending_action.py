@@ -11,7 +11,7 @@ from eikon_engine.browser.attach.call_interceptor import PlaywrightCall
 from eikon_engine.browser.attach.element_probe import ElementSnapshot
 from eikon_engine.record.bundle_writer import Attempt
 from eikon_engine.record.pending_action import PendingAction
-from eikon_engine.trace.actions import Click, Drag, Mouse, Note, SelectOption
+from eikon_engine.trace.actions import Click, Drag, Mouse, Note, SelectOption, SelectorCondition, WaitFor
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.target import Identity, Target
 
@@ -50,6 +50,15 @@ def test_the_first_of_several_matches_gets_an_index_and_a_warning() -> None:
     assert done.warnings == [
         "look__attempt_1_action_003: .a matched 2 elements; recorded the first. Use a selector that matches one"
     ]
+
+
+@pytest.mark.parametrize(("strict", "selector"), [(False, ".a >> nth=0"), (True, ".a")])
+def test_a_wait_is_for_the_first_match_unless_it_is_strict(strict: bool, selector: str) -> None:  # noqa: FBT001 - of the call
+    """Once the page is idle, more elements may match than the one that the agent waited for."""
+    done = doing("Frame.waitForSelector", {"selector": ".a", "strict": strict}, frames=("iframe",))
+
+    target = Target(selector=selector, frames=("iframe",))
+    assert done.build_action() == WaitFor(condition=SelectorCondition(target=target))
 
 
 def test_a_strict_selector_stays_ambiguous() -> None:

@@ -120,7 +120,7 @@ def test_one_test_can_be_chosen_and_certified_later(button: str, tmp_path: Path)
     ("end", "status", "mission"),
     [("sys.exit(7)", 7, "failed"), ("1 / 0", 1, "failed"), ("sys.exit(0)", 0, "complete")],
 )
-def test_the_end_of_a_script_is_that_of_the_command(
+def test_the_exit_status_of_a_script_is_that_of_the_command(
     button: str, tmp_path: Path, end: str, status: int, mission: str
 ) -> None:
     """A script that fails is recorded as failed, with what it did until then; its exit status goes on."""
@@ -213,7 +213,7 @@ def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Pa
     assert find_in_files(tmp_path / "b", values) == values
 
 
-def test_a_pattern_that_is_none_is_refused(button: str, tmp_path: Path) -> None:
+def test_an_invalid_pattern_is_rejected(button: str, tmp_path: Path) -> None:
     """Nothing is run before the rules are understood."""
     script = written(tmp_path, "agent.py", SENDER)
 

@@ -149,7 +149,7 @@ def test_an_error_of_the_agent_is_recorded_and_reraised(chromium: Browser, site:
     assert kinds(tmp_path / "b") == ["click"]
 
 
-def test_an_attempt_that_fails_may_be_made_good(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_a_successful_attempt_may_follow_a_failed_one(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """An error that leaves a subgoal and no more fails that attempt; the next one at it decides."""
     page_url = site.put("<button>Go</button>")
     with recorded_page(chromium, tmp_path / "b") as agent:
@@ -174,7 +174,7 @@ def test_subgoals_do_not_nest(chromium: Browser, tmp_path: Path) -> None:
         agent.mission.subgoal("inner").__enter__()
 
 
-def test_a_base_url_is_the_contexts(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_the_base_url_of_the_context_applies(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A path that an agent goes to is recorded whole."""
     url = site.put("<p>here")
     with recorded_page(chromium, tmp_path / "b", base_url=site.url) as agent:
@@ -198,7 +198,7 @@ def test_a_browser_may_be_closed_inside(chromium: Browser, site: PageSite, tmp_p
     assert open_bundle(tmp_path / "b").trace.status == "complete"
 
 
-def test_a_page_that_shows_something_is_too_late(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_a_page_with_a_document_is_rejected(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A page with a loaded document is rejected in one line, and nothing is left behind."""
     url = site.put("<p>here")
     page = chromium.new_page()
@@ -214,7 +214,7 @@ def test_a_page_that_shows_something_is_too_late(chromium: Browser, site: PageSi
     assert not (tmp_path / "b").exists()
 
 
-def test_files_of_others_stay_in_the_folder(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_existing_files_stay_in_the_folder(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A recording that does not begin takes away what it wrote, and nothing else; the folder is as good as before."""
     (tmp_path / "b" / "network").mkdir(parents=True)
     (tmp_path / "b" / "network" / "notes.txt").write_text("mine")
@@ -238,7 +238,7 @@ def test_an_object_that_is_no_page_is_rejected(chromium: Browser, tmp_path: Path
             record_mission(wrong, mission_text="Wrong", directory=tmp_path / "b", options=QUICK)
 
 
-def test_the_block_is_of_the_agents_kind(chromium: Browser, tmp_path: Path) -> None:
+def test_the_block_must_match_the_api_of_the_agent(chromium: Browser, tmp_path: Path) -> None:
     """`async with` around a synchronous agent is refused before anything is written."""
     context = chromium.new_context()
     block = record_mission(context, mission_text="Wrong", directory=tmp_path / "b", options=QUICK)
@@ -252,7 +252,7 @@ def test_the_block_is_of_the_agents_kind(chromium: Browser, tmp_path: Path) -> N
     assert not (tmp_path / "b").exists()
 
 
-def test_a_recording_is_never_written_over(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_a_recording_is_never_overwritten(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A folder that holds a recording is refused, and the recording stays; the agent's page stays usable."""
     url = site.put("<p>here")
     with recorded_page(chromium, tmp_path / "b") as agent:

@@ -189,7 +189,7 @@ def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_
     ]
 
 
-def test_a_download_belongs_to_the_click_that_began_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_a_download_belongs_to_the_click_that_started_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The agent gets its file, and the recording knows name and content."""
     site.answers["/file.bin"] = Answer(body=b"\0\1\2", content_type="application/octet-stream")
     with recorded_page(chromium, tmp_path / "b") as agent:

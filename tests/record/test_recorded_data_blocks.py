@@ -121,7 +121,7 @@ def test_rerunning_skills_produces_the_same_output(bundle: Path, capsys: pytest.
     assert "1 unchanged, 0 changed, 0 not rerun" in capsys.readouterr().err
 
 
-def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) -> None:
+def test_data_blocks_beyond_the_limit_of_a_document_are_left_out(shop: Shop, tmp_path: Path) -> None:
     """The block that would be too much is left out whole; a small one behind it is kept."""
 
     async def record() -> str:

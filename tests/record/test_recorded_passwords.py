@@ -96,7 +96,7 @@ def test_a_password_typed_into_the_focused_element_is_found(
     assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
 
 
-def test_other_texts_of_the_keyboard_are_none(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_other_typed_texts_are_not_secrets(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A text for a plain field stays a text, though a password field is on the page and was used before."""
     url = site.put(LOGIN)
     with recorded_page(chromium, tmp_path / "b") as agent:
@@ -109,7 +109,7 @@ def test_other_texts_of_the_keyboard_are_none(chromium: Browser, site: PageSite,
     assert [deed.text for deed in recorded_actions(tmp_path / "b") if isinstance(deed, InsertText)] == ["ada"]
 
 
-def test_named_secrets_are_written_nowhere(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_declared_secrets_are_in_no_file(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A declared value is in no text of the agent: steps, calls or errors."""
     url = site.put(LOGIN)
     options = AttachOptions(certify=None, secrets={"CUSTOMER": PASSWORD})

@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from eikon_engine.errors import OutputError, TargetMissingError, UsageError
+from eikon_engine.errors import ActionError, OutputError, UsageError
 from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
+from eikon_engine.record.skill_runs import CompletionCapture
 from eikon_engine.trace.actions import Click, Fill, Navigate, Screenshot, SecretRef
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
 from tests.browser.pages import Answer, serve_pages
+from tests.error_codes import has_code
 from tests.missions.shop import SHOP_PASSWORD, css, import_a_file, order
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
@@ -40,7 +42,7 @@ def everything_in(folder: Path) -> bytes:
     return b"\n".join(parts)
 
 
-def test_a_killed_recording_reads_back_and_replays(tmp_path: Path) -> None:
+def test_a_killed_recording_can_be_opened_and_replayed(tmp_path: Path) -> None:
     """Kill the recording process in the middle: what was done until then is a bundle that is replayed faithfully."""
     with serve_shop() as shop:
         command = [sys.executable, str(ROOT / "tests" / "record" / "drive_forever.py"), str(tmp_path / "b"), shop.url]
@@ -84,7 +86,7 @@ def test_a_password_is_in_no_file_and_the_replay_is_faithful(tmp_path: Path) -> 
     assert outcome.verdict == "faithful"
 
 
-def test_another_value_of_a_secret_is_the_same_mission(tmp_path: Path) -> None:
+def test_a_replay_with_another_value_of_a_secret_is_faithful(tmp_path: Path) -> None:
     """Replay sealed with another password: the recorded sign-in is met by its reference, not by its value."""
     with serve_shop() as shop:
 
@@ -100,7 +102,7 @@ def test_another_value_of_a_secret_is_the_same_mission(tmp_path: Path) -> None:
     assert outcome.verdict == "faithful"
 
 
-def test_an_upload_lies_in_the_bundle(tmp_path: Path) -> None:
+def test_an_uploaded_file_is_in_the_bundle(tmp_path: Path) -> None:
     """Upload a file when recording, delete it, and replay with its content from the bundle."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,amount\nbanana,3\n")
@@ -125,7 +127,7 @@ def test_a_failed_action_is_recorded_and_raised(tmp_path: Path) -> None:
                 await mission.perform(Navigate(url=f"{shop.url}/"))
                 await mission.perform(Click(target=css("#nothing"), timeout_ms=200))
 
-        with pytest.raises(TargetMissingError):
+        with pytest.raises(ActionError, check=has_code("target-missing")):
             SHARED.run(record())
 
     trace = open_bundle(tmp_path / "b").trace
@@ -133,6 +135,36 @@ def test_a_failed_action_is_recorded_and_raised(tmp_path: Path) -> None:
     assert trace.status == trace.subgoal_traces[0].status == "failed"
     assert isinstance(last.result, Failed)
     assert last.result.code == "target-missing"
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "complete"), (3, "failed")])
+def test_a_mission_that_exits_is_recorded_with_its_status(tmp_path: Path, code: int, status: str) -> None:
+    """Only an exit status other than 0 is a failure, as in recordings of agents."""
+
+    async def record() -> None:
+        with pytest.raises(SystemExit):
+            async with open_recorder(tmp_path / "b", mission_text="Leave"):
+                sys.exit(code)
+
+    SHARED.run(record())
+
+    trace = open_bundle(tmp_path / "b").trace
+    assert trace.status == status
+    assert [failure.message for failure in trace.failures] == ([] if code == 0 else ["SystemExit: 3"])
+
+
+def test_a_mission_that_has_ended_takes_nothing(tmp_path: Path) -> None:
+    """Its journal is closed; what comes late is written to no other file that was opened since."""
+
+    async def record() -> MissionRecorder:
+        async with open_recorder(tmp_path / "b", mission_text="Leave") as mission:
+            return mission
+
+    mission = SHARED.run(record())
+
+    with (tmp_path / "other").open("wb"), pytest.raises(OutputError):
+        mission.warn("too late")
+    assert not (tmp_path / "other").read_bytes()
 
 
 def test_a_second_recording_never_overwrites_the_first(tmp_path: Path) -> None:
@@ -170,7 +202,7 @@ def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
             SHARED.run(record(name))
 
 
-def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
+def test_a_secret_inside_a_longer_text_is_restored(tmp_path: Path) -> None:
     """Search for a text that holds a secret: the bundle has its name only, and the site gets its value again."""
 
     async def search(mission: MissionRecorder, url: str) -> None:
@@ -269,7 +301,7 @@ def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_a_disk_that_fills_up_fails_the_recording_and_leaves_it_whole(tmp_path: Path, *, early: bool) -> None:
+def test_a_full_disk_fails_the_recording_and_leaves_it_complete(tmp_path: Path, *, early: bool) -> None:
     """An answer that cannot be kept ends the mission with that error; what was recorded until then can be read."""
     blobs = tmp_path / "b" / "network" / "blobs"
     answer = Answer(content_type="text/event-stream", pieces=(b"data: 1\n\n",), ending="whole" if early else "open")
@@ -290,3 +322,24 @@ def test_a_disk_that_fills_up_fails_the_recording_and_leaves_it_whole(tmp_path: 
     trace = open_bundle(tmp_path / "b").trace
     assert trace.status == "failed"
     assert any("cannot write the blob" in failure.message for failure in trace.failures)
+
+
+def test_a_recording_whose_responses_cannot_be_completed_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trace is written, and does not claim that the mission is complete."""
+
+    def fail(_: CompletionCapture) -> None:
+        message = "disk full"
+        raise OutputError(message)
+
+    async def run() -> None:
+        async with open_recorder(tmp_path / "b", mission_text="m", options=RecordOptions()) as mission:
+            async with mission.subgoal("first"):
+                await mission.perform(Navigate(url="about:blank"))
+            monkeypatch.setattr(CompletionCapture, "close", fail)
+
+    with pytest.raises(OutputError, match="disk full"):
+        SHARED.run(run())
+
+    assert open_bundle(tmp_path / "b").trace.status == "failed"

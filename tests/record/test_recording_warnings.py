@@ -59,8 +59,8 @@ def test_calls_that_are_not_replayed_are_warnings(chromium: Browser, site: PageS
 
     found = warnings(tmp_path / "b")
     assert kinds(tmp_path / "b") == []
-    assert "Frame.evaluateExpression was called 2 times: changes that the agent's script makes" in found
-    assert "APIRequestContext.fetch was called once: requests that the agent sends itself" in found
+    assert "Frame.evaluateExpression was called 2 times: changes that scripts of the client make" in found
+    assert "APIRequestContext.fetch was called once: requests that the client sends itself" in found
     assert "BrowserContext.addCookies was called once" in found
     assert "ElementHandle.selectText was called once: the text selection is not replayed" in found
     assert "Frame.hover was called once: force=True" in found

@@ -116,7 +116,7 @@ def test_skills_get_the_recorded_responses_of_their_model(tmp_path: Path) -> Non
     assert after[0].output == {"answer": "three", "cut": False}
 
 
-def test_the_page_of_a_skill_is_known_or_nothing_is_done() -> None:
+def test_a_skill_whose_page_is_ambiguous_is_not_rerun() -> None:
     """By its address where one page alone has it; two pages that are alike are not guessed between."""
     pages = tuple(PageObservation(page=number, url=url, title="") for number, url in enumerate(("a:1", "a:2", "a:2")))
     seen = Observation(pages=pages)

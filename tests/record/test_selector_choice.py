@@ -29,7 +29,7 @@ def test_a_doubtful_selector_needs_proof() -> None:
     assert (proven.weakness, doubtful.weakness) == (None, None)
 
 
-def test_a_place_is_weak_and_no_selector_is_weaker() -> None:
+def test_a_target_known_only_by_its_position_is_weak() -> None:
     """Both cases are warnings with a reason; the element that was hit is known in either case."""
     by_place = choose_target(ElementDescription(key="1", names=(ROLE, PLACE), identity=IDENTITY), ())
     by_nothing = choose_target(ElementDescription(key="1", names=(ROLE,), identity=IDENTITY), ())

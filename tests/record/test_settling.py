@@ -95,7 +95,7 @@ def test_the_response_to_a_long_poll_arrives_after_its_cause(chromium: Browser, 
     ],
     ids=["an answer", "a timer"],
 )
-def test_an_action_that_failed_by_being_too_early_fails_again(
+def test_an_action_that_was_too_early_fails_again(
     chromium: Browser, site: PageSite, tmp_path: Path, source: str
 ) -> None:
     """An agent that tries again and again found nothing at first; a replay that waits for pages keeps that order."""

@@ -60,7 +60,7 @@ def recorded(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Rec
         return Recorded(folder, None if report is None else report.status, len(model.asked))
 
 
-def test_an_agent_is_recorded_and_certified_with_one_answer_a_question(recorded: Recorded) -> None:
+def test_an_agent_is_recorded_and_certified_with_one_response_per_prompt(recorded: Recorded) -> None:
     """Certifying replays the mission several times, and asks the model not once more."""
     assert (recorded.status, recorded.asked) == ("certified", 3)
     assert len(read_folder(recorded.bundle / RESPONSES_FOLDER).responses) == 3
@@ -90,7 +90,7 @@ def test_a_failure_of_the_model_is_one_of_the_skill(recorded: Recorded) -> None:
     assert not failed.output_recorded
 
 
-def test_a_secret_in_an_answer_is_in_no_file(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_secret_in_a_response_is_in_no_file(recorded: Recorded, tmp_path: Path) -> None:
     """Neither in the responses nor in the outputs, nor in what a replay leaves."""
     replay(recorded.bundle, tmp_path / "run", secrets={})
 
@@ -98,7 +98,7 @@ def test_a_secret_in_an_answer_is_in_no_file(recorded: Recorded, tmp_path: Path)
     assert left_in(tmp_path / "run", {"sayer": KEY}) == set()
 
 
-def test_another_answer_in_the_bundle_diverges(recorded: Recorded, tmp_path: Path) -> None:
+def test_another_response_in_the_bundle_diverges(recorded: Recorded, tmp_path: Path) -> None:
     """The output of a skill is compared, so an edited response shows its consequences."""
     kept = recorded.bundle / RESPONSES_FOLDER
     path = next(path for path in sorted(kept.iterdir()) if "twenty" in path.read_text())
@@ -112,7 +112,7 @@ def test_another_answer_in_the_bundle_diverges(recorded: Recorded, tmp_path: Pat
     assert [each.code for each in outcome.divergences] == ["skill-output-changed"]
 
 
-def test_noted_tools_and_completions_change_nothing(chromium: Browser, tmp_path: Path) -> None:
+def test_recorded_tools_and_completions_do_not_affect_replays(chromium: Browser, tmp_path: Path) -> None:
     """An agent that notes what it does beside pages is certified as one that does not."""
     with serve_pages() as site:
         url = site.put(PAGE)

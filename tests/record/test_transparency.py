@@ -108,7 +108,7 @@ def test_an_agent_sees_the_same_pages_with_and_without_recording(
     assert "click" in kinds(tmp_path / "b") or agent is look_around
 
 
-def test_the_answers_of_a_route_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_the_responses_of_a_route_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """What an agent answers itself is what the page got, and so what a replay gives it."""
     site.answers["/data"] = Answer(body="data", content_type="text/plain")
     url = site.put(PAGE)
@@ -120,7 +120,7 @@ def test_the_answers_of_a_route_are_recorded(chromium: Browser, site: PageSite, 
     assert "the recorder failed" not in warnings(tmp_path / "b")
 
 
-def test_polls_and_reads_are_no_actions(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_polls_and_reads_are_not_actions(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Expectations, texts, counts and waits for an address leave nothing in the recording."""
     url = site.put("<h1>Here</h1>")
     with recorded_page(chromium, tmp_path / "b") as agent:
@@ -174,7 +174,7 @@ def test_nothing_is_recorded_after_the_block(chromium: Browser, site: PageSite, 
     assert sorted((path, path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file()) == before
 
 
-def test_two_recordings_hear_the_agent_and_not_each_other(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_two_recordings_observe_the_agent_and_not_each_other(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A context that is recorded twice has the same actions in both bundles, and no warning of the other's work."""
     url = site.put("<button>Go</button>")
     with (

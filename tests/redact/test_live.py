@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
-from eikon_engine.errors import SecretMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Assert, AssertText, Navigate
+from tests.error_codes import has_code
 from tests.missions.shop import css
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
@@ -81,7 +82,11 @@ def test_a_sealed_replay_needs_no_session(bundle: Path, tmp_path: Path) -> None:
 
 def test_a_live_replay_requires_a_session(bundle: Path, tmp_path: Path) -> None:
     """The error states that the start state is redacted and how to supply a session."""
-    with pytest.raises(SecretMissingError, match=r"storage state \(supply one with --storage-state FILE"):
+    with pytest.raises(
+        RequirementError,
+        match=r"storage state \(supply one with --storage-state FILE",
+        check=has_code("secret-missing"),
+    ):
         replay(bundle, tmp_path / "run", secrets={}, network="live")
 
     assert not (tmp_path / "run").exists()
@@ -117,5 +122,9 @@ def test_a_live_replay_requires_the_value_of_a_redacted_header(site: str, tmp_pa
     SHARED.run(record())
 
     assert left_in(tmp_path / "b", {"session": SESSION}) == set()
-    with pytest.raises(SecretMissingError, match=r"header Authorization \(name the value in RecordOptions.secrets"):
+    with pytest.raises(
+        RequirementError,
+        match=r"header Authorization \(name the value in RecordOptions.secrets",
+        check=has_code("secret-missing"),
+    ):
         replay(tmp_path / "b", tmp_path / "run", secrets={}, network="live")

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.errors import SecretMissingError
+from eikon_engine.errors import RequirementError
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Fill, Navigate
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, serve_pages
+from tests.error_codes import has_code
 from tests.missions.shop import css
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
@@ -59,7 +60,7 @@ def test_a_replay_requires_a_password_whose_digest_was_sent(tmp_path: Path) -> N
     """No stand-in has this digest, so there is none: the trace warns, and a replay requires the value."""
     bundle = record(_DIGEST, tmp_path / "b")
 
-    with pytest.raises(SecretMissingError, match="--secret PASSWORD="):
+    with pytest.raises(RequirementError, match="--secret PASSWORD=", check=has_code("secret-missing")):
         replay(bundle, tmp_path / "run", secrets={})
     outcome = replay(bundle, tmp_path / "run", secrets={"PASSWORD": PASSWORD})
 

@@ -36,7 +36,7 @@ def repair(bundle: Path, options: RepairOptions = QUICK, **others: object) -> Re
     return SHARED.run(repair_trace(bundle, replace(options, **others)))  # type: ignore[arg-type] # of the test
 
 
-def test_several_steps_are_mended_on_another_deployment(small: SmallSite, tmp_path: Path) -> None:
+def test_several_steps_are_repaired_on_another_deployment(small: SmallSite, tmp_path: Path) -> None:
     """A link and a button have other ids, and the site of today is elsewhere: both are found, and proved there."""
     bundle = small.bundle("shelf_to_order")
     with serve_pages() as staging:
@@ -54,7 +54,7 @@ def test_several_steps_are_mended_on_another_deployment(small: SmallSite, tmp_pa
     assert small.pages.asked == []
 
 
-def test_an_error_behind_a_lost_button_is_not_recorded_as_right(small: SmallSite, tmp_path: Path) -> None:
+def test_an_error_page_after_a_lost_target_is_refused(small: SmallSite, tmp_path: Path) -> None:
     """The button is found again, and what it leads to is a 500: refused, with the cause that was hidden."""
     bundle = small.bundle("order")
     small.change(button="send", status=500)
@@ -67,7 +67,7 @@ def test_an_error_behind_a_lost_button_is_not_recorded_as_right(small: SmallSite
     assert not (tmp_path / "mended").exists()
 
 
-def test_a_likely_element_that_does_something_else_is_refused(small: SmallSite) -> None:
+def test_a_candidate_with_a_different_effect_is_refused(small: SmallSite) -> None:
     """A button with the recorded id that keeps for later is proposed, tried, and found out; also with the flag."""
     bundle = small.bundle("order")
     small.change(label="Order later", action="/wish")
@@ -80,7 +80,7 @@ def test_a_likely_element_that_does_something_else_is_refused(small: SmallSite) 
     assert "/wish" in report.refusal
 
 
-def test_two_elements_that_are_alike_are_no_proposal(changing: Changing) -> None:
+def test_two_similar_candidates_are_not_proposed(changing: Changing) -> None:
     """The first candidate is perfect, and the second one nearly: nobody guesses."""
     bundle = changing.bundle("buy")
     changing.shop.restart("two-matches")
@@ -91,7 +91,7 @@ def test_two_elements_that_are_alike_are_no_proposal(changing: Changing) -> None
     assert report.refusal.startswith("no repair found")
 
 
-def test_an_assertion_is_what_a_mission_is_for(small: SmallSite) -> None:
+def test_a_failed_assertion_is_refused(small: SmallSite) -> None:
     """A text that is asserted is another one: refused, though a change of data could be accepted."""
     bundle = small.bundle("assert")
     small.change(label="Order for free")
@@ -102,7 +102,7 @@ def test_an_assertion_is_what_a_mission_is_for(small: SmallSite) -> None:
     assert "an assertion of the mission fails" in report.refusal
 
 
-def test_other_data_is_taken_only_where_it_is_accepted(small: SmallSite, tmp_path: Path) -> None:
+def test_changed_data_needs_accept_baseline(small: SmallSite, tmp_path: Path) -> None:
     """A price that changed is refused with the flag that takes it; with it, the mission is recorded and proved."""
     bundle = small.bundle("look")
     small.change(price="3.50")
@@ -118,7 +118,7 @@ def test_other_data_is_taken_only_where_it_is_accepted(small: SmallSite, tmp_pat
     assert any("accepted" in line and "3.50" in line for line in read_trace(tmp_path / "mended").warnings)
 
 
-def test_a_part_that_changes_with_each_run_becomes_a_rule(small: SmallSite, tmp_path: Path) -> None:
+def test_a_part_that_varies_between_runs_becomes_a_rule(small: SmallSite, tmp_path: Path) -> None:
     """A key of the browser's own in a request: a rule, proved on the recording, and on the site."""
     report = repair(small.bundle("key"), output=tmp_path / "mended")
 
@@ -129,7 +129,7 @@ def test_a_part_that_changes_with_each_run_becomes_a_rule(small: SmallSite, tmp_
     assert [each.kind for each in network.rules] == ["query_key"]
 
 
-def test_a_trace_at_odds_with_its_recording_is_mended_without_a_site(small: SmallSite, tmp_path: Path) -> None:
+def test_a_trace_that_contradicts_its_recording_is_repaired_without_a_site(small: SmallSite, tmp_path: Path) -> None:
     """A selector that was edited to find nothing is put right against the recorded network; nothing is asked."""
     bundle = small.bundle("order")
     trace = read_trace(bundle)
@@ -159,15 +159,15 @@ def test_a_faithful_mission_is_left_alone(small: SmallSite, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"runs": 1}, "expected at least 2, got 1"),
         ({"against": "recording", "base_urls": {"http://a.test": "http://b.test"}}, "visits no site"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_before_anything_is_read(
-    options: dict[str, object], told: str, tmp_path: Path
+def test_contradictory_options_are_refused_before_a_file_is_read(
+    options: dict[str, object], reported: str, tmp_path: Path
 ) -> None:
     """One run proves nothing, and a recording is nowhere else."""
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         repair(tmp_path, QUICK, **options)

@@ -63,7 +63,7 @@ def repair(bundle: Path, **chosen: object) -> RepairReport:
     return asyncio.run(repair_trace(bundle, options))
 
 
-def test_a_likely_element_is_not_taken_for_the_recorded_one(site: PageSite, tmp_path: Path) -> None:
+def test_a_similar_element_with_another_effect_is_refused(site: PageSite, tmp_path: Path) -> None:
     """An effect on nothing but the element itself is compared, too (`test_same_effect.py` has the other cases)."""
     put(site, "/", FOLLOW.format(who="Bob"))
     bundle = recorded(site, tmp_path / "click", "#Bob")
@@ -77,7 +77,7 @@ def test_a_likely_element_is_not_taken_for_the_recorded_one(site: PageSite, tmp_
     assert not (tmp_path / "mended").exists()
 
 
-def test_an_element_that_makes_another_database_is_another_one(site: PageSite, tmp_path: Path) -> None:
+def test_an_element_that_creates_another_database_is_refused(site: PageSite, tmp_path: Path) -> None:
     """No recording holds the names of stores and caches: the old one is replayed to see them."""
     put(site, "/", STOCK.format(id="go", what="bread"))
     bundle = recorded(site, tmp_path / "click", "#go")
@@ -92,7 +92,7 @@ def test_an_element_that_makes_another_database_is_another_one(site: PageSite, t
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"/": LOGIN}, "the cause is session-expired"),
         (
@@ -106,8 +106,8 @@ def test_an_element_that_makes_another_database_is_another_one(site: PageSite, t
     ],
     ids=["a login", "an error", "another deed"],
 )
-def test_a_baseline_is_no_login_no_error_and_no_other_deed(
-    site: PageSite, tmp_path: Path, changed: dict[str, str], told: str
+def test_accept_baseline_refuses_logins_errors_and_other_requests(
+    site: PageSite, tmp_path: Path, changed: dict[str, str], reported: str
 ) -> None:
     """All come with status 200, and would replay for ever: refused, with the flag that takes what the site shows."""
     put(site, "/", ORDER.format(action="/go"))
@@ -120,5 +120,5 @@ def test_a_baseline_is_no_login_no_error_and_no_other_deed(
     report = repair(bundle, accept_baseline=True)
 
     assert report.status == "refused"
-    assert told in report.refusal
+    assert reported in report.refusal
     assert not (tmp_path / "mended").exists()

@@ -57,7 +57,7 @@ def clicked(bundle: Path) -> Target:
     return last.target
 
 
-def test_a_renamed_button_is_found_recorded_anew_and_certified(changing: Changing) -> None:
+def test_a_renamed_button_is_found_rerecorded_and_certified(changing: Changing) -> None:
     """Another id: the copy has it, says who and why, replays strictly; the original has not a byte changed."""
     bundle, output = changing.bundle("buy"), changing.tmp_path / "mended"
     before = contents(bundle)
@@ -75,14 +75,14 @@ def test_a_renamed_button_is_found_recorded_anew_and_certified(changing: Changin
     assert certificate.runs == 3
     history = RepairHistory.model_validate_json((output / "repair.json").read_text())
     assert [each.proposer for each in history.repairs] == ["did-you-mean"]
-    assert history.recorded_anew
+    assert history.is_rerecorded
     warnings = open_bundle(output).trace.warnings
     assert any(line.startswith("edited: by eikon fix trace") and "did-you-mean" in line for line in warnings)
     assert certificate_state(output, open_bundle(output).trace).status == "certified"
     assert sorted(path.name for path in changing.tmp_path.iterdir()) == ["buy", "mended"]
 
 
-def test_a_changed_label_is_mended_in_place_and_the_old_one_is_kept(changing: Changing) -> None:
+def test_a_changed_label_is_repaired_in_place_and_the_old_bundle_kept(changing: Changing) -> None:
     """A role selector gets the new name; the old bundle lies aside, whole."""
     bundle = changing.bundle("buy_by_label")
     before = contents(bundle)
@@ -94,11 +94,11 @@ def test_a_changed_label_is_mended_in_place_and_the_old_one_is_kept(changing: Ch
     assert clicked(bundle).selector == 'role=button[name="Add to basket"]'
     assert certificate_state(bundle, open_bundle(bundle).trace).status == "certified"
     aside = bundle.with_name("buy_by_label.before-repair")
-    assert report.kept_aside == str(aside)
+    assert report.backup == str(aside)
     assert contents(aside) == before
 
 
-def test_a_moved_form_is_shown_as_mended_and_kept_only_when_asked(changing: Changing) -> None:
+def test_a_repair_without_a_destination_is_shown_and_not_stored(changing: Changing) -> None:
     """The element elsewhere is taken for the same; without a destination it is proved, shown, and status 3."""
     bundle = changing.bundle("buy")
     before = contents(bundle)
@@ -119,7 +119,7 @@ def test_a_moved_form_is_shown_as_mended_and_kept_only_when_asked(changing: Chan
     ("change", "cause", "advice"),
     [("error-on-submit", "site-error", "Fix the site"), ("expired-session", "session-expired", "--storage-state")],
 )
-def test_what_is_wrong_with_the_site_is_refused(changing: Changing, change: str, cause: str, advice: str) -> None:
+def test_a_fault_of_the_site_is_refused(changing: Changing, change: str, cause: str, advice: str) -> None:
     """A 500 on submit and a session that expired: one visit, one line with the reason, status 1, nothing written."""
     bundle, output = changing.bundle("order"), changing.tmp_path / "mended"
     before = contents(bundle)

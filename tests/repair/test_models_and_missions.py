@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.errors import ProposalMalformedError
+from eikon_engine.errors import FixError
 from eikon_engine.llm import Completion
 from eikon_engine.repair.options import RepairOptions
 from eikon_engine.repair.proposers.ask_model import read_patch_answer
 from eikon_engine.repair.repair import repair_trace
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, Succeeded
+from tests.error_codes import has_code
 from tests.fix.test_generate import Scripted
 from tests.missions.shop import css
 from tests.repair.test_five_missions import clicked, run_fix_trace
@@ -36,7 +37,7 @@ def answer(selector: object, step: str = STEP.id, **more: object) -> str:
     return json.dumps({"patch_version": 1, "operations": [edit]})
 
 
-def test_a_model_names_what_no_likeness_finds(small: SmallSite, tmp_path: Path) -> None:
+def test_a_model_finds_an_element_without_similar_properties(small: SmallSite, tmp_path: Path) -> None:
     """A button with another id and another label: proposed by the model, recorded anew, certified."""
     bundle, output = small.bundle("order"), tmp_path / "mended"
     small.change(button="pay", label="Buy the lot")
@@ -55,7 +56,7 @@ def test_a_model_names_what_no_likeness_finds(small: SmallSite, tmp_path: Path) 
     assert '"#order"' in prompt
 
 
-def test_a_model_is_replayed_with_its_server_stopped(small: SmallSite, tmp_path: Path) -> None:
+def test_recorded_responses_are_replayed_without_a_server(small: SmallSite, tmp_path: Path) -> None:
     """What is asked is the same the second time, so the kept answer is found; that there is no fix is the end."""
     bundle, kept = small.bundle("order"), tmp_path / "responses"
     small.change(button="pay", label="Buy the lot")
@@ -85,7 +86,7 @@ def test_a_model_is_replayed_with_its_server_stopped(small: SmallSite, tmp_path:
         json.dumps({"operations": []}),
     ],
 )
-def test_an_answer_that_is_no_patch_of_the_target_is_refused(text: str) -> None:
+def test_an_answer_other_than_a_patch_of_the_target_is_refused(text: str) -> None:
     """Neither words, nor a patch of something else, nor one that leaves the step out."""
-    with pytest.raises(ProposalMalformedError, match="model response: expected"):
+    with pytest.raises(FixError, match="model response: expected", check=has_code("proposal-malformed")):
         read_patch_answer(text, STEP)

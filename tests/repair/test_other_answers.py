@@ -41,7 +41,9 @@ def today(small: SmallSite, tmp_path: Path) -> Path:
     return bundle
 
 
-def test_another_bundle_shows_what_changed_and_is_left_as_it_is(small: SmallSite, today: Path, tmp_path: Path) -> None:
+def test_against_another_bundle_finds_the_change_and_keeps_that_bundle(
+    small: SmallSite, today: Path, tmp_path: Path
+) -> None:
     """Its answers lead to the lost button without a visit; the mended mission is recorded on the site."""
     bundle = small.bundle("order")
     small.change(button="send")
@@ -57,7 +59,9 @@ def test_another_bundle_shows_what_changed_and_is_left_as_it_is(small: SmallSite
     assert contents(today) == before
 
 
-def test_a_har_shows_what_changed_and_the_site_has_the_last_word(small: SmallSite, today: Path, tmp_path: Path) -> None:
+def test_against_a_har_finds_the_change_and_rerecords_on_the_live_site(
+    small: SmallSite, today: Path, tmp_path: Path
+) -> None:
     """The button that the HAR has is proposed; on the site, where it is not, the mission cannot be recorded."""
     bundle, har = small.bundle("order"), tmp_path / "today.har"
     assert run_command(eikon, ["export", "har", str(today), "--output", str(har)], "eikon") == 0
@@ -73,7 +77,7 @@ def test_a_har_shows_what_changed_and_the_site_has_the_last_word(small: SmallSit
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "told"),
+    ("name", "status", "reported"),
     [
         ("nowhere", 2, "expected live, recording, a bundle or a HAR file, got"),
         ("", 2, "got '', which does not exist"),
@@ -82,8 +86,8 @@ def test_a_har_shows_what_changed_and_the_site_has_the_last_word(small: SmallSit
         ("words.har", 65, "expected valid JSON"),
     ],
 )
-def test_what_answers_nothing_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, status: int, told: str, small: SmallSite
+def test_a_source_without_responses_is_an_error_of_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, status: int, reported: str, small: SmallSite
 ) -> None:
     """Neither a bundle nor a HAR: told before a browser starts, with what was wanted."""
     (tmp_path / "empty").mkdir()
@@ -95,5 +99,5 @@ def test_what_answers_nothing_is_one_line(
 
     *_, last = capsys.readouterr().err.splitlines()
     assert ended == status
-    assert told in last
+    assert reported in last
     assert last.startswith("eikon: ")

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.errors import FixRefusedError, UsageError
+from eikon_engine.errors import FixError, UsageError
 from eikon_engine.record import open_recorder
 from eikon_engine.repair.options import RepairOptions
 from eikon_engine.repair.repair import repair_trace
 from eikon_engine.repair.site_reset import reset_site
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.pages import Answer, serve_pages
+from tests.error_codes import has_code
 from tests.missions.shop import css
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ async def _order(folder: Path, url: str) -> None:
         await mission.perform(Click(target=css("#go")))
 
 
-def test_an_order_is_placed_again_only_on_a_site_that_was_brought_back(counting: PageSite, tmp_path: Path) -> None:
+def test_a_mission_that_orders_needs_a_reset_of_the_site(counting: PageSite, tmp_path: Path) -> None:
     """Without a command the second order has another number, and the refusal says why; with it, it is repaired."""
     asyncio.run(_order(tmp_path / "order", counting.url))
     counting.answers["/"] = Answer(body=FORM.format(name="send"))
@@ -71,11 +72,11 @@ def test_an_order_is_placed_again_only_on_a_site_that_was_brought_back(counting:
     assert counting.paths()[-5:] == ("GET /forget", "GET /", "GET /forget", "GET /", "POST /order")
 
 
-def test_a_site_that_cannot_be_brought_back_is_not_visited(tmp_path: Path) -> None:
+def test_a_site_that_cannot_be_reset_is_not_visited(tmp_path: Path) -> None:
     """The command is named, with what it wrote last, and no value of a secret."""
     options = RepairOptions(reset_command="echo no such host hunter2 >&2; exit 7", secrets={"WORD": "hunter2"})
 
-    with pytest.raises(FixRefusedError, match="exit status 7: no such host") as refused:
+    with pytest.raises(FixError, match="exit status 7: no such host", check=has_code("fix-refused")) as refused:
         reset_site(options)
 
     assert "hunter2" not in refused.value.message

@@ -35,12 +35,12 @@ def selectors(name: str, recorded: str = "") -> tuple[str, ...]:
         ("form > button", '[data-testid="buy-it"]'),
     ],
 )
-def test_the_kind_that_was_recorded_comes_first(recorded: str, first: str) -> None:
+def test_the_recorded_kind_of_selector_is_preferred(recorded: str, first: str) -> None:
     """Whoever wrote an id gets an id, and whoever wrote a role gets a role."""
     assert selectors("button#buy", recorded)[0] == first
 
 
-def test_what_several_elements_share_is_no_selector() -> None:
+def test_a_property_shared_by_several_elements_is_not_a_selector() -> None:
     """Two buttons of one name are told by their place; a field that nothing names but its attribute by that."""
     assert selectors("button:nth(2)") == ("html > body > form#f > button:nth-of-type(2)",)
     assert selectors("input") == ('input[name="q"]',)

@@ -37,9 +37,9 @@ async def _buy(folder: Path, url: str) -> None:
         await mission.perform(Click(target=css("#buy")))
 
 
-def test_what_a_skill_reads_today_is_recorded_and_has_to_be_what_it_read(tmp_path: Path) -> None:
+def test_a_skill_must_return_its_recorded_output_on_the_live_site(tmp_path: Path) -> None:
     """A masked price hides from the comparison of pages, and not from that of skills; accepted, it is told."""
-    bundle, options = tmp_path / "buy", RepairOptions(runs=2, output=tmp_path / "mended")
+    bundle, options = tmp_path / "buy", RepairOptions(runs=2, output=tmp_path / "repaired")
     with serve_pages() as site:
         site.answers["/"] = Answer(body=PAGE.format(price=3, button="buy"))
         site.answers["/buy"] = Answer(body="<!doctype html><title>Done</title><p>Thank you</p>")
@@ -55,9 +55,9 @@ def test_what_a_skill_reads_today_is_recorded_and_has_to_be_what_it_read(tmp_pat
     assert '{"Fruit": "Plum", "Price": "4"}' in refused.refusal.partition(", got ")[2]
     assert (taken.status, taken.refusal) == ("repaired", "")
     assert [each.partition(" (")[0] for each in taken.accepted] == ["skill extract_table"]
-    mended = read_trace(tmp_path / "mended")
-    (usage,) = mended.subgoal_traces[0].skills_used
+    repaired = read_trace(tmp_path / "repaired")
+    (usage,) = repaired.subgoal_traces[0].skills_used
     assert isinstance(usage.output, dict)
     assert usage.output["rows"] == [{"Fruit": "Plum", "Price": "4"}]
-    assert mended.masks == (MASK,)
-    assert clicked(tmp_path / "mended").selector == "#purchase"
+    assert repaired.masks == (MASK,)
+    assert clicked(tmp_path / "repaired").selector == "#purchase"

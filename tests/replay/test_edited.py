@@ -10,10 +10,11 @@ from click.testing import CliRunner
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.cli.trace import trace_command
-from eikon_engine.errors import UsageError, VariableMissingError
+from eikon_engine.errors import EikonError
 from eikon_engine.record import RecordOptions
 from eikon_engine.record.rerecord import rerecord
 from eikon_engine.trace.bundle import open_bundle
+from tests.error_codes import has_code
 from tests.replay.conftest import SECRETS, Recorded, replay
 from tests.replay.shared_browsers import SHARED
 
@@ -82,8 +83,8 @@ def test_a_mission_without_one_of_its_steps_is_no_pass_until_it_is_certified(
 
     Skills get none: no replay comes to the documents that they worked on.
     """
-    step = "find_banana__attempt_1_action_002"
-    copy = edit("delete", recorded.bundles["banana"], step, *SKILLS, to=tmp_path / "copy")
+    short = search_alone(recorded, tmp_path / "short", up_to=6)
+    copy = edit("delete", short, "find_banana__attempt_1_action_002", *SKILLS, to=tmp_path / "copy")
 
     before = replay(copy, tmp_path / "run")
     report = certified(copy)
@@ -173,16 +174,16 @@ def test_wrong_variables_are_refused_before_anything_is_written(
     """A value for nothing, and a variable without one, end replays and certifications before a browser starts."""
     needed = edit("set", with_variable, "--var", "fruit", to=tmp_path / "needed")
 
-    for bundle, given, error in (
-        (needed, {}, VariableMissingError),
-        (with_variable, {"frut": "carrot"}, UsageError),
-        (recorded.bundles["banana"], {"fruit": "carrot"}, UsageError),
+    for bundle, given, code in (
+        (needed, {}, "variable-missing"),
+        (with_variable, {"frut": "carrot"}, "usage"),
+        (recorded.bundles["banana"], {"fruit": "carrot"}, "usage"),
     ):
-        with pytest.raises(error, match="--var"):
+        with pytest.raises(EikonError, match="--var", check=has_code(code)):
             replay(bundle, tmp_path / "run", variables=given)
-        with pytest.raises(error, match="--var"):
+        with pytest.raises(EikonError, match="--var", check=has_code(code)):
             SHARED.run(certify(open_bundle(bundle), CertifyOptions(secrets=SECRETS, variables=given)))
-        with pytest.raises(error, match="--var"):
+        with pytest.raises(EikonError, match="--var", check=has_code(code)):
             SHARED.run(rerecord(open_bundle(bundle), tmp_path / "new", RecordOptions(variables=given)))
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "new").exists()

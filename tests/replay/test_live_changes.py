@@ -1,16 +1,21 @@
-"""A recorded mission replayed on the live site: every change of the site is found, and no other is."""
+"""A recorded mission replayed on the live site: every change is found and explained, and no other is.
+
+A replay on a site with one change is made once, for all that is asserted about it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
+    from eikon_engine.outcome.outcomes import ReplayOutcome
     from tests.replay.conftest import Recorded
 
 pytestmark = pytest.mark.browser
@@ -29,29 +34,76 @@ CHANGED = (
     ("frame-text", "banana", "find_banana", 6, {"dom-changed"}),
     ("shadow-text", "banana", "find_banana", 6, {"dom-changed"}),
 )
+EXPLAINED = (
+    # change of the site, mission, key and value that must be named behind the first finding
+    ("other-price", "order", "GET {url}/prices: body line ", "recorded 0.25 €, live 0.35 €"),
+    ("renamed-target", "order", "GET {url}/product/1: body line ", "recorded add-to-cart, live buy-now"),
+    ("frame-text", "banana", "GET {url}/reviews-frame?product=1: body line ", "live What people say"),
+    ("shadow-text", "banana", "GET {url}/static/product.js: body line ", ""),
+    ("dialog-text", "banana", "GET {url}/static/cart.js (at step ", "body line "),
+    ("error-on-submit", "order", "POST {url}/checkout sha256:", "status: recorded 200, live 500"),
+)
+
+
+class LiveReplay(NamedTuple):
+    """What a live replay found, and the summary that it wrote."""
+
+    outcome: ReplayOutcome
+    summary: str
+
+
+@pytest.fixture(scope="module")
+def on_site(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., LiveReplay]:
+    """Return a function that replays a mission live on the shop with some changes, once."""
+
+    @cache
+    def replayed(mission: str, *changes: str) -> LiveReplay:
+        recorded.shop.restart(*changes)
+        run = tmp_path_factory.mktemp("live") / "run"
+        outcome = replay(recorded.bundles[mission], run, network="live")
+        return LiveReplay(outcome, (run / "replay_summary.txt").read_text(encoding="utf-8"))
+
+    return replayed
 
 
 @pytest.mark.parametrize("mission", ["banana", "order"])
-def test_an_unchanged_site_is_faithful(recorded: Recorded, mission: str, tmp_path: Path) -> None:
+def test_an_unchanged_site_is_faithful(on_site: Callable[..., LiveReplay], mission: str) -> None:
     """Replay the mission on the site it was recorded on, and find nothing."""
-    recorded.shop.restart()
-
-    outcome = replay(recorded.bundles[mission], tmp_path / "run", network="live")
+    outcome = on_site(mission).outcome
 
     assert [divergence.message for divergence in outcome.divergences] == []
     assert outcome.verdict == "faithful"
 
 
+@pytest.mark.parametrize("mission", ["banana", "order"])
+def test_an_unchanged_site_answers_as_recorded(on_site: Callable[..., LiveReplay], mission: str) -> None:
+    """Replay on the unchanged site: every request has its recorded one, and no response changed."""
+    network = on_site(mission).outcome.network
+
+    assert (network.unmatched, network.unused, network.misses) == ((), (), ())
+    assert [str(value) for change in network.response_changes for value in change.what] == []
+
+
+@pytest.mark.parametrize(("change", "mission", "key", "value"), EXPLAINED, ids=[row[0] for row in EXPLAINED])
+def test_a_divergence_names_the_response_behind_it(
+    recorded: Recorded, on_site: Callable[..., LiveReplay], change: str, mission: str, key: str, value: str
+) -> None:
+    """Replay on a site with one change: the first divergence names the changed value and its response."""
+    live = on_site(mission, change)
+
+    because = live.outcome.divergences[0].because
+    assert any(each.startswith(key.format(url=recorded.shop.url)) and value in each for each in because)
+    assert f"Because      {because[0]}" in live.summary
+
+
 @pytest.mark.parametrize(
     ("change", "mission", "subgoal", "sequence", "codes"), CHANGED, ids=[row[0] for row in CHANGED]
 )
-def test_a_changed_site_diverges_where_it_changed(  # noqa: PLR0913, PLR0917 - the columns of the table
-    recorded: Recorded, tmp_path: Path, change: str, mission: str, subgoal: str, sequence: int, codes: set[str]
+def test_a_changed_site_diverges_where_it_changed(
+    on_site: Callable[..., LiveReplay], change: str, mission: str, subgoal: str, sequence: int, codes: set[str]
 ) -> None:
     """Replay the mission on a site with one change, and find it at the action that meets it first."""
-    recorded.shop.restart(change)
-
-    outcome = replay(recorded.bundles[mission], tmp_path / "run", network="live")
+    outcome = on_site(mission, change).outcome
 
     assert outcome.verdict == "diverged"
     first = outcome.divergences[0]
@@ -59,10 +111,6 @@ def test_a_changed_site_diverges_where_it_changed(  # noqa: PLR0913, PLR0917 - t
     assert first.code in codes
 
 
-def test_a_slow_answer_is_no_divergence(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_slow_answer_is_no_divergence(on_site: Callable[..., LiveReplay]) -> None:
     """Let the list come 300 ms later, and stay faithful."""
-    recorded.shop.restart("slow-list")
-
-    outcome = replay(recorded.bundles["banana"], tmp_path / "run", network="live")
-
-    assert outcome.verdict == "faithful"
+    assert on_site("banana", "slow-list").outcome.verdict == "faithful"

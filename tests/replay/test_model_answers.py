@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.errors import NoReplayDataError, ResponsesIncompleteError, SkillError
+from eikon_engine.errors import NoReplayDataError, ResponseFolderError, SkillError
 from eikon_engine.llm import EchoClient
 from eikon_engine.llm.response_folder import read_complete_folder
 from eikon_engine.replay.model_responses import ProbeResponses, model_client_for, recorded_responses
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import Plan
 from eikon_engine.trace.bundle import open_bundle
+from tests.error_codes import has_code
 from tests.llm.asking import capture, opened, request
 
 PASSING = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
@@ -63,5 +64,7 @@ def test_incomplete_responses_of_a_bundle_are_refused_before_a_replay_starts(tmp
     used.client.complete(request())
     used.close(finished=False)
 
-    with pytest.raises(ResponsesIncompleteError, match="responses: incomplete recording"):
+    with pytest.raises(
+        ResponseFolderError, match="responses: incomplete recording", check=has_code("responses-incomplete")
+    ):
         recorded_responses(open_bundle(root), ReplayOptions())

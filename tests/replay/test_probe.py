@@ -17,41 +17,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-EXPLAINED = (
-    # change of the site, mission, key and value that must be named behind the first finding
-    ("other-price", "order", "GET {url}/prices: body line ", "recorded 0.25 €, live 0.35 €"),
-    ("renamed-target", "order", "GET {url}/product/1: body line ", "recorded add-to-cart, live buy-now"),
-    ("frame-text", "banana", "GET {url}/reviews-frame?product=1: body line ", "live What people say"),
-    ("shadow-text", "banana", "GET {url}/static/product.js: body line ", ""),
-    ("dialog-text", "banana", "GET {url}/static/cart.js (at step ", "body line "),
-    ("error-on-submit", "order", "POST {url}/checkout sha256:", "status: recorded 200, live 500"),
-)
-
-
-@pytest.mark.parametrize("mission", ["banana", "order"])
-def test_an_unchanged_site_answers_as_recorded(recorded: Recorded, mission: str, tmp_path: Path) -> None:
-    """Replay on the unchanged site: every request has its recorded one, and no answer changed."""
-    recorded.shop.restart()
-
-    network = replay(recorded.bundles[mission], tmp_path / "run", network="live").network
-
-    assert (network.unmatched, network.unused, network.misses) == ((), (), ())
-    assert [str(value) for change in network.response_changes for value in change.what] == []
-
-
-@pytest.mark.parametrize(("change", "mission", "key", "value"), EXPLAINED, ids=[row[0] for row in EXPLAINED])
-def test_a_finding_names_the_answer_behind_it(
-    recorded: Recorded, tmp_path: Path, change: str, mission: str, key: str, value: str
-) -> None:
-    """Replay on a site with one change, and read which value of which answer is behind the first finding."""
-    recorded.shop.restart(change)
-
-    outcome = replay(recorded.bundles[mission], tmp_path / "run", network="live")
-
-    because = outcome.divergences[0].because
-    assert any(each.startswith(key.format(url=recorded.shop.url)) and value in each for each in because)
-    assert f"Because      {because[0]}" in (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
-
 
 def test_a_changed_answer_is_put_to_its_action(recorded: Recorded, tmp_path: Path) -> None:
     """Replay on a site with another price, and find the answer at the action that asked for it."""

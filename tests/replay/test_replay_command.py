@@ -125,7 +125,10 @@ def test_a_failed_mission_fails_again_as_recorded(tmp_path: Path) -> None:
 
 def test_all_divergences_are_collected_on_request(tmp_path: Path) -> None:
     """Go on after a divergence with --on-divergence continue, to the end of the mission."""
-    run_replay(TRACES / "shop_diverging", tmp_path / "run", "--on-divergence", "continue")
+    bundle = copy_bundle("shop_diverging", tmp_path)
+    change_trace(bundle, '"timeout_ms": 5000.0', '"timeout_ms": 500.0')  # each lost target is waited for
+
+    run_replay(bundle, tmp_path / "run", "--on-divergence", "continue")
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
     assert outcome.ended_early is None

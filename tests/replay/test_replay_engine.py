@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.errors import RecordedNetworkMissingError, ReplayDivergenceError
+from eikon_engine.errors import ReplayDivergenceError, RequirementError
 from eikon_engine.gates import parse_gates
 from eikon_engine.outcome.events import EventLine, RunEnd, RunStart
 from eikon_engine.outcome.outcomes import ReplayOutcome
@@ -19,6 +19,7 @@ from eikon_engine.replay import engine as run
 from eikon_engine.replay.context import launch_replay_browser, open_replay_context
 from eikon_engine.replay.options import Decision, Halt, Proceed
 from eikon_engine.replay.plan import PlannedStep
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -110,7 +111,7 @@ def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
     """Ask for a sealed replay of a trace that kept no network, and hear what to do."""
     engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", network="sealed", secrets={"PASSWORD": "x"}))
 
-    with pytest.raises(RecordedNetworkMissingError, match="--network live"):
+    with pytest.raises(RequirementError, match="--network live", check=has_code("network-part-missing")):
         engine.replay(TRACES / "old_format")
 
 

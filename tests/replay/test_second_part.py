@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from eikon_engine.cli.replay import replay_command
-from eikon_engine.errors import PlanChangedError, RecordedNetworkMissingError, SecretMissingError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.events import ActionPerformed, Note, RunEnd, RunStart, SkillRun
 from eikon_engine.outcome.outcomes import SecondPart
@@ -20,6 +20,7 @@ from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.plan import plan_replay, require_same_plan
 from eikon_engine.trace.bundle import open_bundle
+from tests.error_codes import has_code
 from tests.replay.conftest import replay
 from tests.replay.test_replay_command import TRACES, assert_one_line, change_trace, copy_bundle, run_replay
 
@@ -186,7 +187,7 @@ def test_a_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
     plan = plan_replay(open_bundle(bundle), ReplayOptions(from_step=3))
     stated = refused.stderr.split("--plan-digest ")[1].split()[0]
     assert require_same_plan(plan, ReplayOptions(plan_digest=stated.upper()), earlier / "outcome.json") == ()
-    with pytest.raises(PlanChangedError, match=rf"expected {OTHER[:12]} \(--plan-digest\)"):
+    with pytest.raises(UsageError, match=rf"expected {OTHER[:12]} \(--plan-digest\)", check=has_code("plan-changed")):
         require_same_plan(plan, ReplayOptions(plan_digest=OTHER), earlier / "none")
 
 
@@ -230,7 +231,7 @@ def test_site_is_not_given_stand_ins_for_named_secrets(recorded: Recorded) -> No
     bundle = open_bundle(recorded.bundles["order"])
 
     plan_replay(bundle, ReplayOptions(from_step=2))
-    with pytest.raises(SecretMissingError):
+    with pytest.raises(RequirementError, check=has_code("secret-missing")):
         plan_replay(bundle, ReplayOptions(from_step=2, then_network="live"))
 
 
@@ -239,5 +240,9 @@ def test_a_bundle_without_network_cannot_be_resumed() -> None:
     bundle = open_bundle(PASSING)
     bare = exchanged(bundle, trace=bundle.trace.model_copy(update={"network": None}))
 
-    with pytest.raises(RecordedNetworkMissingError, match="expects a recorded network, but the trace has none"):
+    with pytest.raises(
+        RequirementError,
+        match="expects a recorded network, but the trace has none",
+        check=has_code("network-part-missing"),
+    ):
         plan_replay(bare, ReplayOptions(from_step=2))

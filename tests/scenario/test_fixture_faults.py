@@ -9,17 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from eikon_engine.errors import (
-    FixtureCorruptError,
-    FixtureFolderError,
-    FixturesIncompleteError,
-    FixturesMixedError,
-)
+from eikon_engine.errors import FixtureFolderError
 from eikon_engine.scenario.fixtures import Fixture, FixtureFolder, args_hash, digested_text, read_digested
 from eikon_engine.scenario.recorded_calls import RecordingCalls
 from eikon_engine.scenario.redaction import SecretFinder
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
 from eikon_engine.scenario.tool_box import ToolBox
+from tests.error_codes import has_code
 from tests.scenario.fixture_calls import NOON, echo, files, record, replayed
 
 
@@ -38,7 +34,11 @@ def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
     edit(path, result=2)
 
-    with pytest.raises(FixtureCorruptError, match=rf"{path}: expected digest .* as in the file.*was edited"):
+    with pytest.raises(
+        FixtureFolderError,
+        match=rf"{path}: expected digest .* as in the file.*was edited",
+        check=has_code("fixture-corrupt"),
+    ):
         replayed(tmp_path)[0].call("echo", {"value": 1})
 
 
@@ -50,7 +50,9 @@ def test_a_fixture_in_the_place_of_another_is_named(tmp_path: Path, fields: dict
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
     reseal(path, **fields)
 
-    with pytest.raises(FixtureCorruptError, match=rf"{path}: expected .* to match the path"):
+    with pytest.raises(
+        FixtureFolderError, match=rf"{path}: expected .* to match the path", check=has_code("fixture-corrupt")
+    ):
         replayed(tmp_path)[0].call("echo", {"value": 1})
 
 
@@ -60,7 +62,7 @@ def test_a_damaged_fixture_is_named(tmp_path: Path, content: bytes) -> None:
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo")))[0]
     path.write_bytes(content)
 
-    with pytest.raises(FixtureCorruptError, match=str(path)) as caught:
+    with pytest.raises(FixtureFolderError, match=str(path), check=has_code("fixture-corrupt")) as caught:
         replayed(tmp_path)[0].call("echo")
     assert "\n" not in caught.value.message
 
@@ -73,9 +75,13 @@ def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_n
     box, calls = replayed(ours)
     box.call("echo", {"value": 1})
 
-    with pytest.raises(FixturesMixedError, match=r"expected a fixture of run run_1, got one of run run_2"):
+    with pytest.raises(
+        FixtureFolderError,
+        match=r"expected a fixture of run run_1, got one of run run_2",
+        check=has_code("fixtures-mixed"),
+    ):
         box.call("echo", {"value": 2})
-    with pytest.raises(FixturesMixedError):
+    with pytest.raises(FixtureFolderError, check=has_code("fixtures-mixed")):
         ReplayingCalls(FixtureFolder(ours), {}).close()
     assert calls is not None
 
@@ -85,7 +91,11 @@ def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
     calls = RecordingCalls(tmp_path, "run_1", SecretFinder({}, None, b""), lambda: NOON)
     ToolBox.of(echo).with_calls(calls).call("echo")
 
-    with pytest.raises(FixturesIncompleteError, match="got run run_1, which was killed or is still running"):
+    with pytest.raises(
+        FixtureFolderError,
+        match="got run run_1, which was killed or is still running",
+        check=has_code("fixtures-incomplete"),
+    ):
         FixtureFolder(tmp_path)
 
 

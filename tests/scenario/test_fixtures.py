@@ -12,13 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from eikon_engine.errors import (
-    FixtureMissingError,
-    ResultNotStorableError,
-    ToolArgumentsError,
-    ToolCallsDivergedError,
-    ToolError,
-)
+from eikon_engine.errors import ReplayError, RequirementError, ResultNotStorableError, ToolArgumentsError, ToolError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.scenario.fixtures import (
     Fixture,
@@ -31,6 +25,7 @@ from eikon_engine.scenario.fixtures import (
 )
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
 from eikon_engine.scenario.tool_box import ToolBox
+from tests.error_codes import has_code
 from tests.scenario.fixture_calls import NOON, Counter, echo, files, record, replayed
 
 
@@ -84,7 +79,11 @@ def test_repeated_calls_replay_in_order_and_a_fourth_is_missed(tmp_path: Path) -
 
     assert [box.call("next_number") for _ in range(3)] == [1, 2, 3]
     calls.close()
-    with pytest.raises(FixtureMissingError, match=r"no fixture for call 4 \(next_number {}\): it was recorded 3 times"):
+    with pytest.raises(
+        RequirementError,
+        match=r"no fixture for call 4 \(next_number {}\): it was recorded 3 times",
+        check=has_code("fixture-missing"),
+    ):
         box.call("next_number")
 
 
@@ -164,7 +163,7 @@ def test_a_miss_names_the_nearest_call_and_the_argument_that_differs(tmp_path: P
 
     folder = record(tmp_path, ToolBox.of(echo), work)
 
-    with pytest.raises(FixtureMissingError) as caught:
+    with pytest.raises(RequirementError, check=has_code("fixture-missing")) as caught:
         replayed(folder)[0].call("echo", {"value": {"url": "http://shop.test/cherry", "page": 1}})
     assert '$.value.url: expected "http://shop.test/banana", got "http://shop.test/cherry"' in caught.value.message
     assert "(call 1)" in caught.value.message
@@ -175,7 +174,7 @@ def test_a_miss_of_a_tool_names_those_that_were_recorded(tmp_path: Path) -> None
     """A miss of a tool names those that were recorded."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
 
-    with pytest.raises(FixtureMissingError, match=r"only of echo \(did you mean echo"):
+    with pytest.raises(RequirementError, match=r"only of echo \(did you mean echo", check=has_code("fixture-missing")):
         replayed(folder)[0].call("ecko")
 
 
@@ -188,7 +187,9 @@ def test_a_deleted_fixture_is_named(tmp_path: Path) -> None:
     box, _ = replayed(folder)
 
     assert box.call("next_number") == 1
-    with pytest.raises(FixtureMissingError, match=rf"{lost} is missing, but occurrence 3 exists"):
+    with pytest.raises(
+        RequirementError, match=rf"{lost} is missing, but occurrence 3 exists", check=has_code("fixture-missing")
+    ):
         box.call("next_number")
 
 
@@ -198,7 +199,11 @@ def test_unused_fixtures_are_reported(tmp_path: Path) -> None:
     box, calls = replayed(folder)
     box.call("echo", {"value": 1})
 
-    with pytest.raises(ToolCallsDivergedError, match=r'1 recorded tool call was not made: echo {"value":2} \(call 2\)'):
+    with pytest.raises(
+        ReplayError,
+        match=r'1 recorded tool call was not made: echo {"value":2} \(call 2\)',
+        check=has_code("tool-calls-diverged"),
+    ):
         calls.close()
 
 
@@ -211,7 +216,11 @@ def test_a_changed_order_is_reported_unless_calls_are_unordered(tmp_path: Path) 
         box.call("echo", {"value": value})
         ToolBox.of().with_calls(unordered).call("echo", {"value": value})
 
-    with pytest.raises(ToolCallsDivergedError, match=r'expected call 1 to be echo {"value":1}, got echo {"value":2}'):
+    with pytest.raises(
+        ReplayError,
+        match=r'expected call 1 to be echo {"value":1}, got echo {"value":2}',
+        check=has_code("tool-calls-diverged"),
+    ):
         calls.close()
     unordered.close()
 

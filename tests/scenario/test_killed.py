@@ -67,7 +67,7 @@ def test_a_killed_run_reads_back_and_is_no_recording(shop: Workshop) -> None:
     kinds = [line.event.type for line in read_events(folder / "events.jsonl").lines]
     assert kinds == ["run_start", "subgoal_start", "tool_call", "tool_result", "tool_call"]
     assert json.loads((folder / "run.json").read_text())["state"] == "running"
-    latest = shop.run("scenario.yaml", "--mode", "replay", "--latest")
+    latest = shop.run_apart("scenario.yaml", "--mode", "replay", "--latest")
     named = shop.run("scenario.yaml", "--mode", "replay", "--fixtures-dir", "runs/killed/fixtures")
     assert (latest.status, named.status) == (65, 65)
     assert "killed is incomplete (killed or still running)" in latest.err

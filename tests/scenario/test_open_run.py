@@ -16,15 +16,10 @@ from playwright.sync_api import sync_playwright
 
 from eikon_engine import AttachOptions, RunOptions, ToolBox, open_run, record_mission
 from eikon_engine.browser.executable import find_browser
-from eikon_engine.errors import (
-    FixtureMissingError,
-    ResultNotStorableError,
-    ToolCallsDivergedError,
-    ToolNotPermittedError,
-    UsageError,
-)
+from eikon_engine.errors import ReplayError, RequirementError, ResultNotStorableError, UsageError
 from eikon_engine.trace.serializer import read_trace
 from tests.browser.pages import serve_pages
+from tests.error_codes import has_code
 from tests.sites.static import serve_folder
 
 pytestmark = pytest.mark.browser
@@ -144,7 +139,7 @@ def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> 
         run.call("add", {"left": 1, "right": 1})
 
     with (
-        pytest.raises(ToolCallsDivergedError, match="1 recorded tool call was not made"),
+        pytest.raises(ReplayError, match="1 recorded tool call was not made", check=has_code("tool-calls-diverged")),
         open_run(tmp_path / "second", BOX, mode="replay", fixtures=tmp_path / "first/fixtures"),
     ):
         pass
@@ -157,7 +152,7 @@ def test_a_miss_that_the_agent_ignores_fails_the_replay(tmp_path: Path) -> None:
         pass
 
     with (
-        pytest.raises(FixtureMissingError, match="no fixture for call 1 \\(add"),
+        pytest.raises(RequirementError, match="no fixture for call 1 \\(add", check=has_code("fixture-missing")),
         open_run(tmp_path / "second", BOX, mode="replay", fixtures=tmp_path / "first/fixtures") as run,
         contextlib.suppress(Exception),
     ):
@@ -183,7 +178,7 @@ def test_a_result_that_cannot_be_stored_fails_the_recording_of_an_agent_that_ign
 def test_only_allowed_tools_are_called(tmp_path: Path) -> None:
     """Only allowed tools are called."""
     with (
-        pytest.raises(ToolNotPermittedError),
+        pytest.raises(RequirementError, check=has_code("tool-not-allowed")),
         open_run(tmp_path / "run", BOX, options=RunOptions(allowed=())) as run,
     ):
         run.call("add", {"left": 1, "right": 1})

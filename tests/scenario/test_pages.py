@@ -35,7 +35,7 @@ subgoals:
       - {tool: next_number, as: number}
       - tool: browser
         args: {action: {type: click, target: {selector: "#nothing"}, timeout_ms: 300}}
-        expect_error: TargetMissingError
+        expect_error: ActionError
       - {action: {type: click, target: {selector: "#find"}}}
       - skill: ask_page
         parameters: {question: What is sold?}

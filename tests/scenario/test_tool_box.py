@@ -7,14 +7,9 @@ import sys
 
 import pytest
 
-from eikon_engine.errors import (
-    ToolArgumentsError,
-    ToolError,
-    ToolNotPermittedError,
-    UnknownToolError,
-    UsageError,
-)
+from eikon_engine.errors import RequirementError, ToolArgumentsError, ToolError, UsageError
 from eikon_engine.scenario.tool_box import Tool, ToolBox
+from tests.error_codes import has_code
 
 
 def add(left: int, right: int = 1) -> int:
@@ -86,19 +81,21 @@ def test_a_tool_that_ends_the_process_has_failed() -> None:
 
 def test_an_unknown_tool_is_named_with_the_nearest() -> None:
     """An unknown tool is named with the nearest."""
-    with pytest.raises(UnknownToolError, match=r"unknown tool 'ad'.*Did you mean add"):
+    with pytest.raises(RequirementError, match=r"unknown tool 'ad'.*Did you mean add", check=has_code("unknown-tool")):
         BOX.call("ad")
 
 
 def test_a_tool_that_is_not_allowed_is_not_called() -> None:
     """A tool that is not allowed is not called."""
-    with pytest.raises(ToolNotPermittedError, match="tool 'fail' is not allowed: expected one of add"):
+    with pytest.raises(
+        RequirementError, match="tool 'fail' is not allowed: expected one of add", check=has_code("tool-not-allowed")
+    ):
         BOX.allowing(["add"]).call("fail")
 
 
 def test_only_known_tools_are_allowed() -> None:
     """Only known tools are allowed."""
-    with pytest.raises(UnknownToolError, match="unknown tool 'sub'"):
+    with pytest.raises(RequirementError, match="unknown tool 'sub'", check=has_code("unknown-tool")):
         BOX.allowing(["sub"])
 
 

@@ -1,4 +1,4 @@
-"""A folder with a site, tools and a scenario, and the command `eikon run` in it."""
+"""A folder with a site, tools and a scenario, and the command `eikon run` in it: in this process or one of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from tests.commands import run_here
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,7 +87,7 @@ class Ran:
 
 @dataclass
 class Workshop:
-    """A folder in which scenarios are run, each in a process of its own."""
+    """A folder in which scenarios are run."""
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
@@ -108,7 +113,18 @@ class Workshop:
         return {**plain, "PYTHONPATH": str(ROOT), **self.environ}
 
     def run(self, *arguments: str) -> Ran:
-        """Run the command to its end."""
+        """Run the command to its end in this process, with tools that are imported anew."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            patch.syspath_prepend(str(self.folder))
+            for name in (each for each in os.environ if each.startswith("OPENAI_")):
+                patch.delenv(name)
+            sys.modules.pop("ours", None)
+            done = run_here(eikon, ("run", *arguments), "eikon", self.environ)
+        return self._ran(done)
+
+    def run_apart(self, *arguments: str) -> Ran:
+        """Run the command to its end in a process of its own."""
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.folder,
@@ -117,6 +133,9 @@ class Workshop:
             text=True,
             check=False,
         )
+        return self._ran(done)
+
+    def _ran(self, done: subprocess.CompletedProcess[str]) -> Ran:
         out = "\n".join((*done.stdout.splitlines()[:-1], str(self.folder / (done.stdout.splitlines() or [""])[-1])))
         return Ran(done.returncode, out, done.stderr)
 

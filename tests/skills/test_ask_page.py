@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from eikon_engine.errors import ModelClientMissingError, SkillError
+from eikon_engine.errors import RequirementError, SkillError
 from eikon_engine.files.json_text import JsonValue
 from eikon_engine.llm import Completion, CompletionRequest
 from eikon_engine.skills import SkillInput
 from eikon_engine.skills.ask_page import AskPage
+from tests.error_codes import has_code
 
 HTML = "<title>Shop</title><main><p>Bananas<script>no</script></p><p>€ 1.99</p></main><footer>All rights</footer>"
 SCHEMA: JsonValue = {"type": "object", "required": ["price"], "properties": {"price": {"type": "number"}}}
@@ -96,7 +97,7 @@ def test_an_answer_that_no_file_can_hold_is_refused(answer: str) -> None:
 
 def test_without_a_model_nothing_is_asked() -> None:
     """No client is an error that says what to give; a schema that is none is one before anything is asked."""
-    with pytest.raises(ModelClientMissingError, match="Pass --debug-dir"):
+    with pytest.raises(RequirementError, match="Pass --debug-dir", check=has_code("model-client-missing")):
         ask(None)
     client = Known("x")
     with pytest.raises(SkillError, match="not a valid JSON Schema"):

@@ -9,8 +9,9 @@ from textwrap import dedent
 
 import pytest
 
-from eikon_engine.errors import SkillBrokenError, SkillError, UnknownSkillError
+from eikon_engine.errors import RequirementError, SkillBrokenError, SkillError
 from eikon_engine.skills import SkillInput, default_skills
+from tests.error_codes import has_code
 
 GOOD = """
     from eikon_engine.skills import Output, Parameters, TypedSkill
@@ -141,7 +142,7 @@ def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
     registry = default_skills()
 
     assert registry.errors == ("odd-skills 1.2: its entry points for skills cannot be read. Reinstall it.",)
-    with pytest.raises(UnknownSkillError):
+    with pytest.raises(RequirementError, check=has_code("unknown-skill")):
         registry.get("count_links")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.errors import UnknownSkillError, UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.json_text import JsonValue, canonical_json
 from eikon_engine.skills import Output, Parameters, Skill, SkillInput, SkillRegistry, default_skills
 from eikon_engine.skills.installed_skills import find_skill_defect
 from eikon_engine.skills.registry import BUILT_IN_SKILLS
+from tests.error_codes import has_code
 
 
 class NoParameters(Parameters):
@@ -59,7 +60,7 @@ def test_every_built_in_skill_is_whole(skill: Skill) -> None:
 
 def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
     """A name nobody knows is an error that says what there is."""
-    with pytest.raises(UnknownSkillError) as raised:
+    with pytest.raises(RequirementError, check=has_code("unknown-skill")) as raised:
         default_skills().get("extract_tabel")
 
     assert raised.value.message == (
@@ -70,7 +71,9 @@ def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
 
 def test_unknown_skill_without_a_likeness_gives_no_hint() -> None:
     """Nothing is suggested when nothing is near."""
-    with pytest.raises(UnknownSkillError, match="Known skills: none; register it or correct the name"):
+    with pytest.raises(
+        RequirementError, match="Known skills: none; register it or correct the name", check=has_code("unknown-skill")
+    ):
         SkillRegistry.of().get("zzz")
 
 

@@ -50,7 +50,7 @@ def read(step: str, *texts: str) -> SetFields:
         ("a1", 'action.target={"selector": "#b"}', {"selector": "#b"}),
     ],
 )
-def test_a_value_is_read_as_its_field_wants_it(step: str, text: str, value: JsonValue) -> None:
+def test_a_value_is_parsed_by_the_type_of_its_field(step: str, text: str, value: JsonValue) -> None:
     """JSON where the field takes it so, plain text everywhere else."""
     edit = read(step, text)
 
@@ -68,14 +68,14 @@ def test_each_value_is_parsed_by_the_type_of_its_field() -> None:
     ("texts", "words"),
     [((), "got none"), (("action.text",), "FIELD=VALUE"), (("=x",), "FIELD=VALUE"), (("a=1", "a=2"), "got a 2")],
 )
-def test_what_is_no_assignment_is_refused(texts: tuple[str, ...], words: str) -> None:
+def test_text_other_than_an_assignment_is_refused(texts: tuple[str, ...], words: str) -> None:
     """A field, an equals sign, a value, and each field once."""
     with pytest.raises(UsageError, match=words):
         read("a1", *texts)
 
 
 @pytest.mark.parametrize("value", ["x", "[]", "1e999", "NaN", "[" * 5000, '"\\ud800"', "\udcff"])
-def test_a_value_that_fits_in_no_reading_is_one_line(value: str) -> None:
+def test_a_value_that_does_not_fit_is_an_error_of_one_line(value: str) -> None:
     """Nonsense of any kind is refused with the name of the field."""
     with pytest.raises((TraceFieldError, UsageError)) as caught:
         read("a1", f"action.timeout_ms={value}")

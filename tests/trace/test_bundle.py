@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, BundlePathError
+from eikon_engine.errors import BundlePathError, TraceError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.trace.actions import FileInput, SetInputFiles
@@ -14,6 +14,7 @@ from eikon_engine.trace.execution import Artifact, NetworkPart, SkillInputRef, S
 from eikon_engine.trace.observation import Observation, PageObservation
 from eikon_engine.trace.serializer import write_trace
 from eikon_engine.trace.target import Target
+from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _whole_bundle(root: Path) -> ExecutionTrace:
     return value
 
 
-def test_a_whole_bundle_opens_by_its_folder_and_by_its_file(tmp_path: Path) -> None:
+def test_a_complete_bundle_opens_by_its_folder_and_by_its_file(tmp_path: Path) -> None:
     """The bundle holds the trace and reads its blobs."""
     value = _whole_bundle(tmp_path)
 
@@ -75,7 +76,7 @@ def test_a_missing_attachment_is_named_with_its_field(tmp_path: Path, name: str,
         name = store.path(store.put(content.encode())).relative_to(tmp_path).as_posix()
     (tmp_path / name).rename(tmp_path / "elsewhere")
 
-    with pytest.raises(AttachmentMissingError) as raised:
+    with pytest.raises(TraceError, check=has_code("attachment-missing")) as raised:
         open_bundle(tmp_path)
 
     assert raised.value.message == (
@@ -88,12 +89,12 @@ def test_a_blob_with_another_content_is_found(tmp_path: Path) -> None:
     _whole_bundle(tmp_path)
     next((tmp_path / "dom").iterdir()).write_bytes(b"other")
 
-    with pytest.raises(AttachmentCorruptError):
+    with pytest.raises(TraceError, check=has_code("attachment-corrupt")):
         open_bundle(tmp_path).verify()
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-def test_a_path_that_leads_out_is_refused_with_its_field(tmp_path: Path, path: str) -> None:
+def test_a_path_outside_the_bundle_is_refused_with_its_field(tmp_path: Path, path: str) -> None:
     """No file of this machine is reached through a trace, on any operating system."""
     write_trace(trace(start=StartState(storage_state=path)), tmp_path)
 
@@ -101,7 +102,7 @@ def test_a_path_that_leads_out_is_refused_with_its_field(tmp_path: Path, path: s
         open_bundle(tmp_path)
 
 
-def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+def test_a_symlink_out_of_the_bundle_is_refused(tmp_path: Path) -> None:
     """A symbolic link is resolved before the check, for files and blobs; one that stays inside is allowed."""
     bundle = tmp_path / "bundle"
     _whole_bundle(bundle)
@@ -120,12 +121,12 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
         open_bundle(bundle)
 
 
-def test_a_circle_of_links_and_a_name_too_long_are_no_attachments(tmp_path: Path) -> None:
+def test_cyclic_symlinks_and_long_names_are_refused(tmp_path: Path) -> None:
     """What the operating system refuses to follow is an error of ours."""
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for path in ("loop", "x" * 5000):
         write_trace(trace(start=StartState(storage_state=path)), tmp_path)
-        with pytest.raises((BundlePathError, AttachmentMissingError)):
+        with pytest.raises(TraceError):
             open_bundle(tmp_path)
 
 
@@ -137,5 +138,5 @@ def test_missing_artifacts_of_an_older_recording_are_warnings(tmp_path: Path) ->
     assert open_bundle(tmp_path).trace.warnings == ("artifacts[0].path: gone is missing from the bundle",)
 
     write_trace(trace(artifacts=(artifact,)), tmp_path)
-    with pytest.raises(AttachmentMissingError, match=r"artifacts\[0\]\.path: expected gone"):
+    with pytest.raises(TraceError, match=r"artifacts\[0\]\.path: expected gone", check=has_code("attachment-missing")):
         open_bundle(tmp_path)

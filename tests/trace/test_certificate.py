@@ -68,7 +68,7 @@ def test_a_changed_bundle_makes_the_certificate_stale(tmp_path: Path) -> None:
         assert (state.status, state.reason.startswith(changed_part)) == ("stale", True)
 
 
-def test_what_is_no_certificate_is_never_an_error(tmp_path: Path) -> None:
+def test_an_invalid_certificate_is_not_an_error(tmp_path: Path) -> None:
     """A missing file is none, a broken one or one of another version is stale, and so is one without its trace."""
     assert certificate_state(tmp_path, TRACE).status == "none"
 

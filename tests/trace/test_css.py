@@ -81,7 +81,7 @@ def test_selectors_find_what_an_engine_finds(text: str, tree: _Tree) -> None:
 @pytest.mark.parametrize(
     "text", ["", "div[", "a:hover", "a::before", "a:has(b)", "ns|a", "[a=b i]", "a:nth-child(2 of b)"]
 )
-def test_what_is_not_understood_is_refused(text: str) -> None:
+def test_unsupported_selectors_are_refused(text: str) -> None:
     """At once, and by name."""
     with pytest.raises(TraceFieldError) as caught:
         CssSelector(text)

@@ -85,7 +85,7 @@ def test_a_block_cannot_be_left(text: str) -> None:
     ],
     ids=["module", "javascript", "no type", "svg", "no script"],
 )
-def test_what_may_run_is_never_served_as_data(node: DomNode) -> None:
+def test_executable_scripts_are_never_served_as_data(node: DomNode) -> None:
     """A bundle that calls code data, by chance or on purpose, does not get it into a page."""
     assert "run()" not in render_plain_html(page_of(node, data=((2, "run()"),)).main)
 
@@ -127,7 +127,7 @@ def test_older_snapshots_are_written_as_they_were() -> None:
     assert "<script" not in render_plain_html(older.main)
 
 
-def test_data_is_no_part_of_the_digest() -> None:
+def test_data_blocks_are_not_part_of_the_digest() -> None:
     """An older recording of a page has the digests that one of today has."""
     assert page_digest(page_of(script(), data=None)) == page_digest(page_of(script(), data=((2, OFFER),)))
 
@@ -180,7 +180,7 @@ def test_a_changed_block_that_is_not_known_shows_its_digest() -> None:
         assert (change.expected, change.observed) == ("1" * 16, "2" * 16)
 
 
-def test_a_block_that_is_no_json_shows_its_text() -> None:
+def test_a_block_of_invalid_json_shows_its_text() -> None:
     """Where JSON tells nothing, the texts do."""
     before, after = page_of(script("1" * 16), data=((2, "{a"),)), page_of(script("2" * 16), data=((2, "{ a"),))
 

@@ -23,12 +23,8 @@ from eikon_engine.dom import (
     page_digest,
 )
 from eikon_engine.dom.snapshot_format import frame_from_data, tree_from_flat, tree_to_flat
-from eikon_engine.errors import (
-    AttachmentCorruptError,
-    TraceFieldError,
-    TraceSyntaxError,
-    TraceVersionError,
-)
+from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
+from tests.error_codes import has_code
 
 GOLD = "7071d02bb5af628b188e93598b4876bedf1794a9d391a99c1b751a0e26b13691"
 P = ["p", "", [], [], 0, "", 0]
@@ -156,7 +152,7 @@ def test_white_space_in_verbatim_text_matters() -> None:
     assert page_digest(page_of(one)) != page_digest(page_of(other))
 
 
-def test_a_url_is_no_part_of_the_digest() -> None:
+def test_a_url_is_not_part_of_the_digest() -> None:
     """Pages at two addresses with one document have one digest; the observation compares addresses itself."""
     assert page_digest(page_of(DomNode(tag="p"), url="a:")) == page_digest(page_of(DomNode(tag="p"), url="b:"))
 
@@ -283,7 +279,7 @@ def test_another_frame_is_refused(change: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
-def test_text_that_is_no_json_is_refused(text: str) -> None:
+def test_a_snapshot_of_invalid_json_is_refused(text: str) -> None:
     """Cut or hostile text is an error of the trace, not a crash."""
     with pytest.raises(TraceSyntaxError):
         read(text)
@@ -313,7 +309,7 @@ class Frame:
 
 
 @given(st.lists(trees, min_size=2, max_size=4))
-def test_what_was_read_before_changes_nothing(seen: list[DomNode]) -> None:
+def test_earlier_reads_do_not_affect_a_snapshot(seen: list[DomNode]) -> None:
     """Trees that share nodes with the last one are those that a reader without a past gives, with the same digests."""
     frame = Frame(FrameReader())
 
@@ -338,7 +334,7 @@ def test_a_new_document_is_transferred_completely() -> None:
     assert Frame(reader).show(new).root == new
 
 
-def test_what_stayed_the_same_is_the_same() -> None:
+def test_unchanged_parts_are_shared() -> None:
     """Only changed nodes and their ancestors are rebuilt; no element occurs twice."""
     rows = [DomNode(tag="p", children=(DomNode(tag="br"), build_text_node(text))) for text in "abc"]
     frame = Frame(FrameReader())
@@ -354,7 +350,7 @@ def test_what_stayed_the_same_is_the_same() -> None:
 
 def test_stored_bytes_that_are_damaged_are_refused() -> None:
     """Bytes that do not decompress are reported as such."""
-    with pytest.raises(AttachmentCorruptError):
+    with pytest.raises(TraceError, check=has_code("attachment-corrupt")):
         decode_snapshot(b"no zstd")
 
 
@@ -362,7 +358,7 @@ def test_a_snapshot_that_would_fill_the_memory_is_refused() -> None:
     """The size a frame announces is looked at before anything is unpacked."""
     magic, announces_eight_bytes = b"\x28\xb5\x2f\xfd", b"\xe0"
 
-    with pytest.raises(AttachmentCorruptError, match="at most"):
+    with pytest.raises(TraceError, match="at most", check=has_code("attachment-corrupt")):
         decode_snapshot(magic + announces_eight_bytes + (1 << 40).to_bytes(8, "little"))
 
 
@@ -372,5 +368,5 @@ def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode_snapshot(page_of(DomNode(tag="p")))
     monkeypatch.undo()
 
-    with pytest.raises(TraceVersionError, match="99"):
+    with pytest.raises(TraceError, match="99", check=has_code("trace-version")):
         decode_snapshot(data)

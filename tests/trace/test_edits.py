@@ -13,7 +13,7 @@ from eikon_engine.trace.target import Target
 from tests.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
 
 
-def test_what_follows_a_changed_action_is_forgotten() -> None:
+def test_recorded_data_after_a_changed_action_is_dropped() -> None:
     """Its observation, and observations, elements and pictures of all later actions go; what came before stays."""
     changed = edited(fields("type", action__text="plum"))
 
@@ -156,7 +156,7 @@ def test_attempts_and_the_trace_have_texts_of_their_own() -> None:
         (MergeAttempts(first="buy__attempt_1", second="buy__attempt_1", reason="why"), "adjacent attempts in order"),
     ],
 )
-def test_an_edit_that_fits_nothing_is_refused(edit: Edit, words: str) -> None:
+def test_an_edit_that_matches_nothing_is_refused(edit: Edit, words: str) -> None:
     """One line names step and field, the expected and the actual value."""
     with pytest.raises(TraceFieldError, match=words) as caught:
         edited(edit)
@@ -221,7 +221,7 @@ def test_a_variable_with_the_recorded_value_invalidates_nothing() -> None:
     assert changed.variables == {"fruit": "pear"}
 
 
-def test_another_value_of_a_variable_forgets_what_follows_its_first_use() -> None:
+def test_another_value_of_a_variable_drops_data_from_its_first_use_on() -> None:
     """Without a recorded value, or with a different one, the effect of the action is unknown."""
     variable = SetVariable(name="fruit", value="pear", reason="why")
     use = fields("type", action__text="{{fruit}}")
@@ -232,7 +232,7 @@ def test_another_value_of_a_variable_forgets_what_follows_its_first_use() -> Non
     assert observed(other) == observed(none) == ["open"]
 
 
-def test_a_variable_in_an_assertion_and_an_action_forgets_both() -> None:
+def test_a_variable_in_an_assertion_and_an_action_drops_data_of_both() -> None:
     """The first use may only look; what the second one does still changes all that follows."""
     expecting = edited(
         fields("open", action={"type": "assert", "expectation": {"kind": "url", "url": "http://shop.test"}}),

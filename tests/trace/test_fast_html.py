@@ -151,7 +151,7 @@ def test_recorded_pages_use_the_fast_renderer(path: Path, monkeypatch: pytest.Mo
         lambda frame: frame.pop("url"),
     ],
 )
-def test_a_snapshot_that_is_none_raises_what_it_always_raises(change: object) -> None:
+def test_an_invalid_snapshot_raises_the_same_error(change: object) -> None:
     """The short way finds fault with exactly what the long way does, in the same words."""
     root = DomNode(tag="html", children=(DomNode(tag="p", children=(build_text_node("x"),)),))
     frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)

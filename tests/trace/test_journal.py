@@ -55,7 +55,7 @@ def _journal(folder: Path, *records: JournalRecord) -> Path:
     return path
 
 
-def test_a_whole_journal_is_the_trace(tmp_path: Path) -> None:
+def test_a_complete_journal_is_the_trace(tmp_path: Path) -> None:
     """Everything that was written to the journal is in the trace that is read from it."""
     path = _journal(tmp_path, *RECORDS)
 
@@ -73,7 +73,7 @@ def test_a_whole_journal_is_the_trace(tmp_path: Path) -> None:
     )
 
 
-def test_a_journal_cut_at_any_byte_reads_back_up_to_the_last_whole_line(tmp_path: Path) -> None:
+def test_a_truncated_journal_is_read_up_to_its_last_complete_line(tmp_path: Path) -> None:
     """A process killed at any moment loses at most the line it was writing, with a warning in the trace."""
     path = _journal(tmp_path, *RECORDS)
     data = path.read_bytes()
@@ -89,7 +89,7 @@ def test_a_journal_cut_at_any_byte_reads_back_up_to_the_last_whole_line(tmp_path
         assert any("truncated" in warning for warning in cut.warnings) == (data[length - 1 : length] != b"\n")
 
 
-def test_a_journal_cut_in_its_first_line_is_no_trace(tmp_path: Path) -> None:
+def test_a_journal_truncated_in_its_first_line_is_refused(tmp_path: Path) -> None:
     """Without a header nothing is known of the mission."""
     path = _journal(tmp_path, HEADER)
     data = path.read_bytes()

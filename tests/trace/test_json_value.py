@@ -43,7 +43,7 @@ def test_the_text_reads_back(value: JsonValue) -> None:
         ({1: 2}, r"\$: expected a string as a key, got 1"),
     ],
 )
-def test_what_is_no_json_is_named_by_its_path(value: object, message: str) -> None:
+def test_a_value_other_than_json_is_named_by_its_path(value: object, message: str) -> None:
     """NaN, tuples and numbered members are refused."""
     with pytest.raises(TraceFieldError, match=message):
         canonical_json(cast("JsonValue", value))

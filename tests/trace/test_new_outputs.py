@@ -59,7 +59,7 @@ def test_a_skill_that_fails_now_has_no_output() -> None:
         SetPageIntent(page_intent="zzz", intent="dashboard", confidence=1.0, reason="r"),
     ],
 )
-def test_what_is_not_there_cannot_be_set(operation: SetSkillOutput | SetPageIntent) -> None:
+def test_an_output_of_a_missing_step_cannot_be_set(operation: SetSkillOutput | SetPageIntent) -> None:
     """An id of nothing, or of an action, is an error."""
     with pytest.raises(TraceFieldError, match="patch: expected"):
         apply_patch(BASE, TracePatch(operations=(operation,)))

@@ -66,7 +66,7 @@ def test_a_patch_is_shown_as_a_difference_of_the_file() -> None:
     assert render_patch(BASE, TracePatch()) == ""
 
 
-def test_an_operation_that_fits_nothing_is_refused() -> None:
+def test_an_operation_that_matches_nothing_is_refused() -> None:
     """An unknown action, one without an observation, and rules without a network part are errors."""
     for operation, words in (
         (SETTLE.model_copy(update={"action": "a9"}), "got 0"),

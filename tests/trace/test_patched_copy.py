@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import (
-    AttachmentMissingError,
     BundlePathError,
     EikonError,
     OutputError,
     TraceError,
     TraceFieldError,
-    TraceMissingError,
     TraceSyntaxError,
     UsageError,
 )
@@ -22,6 +20,7 @@ from eikon_engine.trace.edits import DeleteStep, SetFields
 from eikon_engine.trace.execution import ExecutionTrace, NetworkPart
 from eikon_engine.trace.patch import TracePatch, apply_patch, read_patch, write_patch
 from eikon_engine.trace.serializer import read_trace
+from tests.error_codes import has_code
 
 SHOP = Path(__file__).parents[1] / "data" / "traces" / "shop_failing"
 
@@ -75,7 +74,7 @@ def test_a_trace_file_selects_its_bundle(bundle: Path, tmp_path: Path) -> None:
     ("output", "error"),
     [("taken", OutputError), ("file", OutputError), ("bundle/copy", UsageError), ("bundle", UsageError)],
 )
-def test_nothing_is_written_over(bundle: Path, tmp_path: Path, output: str, error: type[EikonError]) -> None:
+def test_existing_files_are_not_overwritten(bundle: Path, tmp_path: Path, output: str, error: type[EikonError]) -> None:
     """A folder that holds something, a file, and the bundle itself are refused, and stay as they are."""
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("x")
@@ -89,7 +88,7 @@ def test_nothing_is_written_over(bundle: Path, tmp_path: Path, output: str, erro
     assert contents(tmp_path) == before
 
 
-def test_links_lead_nowhere_out_of_the_bundle(bundle: Path, tmp_path: Path) -> None:
+def test_symlinks_out_of_the_bundle_are_refused(bundle: Path, tmp_path: Path) -> None:
     """A link to a file of the bundle is copied as that file; others are refused, and so is what is no file."""
     (bundle / "again").symlink_to(bundle / "trace.json")
     copy_bundle(bundle, renamed(bundle), tmp_path / "one")
@@ -112,7 +111,7 @@ def test_an_edit_that_names_a_missing_file_is_rejected(bundle: Path, tmp_path: P
     """Files that an edit names must be in the bundle; nothing is copied before this check."""
     trace = renamed(bundle).model_copy(update={"network": NetworkPart(folder="elsewhere")})
 
-    with pytest.raises(AttachmentMissingError):
+    with pytest.raises(TraceError, check=has_code("attachment-missing")):
         copy_bundle(bundle, trace, tmp_path / "copy")
 
     assert not (tmp_path / "copy").exists()
@@ -143,5 +142,5 @@ def test_a_patch_round_trips_through_a_file(tmp_path: Path) -> None:
         with pytest.raises(error) as caught:
             read_patch(tmp_path / "bad.json")
         assert "\n" not in caught.value.message
-    with pytest.raises(TraceMissingError):
+    with pytest.raises(TraceError, check=has_code("trace-missing")):
         read_patch(tmp_path / "gone.json")

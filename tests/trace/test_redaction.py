@@ -10,10 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eikon_engine.errors import SecretMissingError
+from eikon_engine.errors import RequirementError
 from eikon_engine.secrets.redaction import Redactor, placeholder
 from eikon_engine.trace.actions import SecretRef
 from eikon_engine.trace.variables import SecretValues
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +100,7 @@ def test_a_secret_reference_is_replaced_by_its_value() -> None:
 
 def test_a_missing_secret_is_named_with_the_options_that_set_it() -> None:
     """The message has the name and the three options."""
-    with pytest.raises(SecretMissingError) as raised:
+    with pytest.raises(RequirementError, check=has_code("secret-missing")) as raised:
         SecretValues().resolve(SecretRef(secret="PIN"))
 
     assert raised.value.message == (

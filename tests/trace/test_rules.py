@@ -41,7 +41,7 @@ def test_a_rule_applies_to_every_request_by_default() -> None:
         ({"since": 1}, "since: this field is unknown"),
     ],
 )
-def test_a_rule_that_cannot_be_meant_names_its_field(change: dict[str, object], message: str) -> None:
+def test_an_invalid_rule_is_refused_with_its_field(change: dict[str, object], message: str) -> None:
     """An unknown kind, an empty reason or a path that is none ends with the path of the field."""
     rule = GOOD | change
     if "path" in change:

@@ -30,7 +30,7 @@ def test_these_names_are_of_secrets(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN_NAMES.split())
-def test_these_names_are_of_no_secrets(name: str) -> None:
+def test_these_names_are_not_of_secrets(name: str) -> None:
     """Also where one of the words stands inside of another."""
     assert not is_secret_name(name)
 
@@ -65,7 +65,7 @@ def test_a_value_is_matched_in_parts() -> None:
     assert random_segments("s:kJ83hdPq0zLm.9f86d081/admin") == ("kJ83hdPq0zLm", "9f86d081")
 
 
-def test_what_has_enough_chance_in_it_is_strong() -> None:
+def test_a_value_with_enough_entropy_is_strong() -> None:
     """Nobody finds 128 bits by trying; 32 everybody does."""
     assert has_high_entropy("9f86d081884c7d659a2feaa0c55ad015")
     assert not has_high_entropy("9f86d081")
@@ -90,6 +90,6 @@ def test_tokens_are_known_by_their_shapes(text: str, kind: str, secret: str) -> 
     assert (found.kind, found.secret) == (kind, secret)
 
 
-def test_words_are_no_tokens() -> None:
+def test_words_are_not_tokens() -> None:
     """What begins like a token is none yet."""
     assert list(find_tokens("task-force risk-averse eyJ ghp_ AKIA xoxb- AIza desk-lamp-and-everything-on-it")) == []

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 
-from eikon_engine.errors import OutputError, TraceMissingError
+from eikon_engine.errors import OutputError, TraceError
 from eikon_engine.trace.serializer import (
     ExecutionTraceSerializer,
     parse_trace,
@@ -13,6 +13,7 @@ from eikon_engine.trace.serializer import (
     serialize_trace,
     write_trace,
 )
+from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace, traces
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ def test_the_file_is_utf8_in_model_order_and_ends_with_a_newline() -> None:
 
 def test_a_path_without_a_trace_is_named(tmp_path: Path) -> None:
     """A missing file and a folder without a trace are different errors."""
-    with pytest.raises(TraceMissingError, match=r"expected a bundle folder or its trace\.json, got nothing"):
+    with pytest.raises(
+        TraceError, match=r"expected a bundle folder or its trace\.json, got nothing", check=has_code("trace-missing")
+    ):
         read_trace(tmp_path / "gone")
-    with pytest.raises(TraceMissingError, match="got a folder without one"):
+    with pytest.raises(TraceError, match="got a folder without one", check=has_code("trace-missing")):
         read_trace(tmp_path)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.errors import UsageError, VariableMissingError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.trace.actions import (
     Action,
     AnswerDialog,
@@ -31,6 +31,7 @@ from eikon_engine.trace.variables import (
     resolve_trace,
     used_variables,
 )
+from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace
 
 FIELD = Target(selector="#field")
@@ -68,7 +69,7 @@ def test_a_variable_has_its_value_in_texts_and_urls(each: Action) -> None:
 
 
 @pytest.mark.parametrize("each", WITHOUT, ids=lambda each: each.type)
-def test_elsewhere_braces_are_a_text(each: Action) -> None:
+def test_braces_in_other_fields_are_text(each: Action) -> None:
     """Selectors, notes and secrets have no variables."""
     assert resolve_action(each, {"fruit": "pear"}) == each
     assert action_variables(each) == frozenset()
@@ -100,7 +101,7 @@ def test_a_trace_is_filled_with_its_recorded_values() -> None:
 
 
 @pytest.mark.parametrize("name", ["frut", "idle"])
-def test_a_value_for_nothing_is_refused(name: str) -> None:
+def test_a_value_for_an_unused_variable_is_refused(name: str) -> None:
     """A mistyped name, and one that no action uses, end with a line that lists the variables."""
     with pytest.raises(UsageError, match=f"--var {name}: .* its variables are fruit"):
         require_values(USING, {name: "x"})
@@ -110,7 +111,7 @@ def test_a_variable_without_a_value_is_an_error() -> None:
     """A variable needs a recorded or a provided value."""
     needed = USING.model_copy(update={"variables": {"fruit": None, "idle": None}})
 
-    with pytest.raises(VariableMissingError, match="--var fruit="):
+    with pytest.raises(RequirementError, match="--var fruit=", check=has_code("variable-missing")):
         require_values(needed, {})
     require_values(needed, {"fruit": "plum"})
     require_values(USING, {})
@@ -119,7 +120,7 @@ def test_a_variable_without_a_value_is_an_error() -> None:
 @pytest.mark.parametrize(
     "texts", [["fruit"], ["=x"], ["a-b=x"], ["ä=x"], ["eikon-secret:P=x"], ["a=1", "a=2"], ["a=\udcff"]]
 )
-def test_what_is_no_pair_is_refused(texts: list[str]) -> None:
+def test_text_other_than_a_pair_is_refused(texts: list[str]) -> None:
     """A name, an equals sign, a value, and each name once."""
     with pytest.raises(UsageError, match="--var"):
         parse_variables(texts)

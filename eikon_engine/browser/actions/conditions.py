@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target
 from eikon_engine.browser.stabilizer import fast_forward
-from eikon_engine.errors import AssertionFailedError, TargetAmbiguousError, WaitTimeoutError
+from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import (
     AssertCount,
     AssertText,
@@ -44,14 +44,14 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
     """Let page time pass until the condition holds.
 
     Raises:
-        WaitTimeoutError: it did not hold before the deadline.
+        ActionError: it did not hold before the deadline.
     """
     page = require_page(session, action.page)
     waited = 0.0
     while not (found := await _evaluate_condition(page, action.condition))[0]:
         if waited >= action.timeout_ms:
             message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found[1]}"
-            raise WaitTimeoutError(message)
+            raise ActionError(message, code="wait-timeout")
         patient = max(_POLL_MS, waited // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
         step = await fast_forward(session.stabilizer, patient, action.timeout_ms - waited)
         await session.stabilizer.pass_time_waiting(step)
@@ -63,7 +63,7 @@ async def check_assertion(session: Session, action: Assert) -> ActionEffect:
     """Check the assertion once.
 
     Raises:
-        AssertionFailedError: it does not hold.
+        ActionError: it does not hold.
     """
     page = require_page(session, action.page)
     match action.expectation:
@@ -90,14 +90,14 @@ async def check_assertion(session: Session, action: Assert) -> ActionEffect:
 async def _inspect_unique(page: Page, target: Target) -> TargetInspection:
     seen = await inspect_target(page, target, _NO_READINESS)
     if seen.count > 1:
-        raise TargetAmbiguousError(ambiguity_message(target, seen))
+        raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
     return seen
 
 
 def _require_expectation(holds: bool, expected: str, found: str) -> None:  # noqa: FBT001 - reads as a sentence
     if not holds:
         message = f"expected {expected}, found {found}"
-        raise AssertionFailedError(message)
+        raise ActionError(message, code="assertion-failed")
 
 
 async def _evaluate_condition(page: Page, condition: Condition) -> tuple[bool, str]:
@@ -106,7 +106,7 @@ async def _evaluate_condition(page: Page, condition: Condition) -> tuple[bool, s
         case SelectorCondition(target=target, state=state):
             seen = await inspect_target(page, target, _NO_READINESS)
             if seen.count > 1 and state in {"visible", "attached"}:
-                raise TargetAmbiguousError(ambiguity_message(target, seen))
+                raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
             holds = {
                 "attached": seen.count == 1,
                 "detached": seen.count == 0,

@@ -12,7 +12,7 @@ from eikon_engine.browser.actions.effect import (
     translated_errors,
 )
 from eikon_engine.browser.actions.targets import Readiness, bind
-from eikon_engine.errors import ActionRejectedError, AttachmentMissingError, OptionMissingError
+from eikon_engine.errors import ActionError, ActionRejectedError, TraceError
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ async def select_option(session: Session, action: SelectOption) -> ActionEffect:
     """Select options of the target.
 
     Raises:
-        OptionMissingError: the target has no such option at the deadline.
+        ActionError: the target has no such option at the deadline.
     """
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
@@ -123,7 +123,7 @@ async def _wait_for_options(session: Session, action: SelectOption, locator: Loc
         if waited >= action.timeout_ms:
             listing = ", ".join(sorted(known)) or "none"
             message = f"{action.target}: no option with {action.by} {missing[0]!r}; its options: {listing}"
-            raise OptionMissingError(message)
+            raise ActionError(message, code="option-missing")
         await session.stabilizer.pass_time_waiting(100)
         waited += 100
 
@@ -133,7 +133,7 @@ async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffe
     page = require_page(session, action.page)
     if session.uploads is None:
         message = f"{action.target}: the bundle contains no files to upload"
-        raise AttachmentMissingError(message)
+        raise TraceError(message, code="attachment-missing")
     readiness = Readiness(visible=False, enabled=True)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     async with translated_errors(f"uploading to {action.target}"):

@@ -68,7 +68,7 @@ async def perform(session: Session, action: actions.Action) -> ActionEffect:  # 
 
     Raises:
         ActionError: it could not be performed exactly as specified.
-        SecretMissingError: it types a secret that was not supplied.
+        RequirementError: it types a secret that was not supplied.
     """
     match action:
         case actions.Navigate() | actions.Reload() | actions.GoBack() | actions.GoForward():

@@ -13,7 +13,7 @@ from eikon_engine.browser.actions.effect import (
     translated_errors,
 )
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
-from eikon_engine.errors import DownloadMissingError, WaitTimeoutError
+from eikon_engine.errors import ActionError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -109,7 +109,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     """Click the target, and wait for a download to begin.
 
     Raises:
-        DownloadMissingError: none began before the deadline.
+        ActionError: none began before the deadline.
     """
     bound = await _bind_pointer(session, action, enabled=True)
     before = session.tracker.download_count
@@ -123,7 +123,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     while session.tracker.download_count == before:
         if waited >= action.timeout_ms:
             message = f"clicking {action.target}: expected a download, none began within {waited:.0f} ms of page time"
-            raise DownloadMissingError(message)
+            raise ActionError(message, code="download-missing")
         await session.stabilizer.pass_time_waiting(100)
         waited += 100
     return ActionEffect(bound=bound)
@@ -152,14 +152,14 @@ async def _await_mouse(operation: Awaitable[None]) -> None:
     """Await a mouse operation, which has no timeout of its own.
 
     Raises:
-        WaitTimeoutError: the page did not respond.
+        ActionError: the page did not respond.
     """
     try:
         async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
             await operation
     except TimeoutError as error:
         message = f"the page did not respond to the mouse within {ACT_TIMEOUT_MS:.0f} ms"
-        raise WaitTimeoutError(message) from error
+        raise ActionError(message, code="wait-timeout") from error
 
 
 def _pointer_options(action: Click | DoubleClick | Download | Hover) -> dict[str, Any]:

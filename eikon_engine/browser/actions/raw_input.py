@@ -13,7 +13,7 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_scripts.loader import load_script
-from eikon_engine.errors import TargetChangedError, TargetMissingError
+from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import SecretRef
 from eikon_engine.trace.target import Identity, identity_differences
 
@@ -44,8 +44,8 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
     """Move the pointer, press, release or click.
 
     Raises:
-        TargetMissingError: there is no element at that point at the deadline.
-        TargetChangedError: a different element than recorded is there at the deadline.
+        ActionError: there is no element at that point at the deadline; a different element than recorded is there at
+            the deadline.
     """
     page = require_page(session, action.page)
     if action.event in {"down", "click"}:
@@ -138,9 +138,11 @@ async def _is_password_focused(page: Page) -> bool:
     return focused is not None and bool(await focused.evaluate("each => each.type === 'password'"))
 
 
-def _wrong_element_error(action: Mouse, found: Identity | None) -> TargetMissingError | TargetChangedError:
+def _wrong_element_error(action: Mouse, found: Identity | None) -> ActionError:
     place = f"at {action.x:g}, {action.y:g}"
     if found is None or action.under is None:
-        return TargetMissingError(f"{place}: expected an element, found none; the point is outside the viewport")
+        return ActionError(
+            f"{place}: expected an element, found none; the point is outside the viewport", code="target-missing"
+        )
     differences = "; ".join(identity_differences(action.under, found))
-    return TargetChangedError(f"{place}: the element is not the recorded one: {differences}")
+    return ActionError(f"{place}: the element is not the recorded one: {differences}", code="target-changed")

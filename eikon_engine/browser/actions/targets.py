@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.browser.stabilizer import fast_forward
-from eikon_engine.errors import (
-    TargetAmbiguousError,
-    TargetChangedError,
-    TargetMissingError,
-    TargetNotActionableError,
-)
+from eikon_engine.errors import ActionError
 from eikon_engine.trace.observation import TargetState
 from eikon_engine.trace.target import Identity, Target, identity_differences
 
@@ -132,8 +127,7 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
     """Evaluate a target once; each of its frames must be unique, and not covered at the pointer's position.
 
     Raises:
-        TargetAmbiguousError: one of its frames is ambiguous.
-        ActionError: a selector is invalid.
+        ActionError: one of its frames is ambiguous; a selector is invalid.
     """
     from playwright.async_api import Error
 
@@ -143,7 +137,7 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
             count = await locate(page, outer).count()
             if count > 1:
                 message = f"{outer}: expected one frame, found {count}"
-                raise TargetAmbiguousError(message)
+                raise ActionError(message, code="target-ambiguous")
             if count == 0:
                 return _NO_MATCH
         plain = None if target.frames else await _inspect_native_css(page, target.selector, readiness)
@@ -177,17 +171,15 @@ async def bind(
     """Wait, in page time, until the target is one element that is ready; verify that it is the recorded one.
 
     Raises:
-        TargetMissingError: nothing matched before the deadline.
-        TargetAmbiguousError: more than one element matched.
-        TargetChangedError: the element is not the recorded one.
-        TargetNotActionableError: it was not ready before the deadline.
+        ActionError: nothing matched before the deadline; more than one element matched; the element is not the recorded
+            one; it was not ready before the deadline.
     """
     locator = locate(page, target)
     waited = 0.0
     while True:
         seen = await inspect_target(page, target, readiness)
         if seen.count > 1:
-            raise TargetAmbiguousError(ambiguity_message(target, seen))
+            raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
         if seen.identity is not None and not seen.obstacle:
             _verify_identity(target, seen.identity)
             return BoundTarget(target=target, locator=locator, identity=seen.identity, point=seen.point)
@@ -209,16 +201,17 @@ def _verify_identity(target: Target, observed: Identity) -> None:
     differences = identity_differences(target.identity, observed)
     if differences:
         message = f"{target}: the element is not the recorded one: {'; '.join(differences)}"
-        raise TargetChangedError(message)
+        raise ActionError(message, code="target-changed")
 
 
-def _not_ready_error(
-    target: Target, seen: TargetInspection, timeout_ms: float
-) -> TargetMissingError | TargetNotActionableError:
+def _not_ready_error(target: Target, seen: TargetInspection, timeout_ms: float) -> ActionError:
     if seen.count == 0:
-        return TargetMissingError(f"{target}: expected one element, found none within {timeout_ms:.0f} ms of page time")
-    return TargetNotActionableError(
-        f"{target}: {seen.matches[0]} is {seen.obstacle} after {timeout_ms:.0f} ms of page time"
+        return ActionError(
+            f"{target}: expected one element, found none within {timeout_ms:.0f} ms of page time", code="target-missing"
+        )
+    return ActionError(
+        f"{target}: {seen.matches[0]} is {seen.obstacle} after {timeout_ms:.0f} ms of page time",
+        code="target-not-actionable",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.actions.effect import require_page
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.network.store import NetworkWriter
     from eikon_engine.redact.secret_detector import SecretDetector
-    from eikon_engine.trace.environment import PageEnvironment, StorageState
+    from eikon_engine.trace.environment import PageEnvironment, SessionStorage, StorageState
 
 NATURAL_TICK_MS: Final = 50.0
 """Longest clock step, in ms, of a replay of a natural-clock recording."""
@@ -70,6 +70,25 @@ class AttachedContext:
     storage_state: StorageState
     """Storage state at the start."""
     warnings: tuple[str, ...]
+
+    @property
+    def environment(self) -> Environment:
+        """Return the environment."""
+        return self.session.environment
+
+    @property
+    def session_storage(self) -> SessionStorage:
+        """Return the session storage at the start: none, as no document is loaded yet."""
+        return {}
+
+    async def close(self) -> None:
+        """Read pending data and detach."""
+        from playwright.async_api import Error
+
+        with internal_calls():
+            with suppress(Error):  # the context is gone
+                await self.capture.close()
+            await self.session.traffic.stop()
 
 
 def require_context(wrapper: object) -> object:
@@ -264,27 +283,6 @@ def _unsupported_option_warnings(options: Mapping[str, Any]) -> list[str]:
     return [
         f"{what}; replays do not reproduce that" for name, what in _UNSUPPORTED_OPTIONS.items() if options.get(name)
     ]
-
-
-async def detach(attached: AttachedContext) -> None:
-    """Read pending data and detach."""
-    from playwright.async_api import Error
-
-    with internal_calls():
-        with suppress(Error):  # the context is gone
-            await attached.capture.close()
-        await attached.session.traffic.stop()
-
-
-def start_options(attached: AttachedContext) -> SessionOptions:
-    """Return the session options to store as start state."""
-    session = attached.session
-    return replace(
-        SessionOptions(environment=session.environment),
-        storage_state=attached.storage_state,
-        secrets=session.secrets,
-        redacted_secrets=session.redacted_names,
-    )
 
 
 async def take_snapshot(session: Session, page: int) -> PageSnapshot:

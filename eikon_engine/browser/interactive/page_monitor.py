@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NavigationKind: TypeAlias = Literal["navigate", "reload", "back", "forward"]
 ResultT = TypeVar("ResultT")
-HISTORY_READ_TIMEOUT_S: Final = 2.0
+HISTORY_READ_TIMEOUT_S: Final = 10.0
 """Wall time after which a page that keeps navigating is not asked for its history any longer."""
 HISTORY_NAVIGATION_TIMEOUT_S: Final = 10.0
 """Wall time after which a history navigation that has not ended is not waited for any longer."""

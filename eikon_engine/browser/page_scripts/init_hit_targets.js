@@ -3,7 +3,7 @@
 (() => {
   const own = window.__eikon__;
   if (own.seek) return;
-  const HEARD = ['pointerdown', 'keydown', 'beforeinput', 'input', 'change', 'click'];
+  const EVENTS = ['pointerdown', 'keydown', 'beforeinput', 'input', 'change', 'click', 'drop'];
   const UNTRUSTED = ['input', 'change']; // Playwright itself raises these, where it chooses options or sets a date
   const WANTED = { visible: true, enabled: true, editable: false, pointer: false, position: null };
   const WHOLE = 'button, [role=button], a, [role=link]';
@@ -28,7 +28,7 @@
     hasHits ||= event.isTrusted; // events of page scripts do not indicate an action
     isSought = isAsked;
   };
-  for (const type of HEARD) window.addEventListener(type, remember, { capture: true, passive: true });
+  for (const type of EVENTS) window.addEventListener(type, remember, { capture: true, passive: true });
 
   // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
   // element found earlier, was hit; and its identity before the hit.

@@ -55,6 +55,8 @@ class NetworkCapture:
         """When responses began that may trigger further requests before they end."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
+        self._is_closed = False
+        """Whether nothing is written any more: an attached context goes on after its recording."""
         self.warnings: list[str] = []
         session.stabilizer.event_collectors.append(self._streams.collect_events)
         session.context.on("request", self._on_request)
@@ -138,10 +140,15 @@ class NetworkCapture:
         except EikonError as error:
             self._session.tracker.fail(error)
         finally:
+            self._is_closed = True
+            for task in self._tasks:
+                task.cancel()
             await self._streams.stop()
             self.warnings.extend(self._streams.warnings())
 
     def _on_request(self, request: Request) -> None:
+        if self._is_closed:
+            return
         self._session.detect_in_request(request)
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
             return
@@ -157,7 +164,7 @@ class NetworkCapture:
 
     def _on_end(self, request: Request) -> None:
         root = _first_request(request)
-        if root not in self._ordinals:
+        if root not in self._ordinals or self._is_closed:
             return
         self._ends[root] = self._session.timeline.moment()
         task = asyncio.ensure_future(self._record(root, request))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from eikon_engine.errors import BranchError, SessionError
+from eikon_engine.errors import SessionError, UsageError
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.writing import write_atomically
@@ -115,13 +115,13 @@ def require_branch_name(name: str) -> str:
     """Return a valid branch name.
 
     Raises:
-        BranchError: the name is invalid.
+        UsageError: the name is invalid.
     """
     is_name = 0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name == name.strip()
     if not is_name or name == MAIN_BRANCH:
         found = repr(name) if len(name) <= MAX_NAME_LENGTH else f"{len(name)} characters"
         message = f"expected a branch name (printable, no surrounding whitespace, at most {MAX_NAME_LENGTH} characters"
-        raise BranchError(f"{message}, not {MAIN_BRANCH}), got {found}; choose another name")
+        raise UsageError(f"{message}, not {MAIN_BRANCH}), got {found}; choose another name", code="branch")
     return name
 
 
@@ -129,12 +129,12 @@ def new_branch_folder(branches: Path, name: str) -> Path:
     """Return an unused folder for a new branch, unique even if case is ignored.
 
     Raises:
-        BranchError: a branch with this name exists.
+        UsageError: a branch with this name exists.
     """
     there = [each for each in branches.iterdir() if each.is_dir()] if branches.is_dir() else []
     if any(is_branch_bundle(each) and read_branch_file(each).name == name for each in there):
         message = f"{branches}: a branch {name} already exists; choose another name"
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     safe = safe_file_name(name, "branch")
     taken = {each.name.casefold() for each in branches.glob("*")}
     number, free = 2, safe
@@ -152,7 +152,7 @@ def open_branch(root: Path) -> BranchBundle:
     """Read a branch; complete an interrupted change.
 
     Raises:
-        BranchError: no such branch.
+        UsageError: no such branch.
         SessionError: its trace does not match its changes: it was modified outside the session.
         TraceError: its bundle cannot be read.
     """
@@ -176,7 +176,7 @@ def read_branch_file(root: Path) -> BranchFile:
     """Read the origin and changes of a branch.
 
     Raises:
-        BranchError: not a branch.
+        UsageError: not a branch.
         SessionError: the file is invalid.
     """
     path = root / BRANCH_FILE
@@ -184,7 +184,7 @@ def read_branch_file(root: Path) -> BranchFile:
         data = path.read_bytes()
     except OSError as error:
         message = f"{root}: not a branch, {BRANCH_FILE} cannot be read ({error.strerror}); check the name"
-        raise BranchError(message) from error
+        raise UsageError(message, code="branch") from error
     try:
         return BranchFile.model_validate_json(data)
     except ValidationError as error:
@@ -236,7 +236,7 @@ def skip_step(branch: BranchBundle, iteration: int, reason: str) -> BranchBundle
     """Remove a step.
 
     Raises:
-        BranchError: it belongs to the parent, or does not exist.
+        UsageError: it belongs to the parent, or does not exist.
     """
     step = _require_own_step(branch, iteration)
     return apply_operations(branch, [build_edit(DeleteStep, step=step.id, reason=reason)])
@@ -246,7 +246,7 @@ def edit_step(branch: BranchBundle, iteration: int, fields: Mapping[str, JsonVal
     """Change fields of a step; they are named as in `eikon trace set`.
 
     Raises:
-        BranchError: the step belongs to the parent, or does not exist.
+        UsageError: the step belongs to the parent, or does not exist.
         TraceFieldError: no such field, or the value does not fit it.
     """
     step = _require_own_step(branch, iteration)
@@ -257,12 +257,12 @@ def insert_step(branch: BranchBundle, iteration: int, action: Action, reason: st
     """Insert an action before a step, or after the last one if `iteration` is one more than there are.
 
     Raises:
-        BranchError: the step belongs to the parent, or does not exist.
+        UsageError: the step belongs to the parent, or does not exist.
     """
     steps = branch.steps
     if not steps:
         message = f"branch {branch.file.name} has no steps to insert an action next to; create a new branch"
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     at_end = iteration == len(steps) + 1
     beside = steps[-1] if at_end else _require_own_step(branch, iteration)
     new = build_insertion(
@@ -275,11 +275,11 @@ def _require_own_step(branch: BranchBundle, iteration: int) -> Step:
     steps, file = branch.steps, branch.file
     if not 1 <= iteration <= len(steps):
         message = f"expected a step of branch {file.name} from 1 to {len(steps)}, got {iteration}"
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     if iteration <= file.fork_iteration:
         message = (
             f"expected a step of branch {file.name} after its fork at iteration {file.fork_iteration}, got step "
             f"{iteration}, which belongs to {file.parent}; create a branch at an earlier checkpoint"
         )
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     return steps[iteration - 1]

@@ -13,7 +13,7 @@ from eikon_engine.browser.browser_storage import exclude_from_detection
 from eikon_engine.browser.traffic.live_responses import LiveResponder
 from eikon_engine.debug.branches.branch import apply_operations, is_known_step
 from eikon_engine.debug.branches.deviations import is_blocked_navigation, skills_without_document
-from eikon_engine.errors import BranchError, NavigationError
+from eikon_engine.errors import NavigationError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.wall_clock import random_key
 from eikon_engine.network.retiming import BranchDeliveries, branch_timeline
@@ -61,13 +61,13 @@ def record_step(
     written before what refers to them.
 
     Raises:
-        BranchError: no such step.
+        UsageError: no such step.
         OutputError: the folder of the branch cannot be written.
     """
     action = locate_step(branch.trace, step_id).step
     if action is None:
         message = f"expected a step of branch {branch.file.name}, got the attempt {step_id}; use the id of a step"
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     if not isinstance(action, ActionTrace) or is_known_step(action) or performed.observation is None:
         return branch
     operations: list[Operation] = [

@@ -299,7 +299,7 @@ def insert_all(branch: BranchBundle, iteration: int, actions: Sequence[Action], 
     """Insert several actions before a step, in order; see `insert_step`.
 
     Raises:
-        BranchError: the step belongs to the parent, or does not exist.
+        UsageError: the step belongs to the parent, or does not exist.
     """
     for number, action in enumerate(actions):
         branch = insert_step(branch, iteration + number, action, reason)

@@ -22,7 +22,7 @@ from eikon_engine.debug.branches.branch import (
     trace_sha256,
     write_branch_file,
 )
-from eikon_engine.errors import BranchError, OutputError
+from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.network.store import read_network
@@ -67,7 +67,7 @@ def save_as_patch(branch: BranchBundle, path: Path) -> TracePatch:
     """Write the changes from the recording to `path`, with the digests of pages but without snapshots.
 
     Raises:
-        BranchError: the branch has live responses, which a patch cannot contain.
+        UsageError: the branch has live responses, which a patch cannot contain.
         OutputError: `path` exists, or cannot be written.
     """
     if path.exists():
@@ -79,7 +79,7 @@ def save_as_patch(branch: BranchBundle, path: Path) -> TracePatch:
             f"branch {branch.file.name}: it has {added} live responses, which a patch cannot contain; "
             "save it as a trace"
         )
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     patch = TracePatch(
         operations=tuple(
             each.model_copy(update={"observation": _without_snapshots(each.observation)})
@@ -132,7 +132,7 @@ def create_branch_bundle(parent: Bundle, folder: Path, spec: BranchSpec) -> Bran
     """Create a branch of a bundle, which may be a branch itself, in a folder below `folder`, all or nothing.
 
     Raises:
-        BranchError: the name is taken or invalid, or the bundle has fewer steps.
+        UsageError: the name is taken or invalid, or the bundle has fewer steps.
         OutputError: the folder cannot be written.
         TraceError: the bundle cannot be read.
     """
@@ -140,7 +140,7 @@ def create_branch_bundle(parent: Bundle, folder: Path, spec: BranchSpec) -> Bran
     steps = sum(len(attempt.steps) for attempt in parent.trace.subgoal_traces)
     if spec.iteration > steps:
         message = f"cannot fork after {spec.iteration} steps, {parent.root} has only {steps}; fork earlier"
-        raise BranchError(message)
+        raise UsageError(message, code="branch")
     origin, known, answers = _read_origin(parent)
     before = apply_patch(origin, known)
     new = variables_patch(before, spec.variables)

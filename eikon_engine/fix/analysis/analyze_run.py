@@ -50,11 +50,11 @@ TAIL_LINES: Final = 40
 def tail_failure(run: TestRun, stdout: str, stderr: str) -> TestFailure:
     """Return a failure whose message is the last line of stderr, or else of stdout."""
     how = _describe_end(run)
-    said = _last_line(stderr) or _last_line(stdout)
+    last_line = _last_line(stderr) or _last_line(stdout)
     return TestFailure(
         id=how,
         kind="output",
-        message=(said if run.ended == "exited" and said else how)[:MAX_LINE_LENGTH],
+        message=(last_line if run.ended == "exited" and last_line else how)[:MAX_LINE_LENGTH],
         excerpt="\n".join(
             f"{name}:\n{last_lines(text, TAIL_LINES)}"
             for name, text in (("stderr", stderr), ("stdout", stdout))
@@ -148,8 +148,8 @@ def _failures(
         return ()
     stdout, text = outputs[0], "\n".join(outputs)
     listed = () if report is None else report.failures
-    told = (*(listed or read_pytest_output(stdout, places)), *read_replay_failures(text, places))
-    return told or read_tracebacks(text, places) or read_node_failures(text, places)
+    found = (*(listed or read_pytest_output(stdout, places)), *read_replay_failures(text, places))
+    return found or read_tracebacks(text, places) or read_node_failures(text, places)
 
 
 def _sorted_if_parallel(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:

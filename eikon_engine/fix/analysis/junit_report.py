@@ -70,8 +70,8 @@ def _failure(case: Element, found: Element, places: RunPaths) -> TestFailure:
     text = normalize(found.text or "", places)
     file = case.get("file")
     name = normalize(_node_id(case, places), places)
-    told = "" if _GENERIC_MESSAGE.match(message) else message
-    return read_pytest_failure(name, text, places, message=told, file=file)
+    shown = "" if _GENERIC_MESSAGE.match(message) else message
+    return read_pytest_failure(name, text, places, message=shown, file=file)
 
 
 def _node_id(case: Element, places: RunPaths) -> str:

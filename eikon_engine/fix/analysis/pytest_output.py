@@ -38,11 +38,11 @@ def read_pytest_failure(
 
 def _error_text(text: str) -> str:
     """Return the text of the first `E` line, or else the last non-empty line."""
-    said = without_captured(text)
-    found = _ERROR_LINE.search(said)
+    output = without_captured(text)
+    found = _ERROR_LINE.search(output)
     if found is not None:
         return found["text"]
-    return next((line for line in reversed(said.split("\n")) if line.strip()), "")
+    return next((line for line in reversed(output.split("\n")) if line.strip()), "")
 
 
 def _first_line(text: str) -> str:
@@ -63,11 +63,11 @@ def read_pytest_output(text: str, places: RunPaths) -> tuple[TestFailure, ...]:
     summed = dict(_summary(text))
     titled = _by_title(summed)
     entries = [_entry(title, body, summed, titled, places) for title, body in _entries(text)]
-    told = {each.id for each in entries}
+    known = {each.id for each in entries}
     rest = (
         read_pytest_failure(name, message, places, message=message, file=name.partition("::")[0])
         for name, message in summed.items()
-        if name not in told
+        if name not in known
     )
     return (*entries, *rest)
 

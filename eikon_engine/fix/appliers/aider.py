@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from eikon_engine.errors import AiderMissingError, ApplierFailedError, PatchRejectedError
+from eikon_engine.errors import ApplierFailedError, FixError, RequirementError
 from eikon_engine.fix.allowed_files import AllowedFiles
 from eikon_engine.fix.appliers.edit_text import read_diff
 from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff
 from eikon_engine.fix.git import run_isolated_git, without_git_variables
-from eikon_engine.fix.models import AppliedFix, ReplaceText, TextFix
+from eikon_engine.fix.models import AppliedFix, ReplaceText
 from eikon_engine.llm.openai_client import URL_VARIABLE
 from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.process_group import Command, run_in_group
@@ -29,7 +29,7 @@ from eikon_engine.process_group import Command, run_in_group
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eikon_engine.fix.models import Fix
+    from eikon_engine.fix.models import TextFix
 
 _NON_INTERACTIVE: Final = (
     "--yes-always", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore", "--no-auto-lint", "--no-auto-test",
@@ -99,7 +99,7 @@ def restore_line_endings(tree: Path, names: Sequence[str], before: TreeSnapshot)
     """Rewrite files that had CRLF on every line and lost it; permissions are kept.
 
     Raises:
-        PatchRejectedError: a file had mixed line endings, which cannot be restored.
+        FixError: a file had mixed line endings, which cannot be restored.
     """
     for name in names:
         old, path = before.content(name), tree / name
@@ -110,7 +110,7 @@ def restore_line_endings(tree: Path, names: Sequence[str], before: TreeSnapshot)
             continue
         if old.count(b"\r\n") != old.count(b"\n"):
             message = f"fix for {name!r}: expected uniform line endings, got LF and CRLF. Normalize them first."
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         path.write_bytes(new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
 
 
@@ -152,7 +152,7 @@ def tree_snapshot(root: Path, ignored: Sequence[str] = ()) -> Iterator[TreeSnaps
     """Snapshot a folder for the duration of the block; `ignored` are patterns of files to exclude.
 
     Raises:
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
         ApplierFailedError: git failed.
     """
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
@@ -200,22 +200,18 @@ class AiderApplier:
         """Check that aider is installed, before a model is asked for a fix.
 
         Raises:
-            AiderMissingError: it is not.
+            RequirementError: it is not.
         """
         self._program(os.environ if self.environ is None else self.environ)
 
-    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
+    def apply(self, fix: TextFix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
         """Apply a fix; on any error the files are restored.
 
         Raises:
-            AiderMissingError: it is not installed.
+            RequirementError: it is not installed; git is not installed.
             ApplierFailedError: it failed or timed out.
-            PatchRejectedError: it changed nothing, or a file it may not.
-            GitMissingError: git is not installed.
+            FixError: it changed nothing, or a file it may not.
         """
-        if not isinstance(fix, TextFix):
-            message = "fix: expected a change to files, got one to a trace. Use another applier."
-            raise PatchRejectedError(message)
         bounds = AllowedFiles(tree=tree, targets=targets)
         names = _target_files(bounds) or _files_of_edits(fix, bounds)
         files = tuple(f"./{name}" if name.startswith("-") else name for name in names)
@@ -224,7 +220,7 @@ class AiderApplier:
             changed = before.changed_files()
             if not changed:
                 message = f"aider: expected a change, got none: {_last_line(output)}"
-                raise PatchRejectedError(message)
+                raise FixError(message, code="patch-rejected")
             for name in changed:
                 bounds.require(name)
             restore_line_endings(tree, changed, before)
@@ -252,7 +248,7 @@ class AiderApplier:
                 f"--applier aider: {self.command!r} not found on PATH. Install it with "
                 "'pip install aider-install && aider-install', or use --applier blocks."
             )
-            raise AiderMissingError(message)
+            raise RequirementError(message, code="aider-missing")
         return program
 
     def _run_process(self, command: list[str], tree: Path, environ: dict[str, str]) -> str:

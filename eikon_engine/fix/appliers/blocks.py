@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from eikon_engine.errors import PatchRejectedError
+from eikon_engine.errors import FixError
 from eikon_engine.fix.allowed_files import AllowedFiles
 from eikon_engine.fix.appliers.edit_text import apply_edits
 from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff, write_files
-from eikon_engine.fix.models import AppliedFix, TextFix
+from eikon_engine.fix.models import AppliedFix
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.models import Fix
+    from eikon_engine.fix.models import TextFix
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,18 @@ class BlocksApplier:
     name: ClassVar[str] = "blocks"
     needs_edits: ClassVar[bool] = True
 
-    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
+    def apply(self, fix: TextFix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
         """Apply all edits of a fix, or none.
 
         Raises:
-            PatchRejectedError: an edit does not match, is not about text, or changes a file it may not.
+            FixError: an edit does not match, is not about text, or changes a file it may not.
             ApplierFailedError: git failed.
-            GitMissingError: git is not installed.
+            RequirementError: git is not installed.
             OutputError: a file cannot be written.
         """
-        if not isinstance(fix, TextFix) or not fix.edits:
+        if not fix.edits:
             message = "fix: expected edits of files, got none. Use another applier."
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         bounds = AllowedFiles(tree=tree, targets=targets)
         before: dict[str, bytes | None] = {}
 
@@ -49,7 +49,7 @@ class BlocksApplier:
         diff = unified_diff(before, after)
         if not diff:
             message = "fix: expected a change, but the files already match. Nothing was changed."
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         write_files(tree, before, after)
         changed = tuple(sorted(name for name in after if after[name] != before[name]))
         return AppliedFix(applier=self.name, files=changed, diff=diff)
@@ -60,4 +60,4 @@ def _text(data: bytes, name: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         message = f"{name}: expected UTF-8 text, got other bytes. Nothing was changed."
-        raise PatchRejectedError(message) from error
+        raise FixError(message, code="patch-rejected") from error

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
-from eikon_engine.errors import PatchRejectedError
+from eikon_engine.errors import FixError
 from eikon_engine.files.text import pluralize
 from eikon_engine.fix.models import ReplaceText, UnifiedDiff
 
@@ -33,15 +33,19 @@ def replace_lines(text: str, old: Sequence[str], new: Sequence[str], where: str)
     order mark is kept, unless the old lines start with it.
 
     Raises:
-        PatchRejectedError: the old lines do not occur exactly once, or equal the new ones.
+        FixError: the old lines do not occur exactly once, or equal the new ones.
     """
     is_marked = text.startswith(BYTE_ORDER_MARK) and not "".join(old[:1]).startswith(BYTE_ORDER_MARK)
     lines = text_lines(text.removeprefix(BYTE_ORDER_MARK) if is_marked else text)
     places = find_lines(lines, old)
     if len(places) != 1:
-        raise PatchRejectedError(f"{where}: expected exactly one match, got {_match_count(places)}: {_shown(old)}")
+        raise FixError(
+            f"{where}: expected exactly one match, got {_match_count(places)}: {_shown(old)}", code="patch-rejected"
+        )
     if list(old) == list(new):
-        raise PatchRejectedError(f"{where}: expected a change, but old and new lines are equal: {_shown(old)}")
+        raise FixError(
+            f"{where}: expected a change, but old and new lines are equal: {_shown(old)}", code="patch-rejected"
+        )
     begin = places[0]
     changed = join_lines([*lines[:begin], *new, *lines[begin + len(old) :]], like=text)
     return f"{BYTE_ORDER_MARK}{changed.removeprefix(BYTE_ORDER_MARK)}" if is_marked else changed
@@ -120,13 +124,13 @@ def read_diff(text: str) -> tuple[FileDiff, ...]:
     """Parse a diff into its files.
 
     Raises:
-        PatchRejectedError: it is not a diff, or contains an unsupported change.
+        FixError: it is not a diff, or contains an unsupported change.
     """
     lines = text.split("\n")
     found = tuple(_files(lines))
     if not found:
         message = "unified diff: expected '---' and '+++' lines with file names, and hunks, got none"
-        raise PatchRejectedError(message)
+        raise FixError(message, code="patch-rejected")
     return found
 
 
@@ -134,14 +138,14 @@ def apply_hunks(text: str, diff: FileDiff) -> str:
     """Return the changed text.
 
     Raises:
-        PatchRejectedError: old lines do not match at the stated line and do not occur exactly once.
+        FixError: old lines do not match at the stated line and do not occur exactly once.
     """
     for number, hunk in enumerate(diff.hunks, start=1):
         where = f"{diff.file}, hunk {number}"
         lines = text_lines(text)
         if not hunk.old and text:
             message = f"{where}: expected context lines that locate the insertion, got none"
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         begin = _stated_line(lines, diff.hunks[:number])
         if not hunk.old:
             text = join_lines(hunk.new, like=text)
@@ -175,17 +179,17 @@ def _files(lines: Sequence[str]) -> Iterator[FileDiff]:
         line = lines[number]
         if _REFUSED.match(line):
             message = f"unified diff: expected changes to lines, got {line!r}"
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         if not is_file_header(lines, number):
             if line.strip() and not _IGNORED.match(line):
                 message = f"unified diff: expected '---', '+++' and hunks that start with '@@', got {line[:80]!r}"
-                raise PatchRejectedError(message)
+                raise FixError(message, code="patch-rejected")
             number += 1
             continue
         before, after = _file_name(line, "a/"), _file_name(lines[number + 1], "b/")
         if before not in {DEV_NULL, after} and after != DEV_NULL:
             message = f"unified diff: expected the same file before and after, got {before!r} renamed to {after!r}"
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         number, hunks = _hunks(lines, number + 2, after)
         yield FileDiff(
             file=before if after == DEV_NULL else after,
@@ -216,7 +220,7 @@ def _hunks(lines: Sequence[str], number: int, file: str) -> tuple[int, tuple[Hun
         number = end
     if not hunks:
         message = f"unified diff: expected hunks that start with '@@' below {file}, got none"
-        raise PatchRejectedError(message)
+        raise FixError(message, code="patch-rejected")
     return number, tuple(hunks)
 
 
@@ -253,7 +257,7 @@ def apply_edits(edits: Sequence[TextEdit], read: Callable[[str], tuple[str, str 
     `read` takes a file name as an edit writes it, and returns the normalized name and the text, None if missing.
 
     Raises:
-        PatchRejectedError: an edit does not match.
+        FixError: an edit does not match.
     """
     changed: dict[str, str | None] = {}
     for edit in edits:
@@ -281,7 +285,7 @@ def _replaced(name: str, text: str | None, edit: ReplaceText) -> str:
     if not edit.search:
         if text:
             message = f"{name}: expected a new or empty file for a block with an empty search part, got text"
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         return edit.replace
     if text is None:
         raise _missing_file(name)
@@ -292,7 +296,7 @@ def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
     if diff.is_new:
         if text is not None:
             message = f"{name}: expected no file for a diff that creates it, but it exists"
-            raise PatchRejectedError(message)
+            raise FixError(message, code="patch-rejected")
         return apply_hunks("", diff)
     if text is None:
         raise _missing_file(name)
@@ -301,9 +305,9 @@ def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
         return patched
     if patched:
         message = f"{name}: expected a diff that removes all lines of the file, but some are left"
-        raise PatchRejectedError(message)
+        raise FixError(message, code="patch-rejected")
     return None
 
 
-def _missing_file(name: str) -> PatchRejectedError:
-    return PatchRejectedError(f"{name}: no such file. Nothing was changed.")
+def _missing_file(name: str) -> FixError:
+    return FixError(f"{name}: no such file. Nothing was changed.", code="patch-rejected")

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import ApplierFailedError, OutputError, PatchRejectedError
+from eikon_engine.errors import ApplierFailedError, FixError, OutputError
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.fix.git import run_isolated_git
 
@@ -23,9 +23,9 @@ def unified_diff(before: Mapping[str, bytes | None], after: Mapping[str, bytes |
     """Return the unified diff of files by name, None for a missing file, verified with `git apply --check`.
 
     Raises:
-        PatchRejectedError: git cannot apply it.
+        FixError: git cannot apply it.
         ApplierFailedError: git failed.
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
     """
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
         scratch = Path(name)
@@ -47,7 +47,7 @@ def _require_applicable(diff: bytes, scratch: Path) -> None:
     try:
         run_isolated_git(("apply", "--check", "--whitespace=nowarn", str(patch)), scratch / "a")
     except ApplierFailedError as error:
-        raise PatchRejectedError(f"fix: git cannot apply it: {error.message}") from error
+        raise FixError(f"fix: git cannot apply it: {error.message}", code="patch-rejected") from error
 
 
 def _write_tree(folder: Path, files: Mapping[str, bytes | None]) -> None:
@@ -65,13 +65,13 @@ def write_files(tree: Path, before: Mapping[str, bytes | None], after: Mapping[s
     Raises:
         OutputError: a file cannot be written; the others are restored.
     """
-    done: list[str] = []
+    written: list[str] = []
     try:
         for name, data in after.items():
-            done.append(name)
+            written.append(name)
             _write_or_remove(tree / name, data)
     except OutputError:
-        for name in done:
+        for name in written:
             _write_or_remove(tree / name, before[name])
         raise
 
@@ -80,14 +80,14 @@ def read_bytes(tree: Path, name: str) -> bytes | None:
     """Read a file; None if it does not exist.
 
     Raises:
-        PatchRejectedError: it cannot be read.
+        FixError: it cannot be read.
     """
     try:
         return (tree / name).read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise PatchRejectedError(f"{name}: cannot be read: {error.strerror}") from error
+        raise FixError(f"{name}: cannot be read: {error.strerror}", code="patch-rejected") from error
 
 
 def _write_or_remove(path: Path, data: bytes | None) -> None:

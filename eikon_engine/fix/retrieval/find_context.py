@@ -129,7 +129,7 @@ class ContextFinder:
         """Return the pieces relevant to a failure, most relevant first, within the token budget.
 
         Raises:
-            GitMissingError: a history is given and git is not installed.
+            RequirementError: a history is given and git is not installed.
         """
         first = query.analysis.first
         texts = source_files(query.tree)

@@ -77,7 +77,7 @@ class Signals:
             yield Reason(weight=RECENTLY_CHANGED, why="recently changed")
 
     def _file_reasons(self, first: TestFailure, chunk: Chunk) -> Iterator[Reason]:
-        """Yield reasons that hold for a whole file; weak for tests, whose other tests are seldom relevant."""
+        """Yield reasons that hold for a complete file; weak for tests, whose other tests are seldom relevant."""
         is_code = not is_test_file(PurePosixPath(chunk.file))
         if chunk.file in {first.file, *(each.file for each in first.frames)}:
             yield Reason(weight=SAME_FILE if is_code else SAME_TESTS, why="file of the failure")
@@ -140,8 +140,8 @@ def mentioned_identifiers(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _words_of(name: str) -> tuple[str, ...]:
-    whole, parts = name.lower(), [part.lower() for part in _PART.findall(name)]
-    return tuple(each for each in (whole, *(parts if parts != [whole] else ())) if _is_informative(each))
+    complete, parts = name.lower(), [part.lower() for part in _PART.findall(name)]
+    return tuple(each for each in (complete, *(parts if parts != [complete] else ())) if _is_informative(each))
 
 
 def _is_informative(word: str) -> bool:
@@ -158,12 +158,12 @@ def bm25_scores(question: str, texts: Sequence[str]) -> tuple[float, ...]:
 
     corpus = [code_words(text) for text in texts]
     known = {word for each in corpus for word in each}
-    asked = sorted(set(code_words(question)) & known)
-    if not asked:
+    known_words = sorted(set(code_words(question)) & known)
+    if not known_words:
         return (0.0,) * len(texts)
     index = bm25s.BM25()
     index.index(corpus, show_progress=False)
-    scores = [max(0.0, float(score)) for score in index.get_scores(asked)]
+    scores = [max(0.0, float(score)) for score in index.get_scores(known_words)]
     highest = max(scores)
     return tuple(round(score / highest, _SCORE_DIGITS) if highest else 0.0 for score in scores)
 
@@ -191,8 +191,8 @@ def find_used_names(failure: TestFailure | None, chunks: Mapping[str, Sequence[C
     telling = frozenset(symbol for symbol, times in defined.items() if times <= MAX_DEFINITIONS)
     places = {(each.file, each.line) for each in failure.frames}
     here = [chunk for file, line in places for chunk in chunks.get(file, ()) if chunk.first <= line <= chunk.last]
-    told = mentioned_identifiers(f"{failure.message}\n{failure.excerpt}")
-    near = (_used_in(here) | told) & telling - _defined_in(here)
+    mentioned = mentioned_identifiers(f"{failure.message}\n{failure.excerpt}")
+    near = (_used_in(here) | mentioned) & telling - _defined_in(here)
     there = [chunk for chunk in every if chunk.symbols & near]
     return UsedNames(direct=near, indirect=_used_in(there) & telling - near - _defined_in([*here, *there]))
 

@@ -77,11 +77,11 @@ def recently_changed_files(repository: Path | None) -> frozenset[str]:
     """Return the files of the last commits, relative to the root; empty without history.
 
     Raises:
-        GitMissingError: git is not installed.
+        RequirementError: git is not installed.
     """
     if repository is None:
         return frozenset()
-    done = try_git(
+    process = try_git(
         repository,
         "log",
         f"--max-count={COMMITS}",
@@ -92,4 +92,4 @@ def recently_changed_files(repository: Path | None) -> frozenset[str]:
         "--relative",
         "HEAD",
     )
-    return frozenset(split_names(done.stdout)) if done.returncode == 0 else frozenset()
+    return frozenset(split_names(process.stdout)) if process.returncode == 0 else frozenset()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.divergence.element_identity import locate_elements
-from eikon_engine.errors import ProposalMalformedError
+from eikon_engine.errors import FixError
 from eikon_engine.llm.completion import CompletionRequest, Message
 from eikon_engine.llm.prompt_text import NO_FIX, fenced
 from eikon_engine.repair.proposers.proposer import ProposedRepair
@@ -81,7 +81,7 @@ async def ask_model(diagnosis: Diagnosis, options: RepairOptions) -> ProposedRep
     Raises:
         CompletionError: the model did not answer.
         NoReplayDataError: responses are replayed and none was recorded for this prompt.
-        ProposalMalformedError: the answer is not a patch, or changes something other than the lost target.
+        FixError: the answer is not a patch, or changes something other than the lost target.
     """
     step = diagnosis.last.step
     is_lost = diagnosis.last.first.code in LOST_TARGET_CODES
@@ -94,10 +94,10 @@ async def ask_model(diagnosis: Diagnosis, options: RepairOptions) -> ProposedRep
     edit = read_patch_answer(completion.text, step)
     selector = str(edit.fields[SELECTOR_FIELD])
     element = _selected_element(diagnosis, selector)
-    said = edit.model_copy(update={"reason": f"model {completion.model or 'unnamed'}: {edit.reason}"})
+    attributed = edit.model_copy(update={"reason": f"model {completion.model or 'unnamed'}: {edit.reason}"})
     return ProposedRepair(
-        repair=Repair(proposer="model", patch=TracePatch(operations=(said,)), reason=said.reason),
-        comparison_patch=comparison_patch(step, selector, element.identity, said),
+        repair=Repair(proposer="model", patch=TracePatch(operations=(attributed,)), reason=attributed.reason),
+        comparison_patch=comparison_patch(step, selector, element.identity, attributed),
         replacement=replaced_element(diagnosis, diagnosis.last, element),
     )
 
@@ -109,14 +109,14 @@ def _selected_element(diagnosis: Diagnosis, selector: str) -> LocatedElement:
     if None in found:
         kind = 'CSS, or role=ROLE[name="NAME"]'
         message = f"model response: expected a selector ({kind}), got {selector!r}. Retry, or use another model."
-        raise ProposalMalformedError(message)
+        raise FixError(message, code="proposal-malformed")
     elements = [each for some in found for each in some or ()]
     if len(elements) != 1:
         message = (
             f"model response: expected a selector that matches one element, but {selector!r} matches "
             f"{len(elements)}. Retry, or use another model."
         )
-        raise ProposalMalformedError(message)
+        raise FixError(message, code="proposal-malformed")
     return elements[0]
 
 
@@ -143,7 +143,7 @@ def read_patch_answer(text: str, step: ActionTrace) -> SetFields:
     """Parse the single edit of an answer.
 
     Raises:
-        ProposalMalformedError: it is not a patch, or changes something other than the target of the step.
+        FixError: it is not a patch, or changes something other than the target of the step.
     """
     fence = _FENCE.match(text)
     try:
@@ -152,7 +152,7 @@ def read_patch_answer(text: str, step: ActionTrace) -> SetFields:
         shown = " ".join(text.split())
         found = f"{shown[:_SHOWN]}…" if len(shown) > _SHOWN else shown or "nothing"
         message = f"model response: expected a JSON patch or {NO_FIX!r}, got {found!r}. Retry, or use another model."
-        raise ProposalMalformedError(message) from error
+        raise FixError(message, code="proposal-malformed") from error
     operations = patch.operations
     edit = operations[0] if len(operations) == 1 else None
     if isinstance(edit, SetFields) and _changes_only_selector(edit, step):
@@ -162,7 +162,7 @@ def read_patch_answer(text: str, step: ActionTrace) -> SetFields:
         f"model response: expected one set_fields of {SELECTOR_FIELD} of {step.id} and nothing else, got {kinds}. "
         "Retry, or use another model."
     )
-    raise ProposalMalformedError(message)
+    raise FixError(message, code="proposal-malformed")
 
 
 def _changes_only_selector(edit: SetFields, step: ActionTrace) -> bool:

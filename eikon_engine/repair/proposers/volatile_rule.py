@@ -20,8 +20,8 @@ REQUEST_CODES: Final = frozenset({"request-missing", "request-unexpected", "requ
 async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> ProposedRepair | None:
     """Propose the rules that make the recording deterministic; None if something else differs, too."""
     bundle = diagnosis.bundle
-    asked = all(found.code in REQUEST_CODES for found in diagnosis.last.findings)
-    if not asked or bundle.trace.network is None:
+    only_requests_differ = all(found.code in REQUEST_CODES for found in diagnosis.last.findings)
+    if not only_requests_differ or bundle.trace.network is None:
         return None
     chosen = CertifyOptions(
         runs=max(options.runs, 2), browser_path=options.browser_path, secrets=options.secrets, now=options.now

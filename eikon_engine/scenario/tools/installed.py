@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import UnknownToolError
+from eikon_engine.errors import RequirementError
 from eikon_engine.scenario.tool_box import Tool
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
     """Load the named tools from installed packages; names that no package provides are skipped.
 
     Raises:
-        UnknownToolError: two packages provide the same name, or a tool cannot be loaded.
+        RequirementError: two packages provide the same name, or a tool cannot be loaded.
     """
     wanted = set(names)
     found: dict[str, Tool] = {}
@@ -27,7 +27,7 @@ def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
             continue
         if entry.name in found:
             message = f"tool {entry.name!r} is provided by two installed packages. Remove one of them."
-            raise UnknownToolError(message)
+            raise RequirementError(message, code="unknown-tool")
         found[entry.name] = _load_tool(entry)
     return tuple(found.values())
 
@@ -39,8 +39,8 @@ def _load_tool(entry: metadata.EntryPoint) -> Tool:
         message = (
             f"tool {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}. Fix its package."
         )
-        raise UnknownToolError(message) from error
+        raise RequirementError(message, code="unknown-tool") from error
     if not callable(function):
         message = f"tool {entry.name!r} ({entry.value}): expected a function, got {type(function).__name__}"
-        raise UnknownToolError(message)
+        raise RequirementError(message, code="unknown-tool")
     return Tool(function, name=entry.name)

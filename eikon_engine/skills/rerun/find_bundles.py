@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import TraceMissingError
+from eikon_engine.errors import TraceError
 from eikon_engine.trace.bundle import DOM_FOLDER
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
@@ -27,17 +27,17 @@ def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
     Includes bundles whose trace is missing, so that they are reported. Does not follow links to folders.
 
     Raises:
-        TraceMissingError: a path does not exist, or a folder contains no bundle.
+        TraceError: a path does not exist, or a folder contains no bundle.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
             message = f"{path}: expected a bundle or a folder of bundles, but the path does not exist"
-            raise TraceMissingError(message)
+            raise TraceError(message, code="trace-missing")
         below = list(_walk_bundles(path)) if path.is_dir() else [path]
         if not below:
             message = f"{path}: the folder contains no bundle. Pass a folder with {TRACE_FILE} in or below it."
-            raise TraceMissingError(message)
+            raise TraceError(message, code="trace-missing")
         found.update(dict.fromkeys(below))
     return tuple(found)
 

@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic_core import PydanticSerializationError, to_json
 
 from eikon_engine.dom.fast_html import StoredFrame, render_stored_frames
-from eikon_engine.errors import (
-    AttachmentCorruptError,
-    CompletionError,
-    EikonError,
-    InternalError,
-    SkillError,
-    TraceError,
-    UsageError,
-)
+from eikon_engine.errors import CompletionError, EikonError, InternalError, SkillError, TraceError, UsageError
 from eikon_engine.files.json_text import gc_paused
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.llm import ReplayClient
@@ -95,10 +87,10 @@ class StoredPages:
                 data = file.read(MAX_PAGE_BYTES + 1)
         except OSError as error:
             message = f"{files[0]}: the page cannot be read: {error.strerror}. Restore the bundle."
-            raise AttachmentCorruptError(message) from error
+            raise TraceError(message, code="attachment-corrupt") from error
         if len(data) > MAX_PAGE_BYTES:
             message = f"{files[0]}: expected a page of at most {MAX_PAGE_BYTES} bytes, got more. Restore the bundle."
-            raise AttachmentCorruptError(message)
+            raise TraceError(message, code="attachment-corrupt")
         return StoredFrame(html=data.decode("utf-8", "replace"), url="")
 
 

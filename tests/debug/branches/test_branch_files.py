@@ -25,13 +25,14 @@ from eikon_engine.debug.branches.branch import (
     skip_step,
 )
 from eikon_engine.debug.branches.lifecycle import BranchSpec, create_branch_bundle, delete_branch_bundle, save_as_patch
-from eikon_engine.errors import BranchError, EikonError, SessionError, TraceFieldError
+from eikon_engine.errors import EikonError, SessionError, UsageError
 from eikon_engine.trace.actions import Fill, Press
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import apply_patch, read_patch
 from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.target import Target
 from tests.debug.branches.conftest import CREATED, FORK, TRACES, forked
+from tests.error_codes import has_code
 from tests.trace.test_patched_copy import contents
 
 SHOP = TRACES / "shop_passing"
@@ -105,7 +106,7 @@ def test_steps_are_skipped_edited_and_inserted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["main", "", " a", "a ", "a" * 101, "a\n", "a\x1b[0m", "a\u202eb", "\ud800"])
 def test_invalid_branch_names_are_rejected(name: str) -> None:
     """A name is printable, fits on one line, and is not empty."""
-    with pytest.raises(BranchError, match="expected a branch name"):
+    with pytest.raises(UsageError, match="expected a branch name", check=has_code("branch")):
         require_branch_name(name)
 
 
@@ -146,22 +147,22 @@ def test_invalid_changes_are_rejected_and_change_nothing(tmp_path: Path) -> None
     """Steps of the parent, missing steps, unknown fields and taken names are rejected."""
     branch = forked(open_bundle(SHOP), tmp_path)
     before = contents(tmp_path)
-    for change, error, message in (
-        (lambda: skip_step(branch, FORK, "why"), BranchError, "step 12, which belongs to main"),
-        (lambda: skip_step(branch, 30, "why"), BranchError, "from 1 to 29, got 30"),
-        (lambda: skip_step(branch, 0, "why"), BranchError, "from 1 to 29, got 0"),
-        (lambda: insert_step(branch, 31, TAB, "why"), BranchError, "from 1 to 29, got 31"),
-        (lambda: insert_step(branch, 1, TAB, "why"), BranchError, "create a branch at an earlier checkpoint"),
-        (lambda: edit_step(branch, 20, {"action.nothing": 1}, "why"), TraceFieldError, "action.nothing"),
-        (lambda: forked(open_bundle(SHOP), tmp_path), BranchError, "a branch other already exists"),
+    for change, code, message in (
+        (lambda: skip_step(branch, FORK, "why"), "branch", "step 12, which belongs to main"),
+        (lambda: skip_step(branch, 30, "why"), "branch", "from 1 to 29, got 30"),
+        (lambda: skip_step(branch, 0, "why"), "branch", "from 1 to 29, got 0"),
+        (lambda: insert_step(branch, 31, TAB, "why"), "branch", "from 1 to 29, got 31"),
+        (lambda: insert_step(branch, 1, TAB, "why"), "branch", "create a branch at an earlier checkpoint"),
+        (lambda: edit_step(branch, 20, {"action.nothing": 1}, "why"), "trace-field", "action.nothing"),
+        (lambda: forked(open_bundle(SHOP), tmp_path), "branch", "a branch other already exists"),
         (
             lambda: forked(open_bundle(SHOP), tmp_path, name="late", iteration=30),
-            BranchError,
+            "branch",
             "has only 29; fork earlier",
         ),
-        (lambda: open_branch(SHOP), BranchError, "not a branch, branch.json"),
+        (lambda: open_branch(SHOP), "branch", "not a branch, branch.json"),
     ):
-        with pytest.raises(error, match=message):
+        with pytest.raises(EikonError, match=message, check=has_code(code)):
             change()  # type: ignore[no-untyped-call]
     assert contents(tmp_path) == before
 

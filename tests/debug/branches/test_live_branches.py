@@ -17,7 +17,7 @@ from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.branches.lifecycle import save_as_patch
 from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
 from eikon_engine.debug.history import History
-from eikon_engine.errors import ActionError, BranchError
+from eikon_engine.errors import ActionError, UsageError
 from eikon_engine.outcome.events import ActionPerformed, Note, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
@@ -26,6 +26,7 @@ from eikon_engine.trace.actions import AnswerDialog, Assert, AssertText, Navigat
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.target import Target
 from tests.debug.branches.conftest import click, forked
+from tests.error_codes import has_code
 from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 
@@ -214,7 +215,7 @@ def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Pa
 
 def test_a_live_branch_cannot_be_saved_as_a_patch(workflow: Workflow, tmp_path: Path) -> None:
     """The recording has no responses to its requests."""
-    with pytest.raises(BranchError, match="it has 1 live responses"):
+    with pytest.raises(UsageError, match="it has 1 live responses", check=has_code("branch")):
         save_as_patch(workflow.branch, tmp_path / "patch.json")
     assert not (tmp_path / "patch.json").exists()
 

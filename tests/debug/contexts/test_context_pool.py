@@ -13,10 +13,11 @@ import pytest
 from eikon_engine.debug.context_pool import ContextOptions, PoolSlot, open_context_pool
 from eikon_engine.debug.history import History
 from eikon_engine.debug.state_digest import STATE_LAYERS
-from eikon_engine.errors import BrowserDiedError, RecordedNetworkMissingError, RewindDivergedError, UsageError
+from eikon_engine.errors import BrowserDiedError, ReplayError, RequirementError, UsageError
 from eikon_engine.outcome.events import verdict_of
 from eikon_engine.trace.bundle import open_bundle
 from tests.debug.contexts.pool_driver import PoolDriver
+from tests.error_codes import has_code
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -142,7 +143,7 @@ def test_a_rewind_to_a_different_state_fails(done: tuple[PoolDriver, ReplayConte
     other = context.history.until(5)
     states = {**other.digests, 3: other.digests[3].model_copy(update={"storage": "0" * 64})}
 
-    with pytest.raises(RewindDivergedError, match=r"step 3 .* differences in storage;"):
+    with pytest.raises(ReplayError, match=r"step 3 .* differences in storage;", check=has_code("rewind-not-faithful")):
         driver.restore(replace(other, digests=states), 5)
 
     assert context.is_usable
@@ -221,7 +222,7 @@ def test_a_session_needs_a_recorded_network(portal: BlockingPortal, counter: Bun
     bundle = replace(counter, trace=counter.trace.model_copy(update={"network": None}))
 
     with (
-        pytest.raises(RecordedNetworkMissingError),
+        pytest.raises(RequirementError, check=has_code("network-part-missing")),
         portal.wrap_async_context_manager(open_context_pool(bundle, ContextOptions())),
     ):
         pass

@@ -13,7 +13,7 @@ REPORT = Path("/session/it's here.xml")
 ADDED = shlex.split(f"--junit-xml={shlex.quote(str(REPORT))} -o junit_family=xunit1")
 
 
-def test_a_folder_may_be_gone_to_first(tmp_path: Path) -> None:
+def test_cd_before_pytest_is_supported(tmp_path: Path) -> None:
     """The configuration that counts is the one of that folder."""
     (tmp_path / "app").mkdir()
 

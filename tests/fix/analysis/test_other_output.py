@@ -133,7 +133,7 @@ def test_the_outcome_of_a_replay_is_read(tmp_path: Path) -> None:
     assert "cause: site-changed, a button with another name" in analysis.first.excerpt
 
 
-def test_outcomes_are_read_beside_what_pytest_tells(tmp_path: Path) -> None:
+def test_outcomes_of_replays_are_read_besides_pytest_failures(tmp_path: Path) -> None:
     """A test that replays a mission fails as a test, and its outcome says why."""
     tree = write(tmp_path / "tree", {"artifacts/outcome.json": diverged_outcome().model_dump_json(), "t.py": ""})
     summary = "=== short test summary info ===\nFAILED t.py::test_shop - see artifacts/replay_summary.txt\n"
@@ -170,10 +170,12 @@ def test_tests_that_ran_side_by_side_are_put_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "signal", "told"),
+    ("ended", "signal", "reported"),
     [("timed_out", None, "timed out"), ("killed", 9, "killed by signal 9")],
 )
-def test_a_run_without_an_end_of_its_own_says_so(tmp_path: Path, ended: str, signal: int | None, told: str) -> None:
+def test_a_killed_or_timed_out_run_is_reported_as_such(
+    tmp_path: Path, ended: str, signal: int | None, reported: str
+) -> None:
     """How it ended is the failure; what it printed last is shown."""
     write(tmp_path, {"o": "line\n" * 100 + "last\n", "e": ""})
     run = TestRun.model_validate(
@@ -191,7 +193,7 @@ def test_a_run_without_an_end_of_its_own_says_so(tmp_path: Path, ended: str, sig
     first = analyze_run(AnalysisInput(run=run, session=tmp_path, tree=tmp_path)).first
 
     assert first is not None
-    assert (first.id, first.message) == (told, told)
+    assert (first.id, first.message) == (reported, reported)
     assert first.excerpt.startswith("stdout:\n[… 61 lines omitted]\n")
     assert first.excerpt.endswith("line\nlast")
 

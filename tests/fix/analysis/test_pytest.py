@@ -36,26 +36,26 @@ def long_run(tmp_path_factory: pytest.TempPathFactory) -> AnalysisInput:
     return ran(tree, tmp_path_factory.mktemp("session"), ALL)
 
 
-def test_failures_come_from_the_report_in_the_order_of_the_tests(long_run: AnalysisInput) -> None:
+def test_failures_are_read_from_the_report_in_test_order(long_run: AnalysisInput) -> None:
     """Each failure has its node id, its message, and the innermost place in the project."""
     analysis = analyze_run(long_run)
 
     assert long_run.run.junit_xml is not None
-    assert _told(analysis) == (COLLECTION, *CALLS, SETUP)
+    assert _reported(analysis) == (COLLECTION, *CALLS, SETUP)
     assert not analysis.passed
     assert analysis.summary == f"failed (exit status 1), 5 failures, first {COLLECTION[0]}: {COLLECTION[1]}"
 
 
-def test_failures_come_from_the_text_where_there_is_no_report(long_run: AnalysisInput) -> None:
+def test_without_a_report_failures_are_read_from_the_output(long_run: AnalysisInput) -> None:
     """What pytest prints holds the same failures; it prints errors before failures."""
     without = AnalysisInput(
         run=long_run.run.model_copy(update={"junit_xml": None}), session=long_run.session, tree=long_run.tree
     )
 
-    assert _told(analyze_run(without)) == (COLLECTION, SETUP, *CALLS)
+    assert _reported(analyze_run(without)) == (COLLECTION, SETUP, *CALLS)
 
 
-def test_frames_lead_from_the_test_to_where_it_was_raised(long_run: AnalysisInput) -> None:
+def test_frames_are_ordered_from_the_test_to_the_raise(long_run: AnalysisInput) -> None:
     """Frames of the standard library are named without the folder in which it lies."""
     load = analyze_run(long_run).failures[2]
 
@@ -73,13 +73,13 @@ def test_other_tracebacks_are_read_as_well(tmp_path: Path, style: str) -> None:
     """Short and native tracebacks have the same places and messages."""
     output = ran(write(tmp_path / "tree", CALCULATOR), tmp_path, f"{ALL} -q --tb={style} --junit-xml=mine.xml")
 
-    told = {(id_, file, line) for id_, _, file, line in _told(analyze_run(output))}
+    reported = {(id_, file, line) for id_, _, file, line in _reported(analyze_run(output))}
 
     assert output.run.junit_xml is None
-    assert told == {(id_, file, line) for id_, _, file, line in (COLLECTION, *CALLS, SETUP)}
+    assert reported == {(id_, file, line) for id_, _, file, line in (COLLECTION, *CALLS, SETUP)}
 
 
-def test_runs_in_other_folders_read_the_same(long_run: AnalysisInput, tmp_path: Path) -> None:
+def test_runs_in_different_folders_have_equal_analyses(long_run: AnalysisInput, tmp_path: Path) -> None:
     """No folder, address, time or worker of one run stands in what is read: another run is told in the same words."""
     again = ran(write(tmp_path / "elsewhere", CALCULATOR), tmp_path / "session", ALL)
 
@@ -87,7 +87,7 @@ def test_runs_in_other_folders_read_the_same(long_run: AnalysisInput, tmp_path: 
     assert str(tmp_path) not in analyze_run(again).model_dump_json()
 
 
-def test_a_damaged_report_is_not_believed(long_run: AnalysisInput, tmp_path: Path) -> None:
+def test_a_damaged_report_is_ignored(long_run: AnalysisInput, tmp_path: Path) -> None:
     """A report that was cut off, or brings entities along, is left aside: the text tells."""
     for damage in (
         "<testsuites><testsuite>",
@@ -99,17 +99,17 @@ def test_a_damaged_report_is_not_believed(long_run: AnalysisInput, tmp_path: Pat
 
         analysis = analyze_run(AnalysisInput(run=run, session=long_run.session, tree=long_run.tree))
 
-        assert _told(analysis) == (COLLECTION, SETUP, *CALLS)
+        assert _reported(analysis) == (COLLECTION, SETUP, *CALLS)
 
 
 _NAMED_TYPE = '<!DOCTYPE x><testsuites><testcase name="x"><failure message="y"/></testcase></testsuites>'
 
 
-def _told(analysis: Analysis) -> tuple[tuple[str, str, str | None, int | None], ...]:
+def _reported(analysis: Analysis) -> tuple[tuple[str, str, str | None, int | None], ...]:
     return tuple((each.id, each.message, each.file, each.line) for each in analysis.failures)
 
 
-def test_no_failure_is_forgotten(tmp_path: Path) -> None:
+def test_every_failure_is_counted(tmp_path: Path) -> None:
     """Of 300 failures 200 are listed, and the ids of all others are kept."""
     lines = "".join(f"FAILED test_a.py::test_{number} - assert 0\n" for number in range(300))
     text = f"=== short test summary info ===\n{lines}=== 300 failed in 0.10s ===\n"
@@ -124,7 +124,7 @@ def test_no_failure_is_forgotten(tmp_path: Path) -> None:
     ("options", "others"),
     [("-x -v", ("test_a.py::test_1[a b]", "test_a.py::test_2")), ("-x -v -s", None), ("-x", None)],
 )
-def test_a_line_for_each_test_tells_which_ran(tmp_path: Path, options: str, others: tuple[str, ...] | None) -> None:
+def test_verbose_output_shows_which_tests_ran(tmp_path: Path, options: str, others: tuple[str, ...] | None) -> None:
     """Where there is no report, -v tells it, unless what tests print stands between; else nothing does."""
     text = (
         "import pytest\n\n@pytest.mark.parametrize('x', ['a b'])\ndef test_1(x):\n    print('hello')\n\n"
@@ -139,7 +139,7 @@ def test_a_line_for_each_test_tells_which_ran(tmp_path: Path, options: str, othe
     assert (analysis.stopped_early, analysis.other_tests) == (True, others)
 
 
-def test_lines_that_do_not_come_to_the_numbers_tell_nothing() -> None:
+def test_verbose_output_that_contradicts_the_totals_is_ignored() -> None:
     """Two runs, a line too much or too few: nobody knows which tests ran."""
     line, end = "test_a.py::test_1 PASSED   [ 50%]\n", "=== 1 failed, 1 passed ===\n"
     failed = "test_a.py::test_2 FAILED   [100%]\n"

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.errors import ProposalMalformedError
-from eikon_engine.fix.answers import DIVIDER, REPLACE, SEARCH, parse_answer, write_block
+from eikon_engine.errors import FixError
+from eikon_engine.fix.answers import DIVIDER, REPLACE, SEARCH, parse_answer
 from eikon_engine.fix.models import NoFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
+from tests.error_codes import has_code
 
 BLOCK = f"{SEARCH}\nreturn a - b\n{DIVIDER}\nreturn a + b\n{REPLACE}\n"
 EDIT = ReplaceText(file="src/calc.py", search="return a - b\n", replace="return a + b\n")
@@ -33,7 +34,7 @@ FILES = st.sampled_from(["a.py", "src/b c.py", "docs/é.md", "Makefile"])
         f"src/calc.py\n{BLOCK}".replace("\n", "\r\n"),
     ],
 )
-def test_a_block_is_read_however_it_is_wrapped(answer: str) -> None:
+def test_a_block_is_parsed_with_any_text_around_it(answer: str) -> None:
     """The path stands above; fences and prose around it are no part of it."""
     assert _edits(answer) == (EDIT,)
 
@@ -46,7 +47,7 @@ def test_blocks_without_a_path_belong_to_the_file_before() -> None:
 @given(st.lists(st.builds(ReplaceText, file=FILES, search=LINES, replace=LINES), min_size=1, max_size=3))
 def test_blocks_read_as_they_were_written(edits: list[ReplaceText]) -> None:
     """What is in a block comes out of it, to the last space."""
-    assert _edits("\n".join(write_block(each) for each in edits)) == tuple(edits)
+    assert _edits("\n".join(_block(each) for each in edits)) == tuple(edits)
 
 
 @pytest.mark.parametrize("answer", [DIFF, f"Here:\n\n```diff\n{DIFF}```\nDone.", f"diff --git a/c b/c\n{DIFF}"])
@@ -66,7 +67,7 @@ def test_a_diff_keeps_empty_lines_between_its_lines() -> None:
     assert _edits(f"{diff}\nprose\n") == (UnifiedDiff(text=diff),)
 
 
-def test_edits_come_in_the_order_of_the_answer() -> None:
+def test_edits_are_in_the_order_of_the_answer() -> None:
     """Blocks and diffs may stand beside each other."""
     assert _edits(f"{DIFF}\nsrc/calc.py\n{BLOCK}") == (UnifiedDiff(text=DIFF), EDIT)
 
@@ -87,7 +88,7 @@ def test_an_answer_without_a_fix_is_none(answer: str, reason: str, needs_edits: 
     assert parse_answer(answer, needs_edits=needs_edits) == NoFix(reason=reason)
 
 
-def test_code_that_speaks_of_no_fix_is_code() -> None:
+def test_no_fix_found_inside_an_edit_is_code() -> None:
     """Only what stands beside the edits says that there is no fix."""
     answer = f"a.py\n{SEARCH}\nx\n{DIVIDER}\nprint('no fix found')\n{REPLACE}\n"
 
@@ -95,7 +96,7 @@ def test_code_that_speaks_of_no_fix_is_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         ("", "got nothing"),
         ("Change the minus to a plus.", "got 'Change the minus to a plus.'"),
@@ -108,25 +109,29 @@ def test_code_that_speaks_of_no_fix_is_code() -> None:
         (f"the <script> | below\n{BLOCK}", "expected the path of a file above it, got 'the <script> | below'"),
     ],
 )
-def test_nonsense_is_an_error_that_says_where(answer: str, told: str) -> None:
+def test_an_unreadable_answer_is_an_error_with_its_line(answer: str, reported: str) -> None:
     """An answer that holds no fix that can be read is refused in one line."""
-    with pytest.raises(ProposalMalformedError) as refused:
+    with pytest.raises(FixError, check=has_code("proposal-malformed")) as refused:
         parse_answer(answer, needs_edits=True)
 
-    assert told in refused.value.message
+    assert reported in refused.value.message
     assert "\n" not in refused.value.message
 
 
-def test_an_applier_that_reads_itself_gets_any_words() -> None:
+def test_an_applier_that_parses_answers_itself_gets_any_text() -> None:
     """Words without edits are a fix for a program that reads them."""
     assert parse_answer("Swap them.", needs_edits=False) == TextFix(text="Swap them.")
 
 
 @given(st.text(st.sampled_from("a.py\n<=>-+@ ") | st.just("\\"), max_size=60))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_answer_is_parsed_or_refused(text: str) -> None:
     """No answer of a model is a fault of ours."""
-    with suppress(ProposalMalformedError):
+    with suppress(FixError):
         assert parse_answer(text, needs_edits=True).kind in {"text", "none"}
+
+
+def _block(edit: ReplaceText) -> str:
+    return f"{edit.file}\n{SEARCH}\n{edit.search}{DIVIDER}\n{edit.replace}{REPLACE}\n"
 
 
 def _edits(answer: str) -> tuple[TextEdit, ...]:

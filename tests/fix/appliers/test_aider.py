@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.errors import AiderMissingError, ApplierFailedError, EikonError, PatchRejectedError
+from eikon_engine.errors import EikonError, FixError, RequirementError
 from eikon_engine.fix.appliers.aider import AiderApplier, AiderModel, tree_snapshot
-from eikon_engine.fix.models import PatchFix, ReplaceText, TextFix, UnifiedDiff
-from eikon_engine.trace.patch import TracePatch
+from eikon_engine.fix.models import ReplaceText, TextFix, UnifiedDiff
+from tests.error_codes import has_code
 
 FIX = TextFix(text="Put a plus in the place of the minus in calc.py.")
 PROGRAM = """\
@@ -50,7 +50,7 @@ MENDS = 'path = pathlib.Path("calc.py"); path.write_text(path.read_text().replac
 
 
 @dataclass(frozen=True)
-class Stand:
+class Workspace:
     """A tree, and a program called aider that does what a test says."""
 
     tree: Path
@@ -75,7 +75,7 @@ class Stand:
 
 
 @pytest.fixture
-def stand(tmp_path: Path) -> Stand:
+def workspace(tmp_path: Path) -> Workspace:
     """Return a repository whose last state is not committed."""
     for name in ("tree", "bin"):
         (tmp_path / name).mkdir()
@@ -84,38 +84,38 @@ def stand(tmp_path: Path) -> Stand:
     (tree / ".gitignore").write_text("*.log\n", encoding="utf-8")
     (tree / "calc.py").write_text("def add(a, b):\n    return a - b\n", encoding="utf-8")
     (tree / "other.py").write_bytes(b"x = 1\r\n")
-    return Stand(tree=tree, called_file=tmp_path / "called.json", bin=tmp_path / "bin")
+    return Workspace(tree=tree, called_file=tmp_path / "called.json", bin=tmp_path / "bin")
 
 
-def test_aider_is_called_with_the_fix_and_the_targets(stand: Stand) -> None:
+def test_aider_is_called_with_the_fix_and_the_targets(workspace: Workspace) -> None:
     """It gets the answer of the model as its message, asks nobody, and commits nothing."""
-    application = stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py", "other.py"))
+    application = workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py", "other.py"))
 
-    called = json.loads(stand.called_file.read_text(encoding="utf-8"))
+    called = json.loads(workspace.called_file.read_text(encoding="utf-8"))
     arguments = called["arguments"]
     assert arguments[0] == "--message-file"
-    assert not Path(arguments[1]).is_relative_to(stand.tree)
+    assert not Path(arguments[1]).is_relative_to(workspace.tree)
     assert {"--yes-always", "--no-auto-commits", "--no-auto-lint", "--no-auto-test"} <= set(arguments)
     assert arguments[-2:] == ["calc.py", "other.py"]
     assert {"--no-dirty-commits", "--no-gitignore", "--no-suggest-shell-commands"} <= set(arguments)
     assert called["message"].endswith(FIX.text)
-    assert (called["cwd"], called["stdin"]) == (str(stand.tree), "")
+    assert (called["cwd"], called["stdin"]) == (str(workspace.tree), "")
     assert application.applier == "aider"
     assert application.files == ("calc.py",)
     assert "-    return a - b\n+    return a + b\n" in application.diff
     assert application.output == "Applied edit\n"
 
 
-def test_nothing_of_git_is_made_or_changed(stand: Stand) -> None:
+def test_aider_does_not_touch_the_git_repository(workspace: Workspace) -> None:
     """Left to itself Aider writes a name into a repository that has none, and makes one where there is none."""
-    config = (stand.tree / ".git" / "config").read_bytes()
-    stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
-    assert (stand.tree / ".git" / "config").read_bytes() == config
+    config = (workspace.tree / ".git" / "config").read_bytes()
+    workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py",))
+    assert (workspace.tree / ".git" / "config").read_bytes() == config
 
-    shutil.rmtree(stand.tree / ".git")
-    (stand.tree / "calc.py").write_text("a - b", encoding="utf-8")
-    assert stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",)).files == ("calc.py",)
-    assert not (stand.tree / ".git").exists()
+    shutil.rmtree(workspace.tree / ".git")
+    (workspace.tree / "calc.py").write_text("a - b", encoding="utf-8")
+    assert workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py",)).files == ("calc.py",)
+    assert not (workspace.tree / ".git").exists()
 
 
 @pytest.mark.parametrize(
@@ -129,103 +129,97 @@ def test_nothing_of_git_is_made_or_changed(stand: Stand) -> None:
         ({"AIDER_MODEL": "x", "AIDER_OPENAI_API_BASE": "y"}, [], None),
     ],
 )
-def test_aider_asks_the_server_that_is_asked_for_fixes(
-    stand: Stand, environ: dict[str, str], arguments: list[str], url: str | None
+def test_aider_uses_the_model_server_of_the_loop(
+    workspace: Workspace, environ: dict[str, str], arguments: list[str], url: str | None
 ) -> None:
     """Code and key go nowhere else, unless the variables of Aider itself say so."""
-    aider = stand.aider(MENDS)
+    aider = workspace.aider(MENDS)
     surroundings = {name: text for name, text in (aider.environ or {}).items() if name != "OPENAI_BASE_URL"}
     asked = AiderModel(model="m", base_url="http://here/v1")
 
-    replace(aider, aider_model=asked, environ={**surroundings, **environ}).apply(FIX, stand.tree, ("calc.py",))
+    replace(aider, aider_model=asked, environ={**surroundings, **environ}).apply(FIX, workspace.tree, ("calc.py",))
 
-    called = json.loads(stand.called_file.read_text(encoding="utf-8"))
+    called = json.loads(workspace.called_file.read_text(encoding="utf-8"))
     assert [each for each in called["arguments"] if each in {*arguments, "--model"}] == arguments
     assert called["url"] == url
 
 
-def test_lines_end_as_they_did(stand: Stand) -> None:
+def test_line_endings_are_preserved(workspace: Workspace) -> None:
     """Aider reads CRLF and writes LF; a file with both, of which it keeps neither, is refused."""
-    (stand.tree / "calc.py").write_bytes(b"a - b\r\nc\r\n")
-    stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
-    assert (stand.tree / "calc.py").read_bytes() == b"a + b\r\nc\r\n"
+    (workspace.tree / "calc.py").write_bytes(b"a - b\r\nc\r\n")
+    workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py",))
+    assert (workspace.tree / "calc.py").read_bytes() == b"a + b\r\nc\r\n"
 
-    (stand.tree / "calc.py").write_bytes(b"a - b\r\nc\n")
-    with pytest.raises(PatchRejectedError, match=r"'calc\.py': expected uniform line endings, got LF and CRLF"):
-        stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
-    assert (stand.tree / "calc.py").read_bytes() == b"a - b\r\nc\n"
+    (workspace.tree / "calc.py").write_bytes(b"a - b\r\nc\n")
+    with pytest.raises(
+        FixError, match=r"'calc\.py': expected uniform line endings, got LF and CRLF", check=has_code("patch-rejected")
+    ):
+        workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py",))
+    assert (workspace.tree / "calc.py").read_bytes() == b"a - b\r\nc\n"
 
 
-def test_without_targets_it_gets_the_files_of_the_edits(stand: Stand) -> None:
+def test_without_target_files_aider_gets_the_files_of_the_edits(workspace: Workspace) -> None:
     """What the fix is about is told, so that it need not look for it."""
     edits = (
         ReplaceText(file="calc.py", search="x\n", replace="y\n"),
         UnifiedDiff(text="--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n-x\n+y\n"),
     )
 
-    stand.aider(MENDS).apply(TextFix(text="words", edits=edits), stand.tree, ())
+    workspace.aider(MENDS).apply(TextFix(text="words", edits=edits), workspace.tree, ())
 
-    assert json.loads(stand.called_file.read_text(encoding="utf-8"))["arguments"][-2:] == ["calc.py", "other.py"]
+    assert json.loads(workspace.called_file.read_text(encoding="utf-8"))["arguments"][-2:] == ["calc.py", "other.py"]
 
 
-def test_what_it_keeps_for_itself_is_removed(stand: Stand) -> None:
+def test_files_of_aider_itself_are_removed(workspace: Workspace) -> None:
     """Caches of its own are no part of the fix; those that were there before stay."""
-    (stand.tree / ".aider.conf.yml").write_text("x", encoding="utf-8")
+    (workspace.tree / ".aider.conf.yml").write_text("x", encoding="utf-8")
 
-    stand.aider(MENDS).apply(FIX, stand.tree, ())
+    workspace.aider(MENDS).apply(FIX, workspace.tree, ())
 
-    assert sorted(stand.contents) == [".aider.conf.yml", ".gitignore", "calc.py", "other.py"]
+    assert sorted(workspace.contents) == [".aider.conf.yml", ".gitignore", "calc.py", "other.py"]
 
 
 @pytest.mark.parametrize(
-    ("does", "error", "told"),
+    ("does", "code", "reported"),
     [
-        ("pass", PatchRejectedError, "expected a change, got none: Applied edit"),
-        (f"{MENDS}; open('other.py', 'w').write('x')", PatchRejectedError, "'other.py': expected one of the target"),
-        (f"{MENDS}; open('new.py', 'w').write('x')", PatchRejectedError, "'new.py': expected one of the target"),
-        (f"{MENDS}; os.remove('other.py')", PatchRejectedError, "'other.py': expected one of the target"),
-        (f"{MENDS}; print('no key'); sys.exit(3)", ApplierFailedError, "got exit status 3: no key"),
-        (f"{MENDS}; time.sleep(60)", ApplierFailedError, "timed out after 2 s"),
+        ("pass", "patch-rejected", "expected a change, got none: Applied edit"),
+        (f"{MENDS}; open('other.py', 'w').write('x')", "patch-rejected", "'other.py': expected one of the target"),
+        (f"{MENDS}; open('new.py', 'w').write('x')", "patch-rejected", "'new.py': expected one of the target"),
+        (f"{MENDS}; os.remove('other.py')", "patch-rejected", "'other.py': expected one of the target"),
+        (f"{MENDS}; print('no key'); sys.exit(3)", "applier-failed", "got exit status 3: no key"),
+        (f"{MENDS}; time.sleep(60)", "applier-failed", "timed out after 2 s"),
     ],
 )
-def test_whatever_goes_wrong_the_files_are_as_they_were(
-    does: str, error: type[EikonError], told: str, stand: Stand
-) -> None:
+def test_a_failure_restores_all_files(does: str, code: str, reported: str, workspace: Workspace) -> None:
     """A fix that does nothing, too much, fails or hangs is an error, and leaves no trace."""
-    before = stand.contents
+    before = workspace.contents
 
-    with pytest.raises(error) as refused:
-        stand.aider(does, timeout_seconds=2 if "sleep" in does else 60).apply(FIX, stand.tree, ("calc.py",))
+    with pytest.raises(EikonError, check=has_code(code)) as refused:
+        workspace.aider(does, timeout_seconds=2 if "sleep" in does else 60).apply(FIX, workspace.tree, ("calc.py",))
 
-    assert told in refused.value.message
-    assert stand.contents == before
+    assert reported in refused.value.message
+    assert workspace.contents == before
 
 
 @pytest.mark.parametrize("target", ["../outside.py", ".git/config", "folder"])
-def test_targets_it_may_not_change_are_not_handed_on(target: str, stand: Stand) -> None:
+def test_targets_that_must_not_change_are_not_passed_to_aider(target: str, workspace: Workspace) -> None:
     """Nothing outside, of git, or through a link, is shown to it."""
-    (stand.tree / "folder").symlink_to("/")
+    (workspace.tree / "folder").symlink_to("/")
 
-    with pytest.raises(PatchRejectedError):
-        stand.aider(MENDS).apply(FIX, stand.tree, (target,))
-    assert not stand.called_file.exists()
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
+        workspace.aider(MENDS).apply(FIX, workspace.tree, (target,))
+    assert not workspace.called_file.exists()
 
 
-def test_a_missing_aider_is_told(stand: Stand) -> None:
+def test_a_missing_aider_is_an_error_with_installation_advice(workspace: Workspace) -> None:
     """The message says how to install it; the exit status is that of what is not here."""
-    with pytest.raises(AiderMissingError, match="Install it with") as missing:
-        AiderApplier(environ={**os.environ, "PATH": str(stand.bin)}).apply(FIX, stand.tree, ())
+    with pytest.raises(RequirementError, match="Install it with", check=has_code("aider-missing")) as missing:
+        AiderApplier(environ={**os.environ, "PATH": str(workspace.bin)}).apply(FIX, workspace.tree, ())
 
     assert missing.value.exit_status == 78
 
 
-def test_a_patch_of_a_trace_is_not_for_aider(stand: Stand) -> None:
-    """It changes files, and no recordings."""
-    with pytest.raises(PatchRejectedError):
-        stand.aider(MENDS).apply(PatchFix(patch=TracePatch(), reason="r"), stand.tree, ())
-
-
-def test_a_tree_is_remembered_to_the_last_byte(tmp_path: Path) -> None:
+def test_a_tree_snapshot_preserves_every_byte(tmp_path: Path) -> None:
     """Attributes and configuration of a project change nothing of what is kept and brought back."""
     tree = tmp_path / "tree"
     tree.mkdir()

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.errors import OutputError, PatchRejectedError
+from eikon_engine.errors import FixError, OutputError
 from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.appliers.edit_text import replace_lines
 from eikon_engine.fix.appliers.file_changes import write_files
-from eikon_engine.fix.models import PatchFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
-from eikon_engine.trace.patch import TracePatch
+from eikon_engine.fix.models import ReplaceText, TextEdit, TextFix, UnifiedDiff
+from tests.error_codes import has_code
 
 CALC = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"
 ADD = ReplaceText(
@@ -21,7 +21,7 @@ ADD = ReplaceText(
 NEW = ReplaceText(file="new/x.py", search="", replace="X = 1\n")
 
 
-def test_a_fix_is_applied_and_told_as_a_diff_of_git(tmp_path: Path) -> None:
+def test_a_fix_is_applied_and_returned_as_a_git_diff(tmp_path: Path) -> None:
     """Files are changed, made and removed; the diff leads git from the old tree to the new one."""
     before, after = (_tree(tmp_path / name) for name in ("before", "after"))
     remove = UnifiedDiff(text="--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n")
@@ -53,28 +53,28 @@ def test_a_fix_is_applied_and_told_as_a_diff_of_git(tmp_path: Path) -> None:
     ],
     ids=lambda edit: edit.model_dump_json()[:60],
 )
-def test_an_edit_that_does_not_fit_leaves_everything_as_it_was(edit: TextEdit, tmp_path: Path) -> None:
+def test_an_edit_that_does_not_match_changes_nothing(edit: TextEdit, tmp_path: Path) -> None:
     """One edit that fits nowhere, or in several places, and nothing is changed: not by the others either."""
     tree = _tree(tmp_path / "tree")
     before = _contents(tree)
 
-    with pytest.raises(PatchRejectedError):
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
         BlocksApplier().apply(_fix(ADD, NEW, edit), tree, ())
 
     assert _contents(tree) == before
 
 
-def test_git_has_to_take_the_change(tmp_path: Path) -> None:
+def test_git_must_accept_the_diff(tmp_path: Path) -> None:
     """What git knows to lead into `.git` elsewhere - on Windows, here - is refused, although it is harmless here."""
     tree = _tree(tmp_path)
 
-    with pytest.raises(PatchRejectedError, match="git cannot apply it: git apply"):
+    with pytest.raises(FixError, match="git cannot apply it: git apply", check=has_code("patch-rejected")):
         BlocksApplier().apply(_fix(ADD, ReplaceText(file="git~1/config", search="", replace="x\n")), tree, ())
 
     assert (tree / "calc.py").read_text(encoding="utf-8") == CALC
 
 
-def test_edits_of_one_file_follow_each_other(tmp_path: Path) -> None:
+def test_edits_of_one_file_apply_in_order(tmp_path: Path) -> None:
     """The second edit sees what the first one wrote."""
     tree = _tree(tmp_path)
     second = ReplaceText(file="calc.py", search="    return a + b\n", replace="    return b + a\n")
@@ -84,22 +84,21 @@ def test_edits_of_one_file_follow_each_other(tmp_path: Path) -> None:
     assert "b + a" in (tree / "calc.py").read_text(encoding="utf-8")
 
 
-def test_edits_that_undo_each_other_are_no_fix(tmp_path: Path) -> None:
+def test_edits_that_cancel_each_other_are_refused(tmp_path: Path) -> None:
     """A fix has to change something."""
     back = ReplaceText(file="calc.py", search=ADD.replace, replace=ADD.search)
 
-    with pytest.raises(PatchRejectedError, match="the files already match"):
+    with pytest.raises(FixError, match="the files already match", check=has_code("patch-rejected")):
         BlocksApplier().apply(_fix(ADD, back), _tree(tmp_path), ())
 
 
-@pytest.mark.parametrize("fix", [TextFix(text="words"), PatchFix(patch=TracePatch(), reason="r")])
-def test_what_holds_no_edit_is_refused(fix: TextFix | PatchFix, tmp_path: Path) -> None:
-    """Words alone, and patches of traces, are for other appliers."""
-    with pytest.raises(PatchRejectedError):
-        BlocksApplier().apply(fix, _tree(tmp_path), ())
+def test_an_answer_without_edits_is_refused(tmp_path: Path) -> None:
+    """An answer in prose alone cannot be applied."""
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
+        BlocksApplier().apply(TextFix(text="words"), _tree(tmp_path), ())
 
 
-def test_files_keep_their_modes_and_ends_of_lines(tmp_path: Path) -> None:
+def test_files_keep_modes_and_line_endings(tmp_path: Path) -> None:
     """A program stays one, a file of Windows stays one, and one without a last end of line, too."""
     path = tmp_path / "run.sh"
     path.write_bytes(b"one\r\ntwo")
@@ -124,7 +123,7 @@ def test_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), min_size=1, max_size=3))
-def test_lines_are_replaced_only_where_they_stand_once(lines: list[str], old: list[str]) -> None:
+def test_lines_are_replaced_only_if_they_occur_once(lines: list[str], old: list[str]) -> None:
     """Found once, the lines around stay; found otherwise, it is refused."""
     text = "".join(f"{line}\n" for line in lines)
     places = [at for at in range(len(lines)) if lines[at : at + len(old)] == old]
@@ -133,7 +132,7 @@ def test_lines_are_replaced_only_where_they_stand_once(lines: list[str], old: li
         expected = [*lines[: places[0]], "new", *lines[places[0] + len(old) :]]
         assert replace_lines(text, old, ["new"], "x").splitlines() == expected
     else:
-        with pytest.raises(PatchRejectedError):
+        with pytest.raises(FixError, check=has_code("patch-rejected")):
             replace_lines(text, old, ["new"], "x")
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.errors import PatchRejectedError
+from eikon_engine.errors import FixError
 from eikon_engine.fix.allowed_files import AllowedFiles
+from tests.error_codes import has_code
 
 
 @pytest.mark.parametrize(
@@ -35,11 +36,11 @@ from eikon_engine.fix.allowed_files import AllowedFiles
     ],
 )
 @pytest.mark.parametrize("targets", [(), ("",), (".",)])
-def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_path_outside_the_project_is_refused(name: str, targets: tuple[str, ...], tmp_path: Path) -> None:
     """Nothing outside, nothing of git, nothing through a link, whatever is named as a target."""
     tree = _tree(tmp_path)
 
-    with pytest.raises(PatchRejectedError):
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
         AllowedFiles(tree=tree, targets=targets).require(name)
 
 
@@ -62,11 +63,11 @@ def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str
         *("a/conftest.py", "pytest.ini", "pyproject.toml", "package.json", "Makefile", "sitecustomize.py"),
     ],
 )
-def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> None:
+def test_tests_are_changed_only_as_target_files(name: str, tmp_path: Path) -> None:
     """A fix that changes the tests proves nothing."""
     tree = _tree(tmp_path)
 
-    with pytest.raises(PatchRejectedError, match="name it with --target-file"):
+    with pytest.raises(FixError, match="name it with --target-file", check=has_code("patch-rejected")):
         AllowedFiles(tree=tree, targets=()).require(name)
     assert AllowedFiles(tree=tree, targets=(name,)).require(name) == name
 
@@ -74,7 +75,7 @@ def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "name", ["testing.py", "contest.py", "api/openapi_spec.py", "latest/a.py", "a.json", "src/attest_x.py"]
 )
-def test_what_only_sounds_like_a_test_is_none(name: str, tmp_path: Path) -> None:
+def test_a_name_similar_to_a_test_is_not_protected(name: str, tmp_path: Path) -> None:
     """Names are compared whole."""
     assert AllowedFiles(tree=_tree(tmp_path), targets=()).require(name) == name
 
@@ -89,17 +90,19 @@ def test_targets_are_files_and_folders(tmp_path: Path) -> None:
         "folder/new.py",
     ]
     for name in ("other.py", "file.pyc", "folder2/x.py"):
-        with pytest.raises(PatchRejectedError, match=r"expected one of the target files \(file.py, folder\)"):
+        with pytest.raises(
+            FixError, match=r"expected one of the target files \(file.py, folder\)", check=has_code("patch-rejected")
+        ):
             bounds.require(name)
 
 
 @given(st.text(st.sampled_from("./\\a:gitGIT \0~"), max_size=12))
-def test_every_name_that_passes_lies_inside(name: str) -> None:
+def test_every_allowed_path_is_inside_the_tree(name: str) -> None:
     """Whatever a model writes as a path, what is taken is below the tree, and none of git's."""
     tree = Path("/nowhere/tree")
     try:
         plain = AllowedFiles(tree=tree, targets=()).require(name)
-    except PatchRejectedError:
+    except FixError:
         return
 
     path = (tree / plain).resolve()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eikon_engine.errors import PatchRejectedError
+from eikon_engine.errors import FixError
 from eikon_engine.fix.appliers.edit_text import apply_hunks, read_diff
+from tests.error_codes import has_code
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "- x", "+ y", "-- q", "@@", "    c"]), max_size=12).map(
     lambda lines: "".join(f"{line}\n" for line in lines)
@@ -16,7 +17,7 @@ ABC = "a\nb\nc\n"
 
 
 @given(TEXTS, TEXTS)
-def test_a_diff_leads_from_the_old_text_to_the_new_one(old: str, new: str) -> None:
+def test_a_diff_turns_the_old_text_into_the_new_one(old: str, new: str) -> None:
     """Whatever difflib writes between two texts is read and applied to the letter."""
     assume(old and new and old != new)
     (diff,) = read_diff(_diff(old, new))
@@ -25,7 +26,7 @@ def test_a_diff_leads_from_the_old_text_to_the_new_one(old: str, new: str) -> No
 
 
 @given(TEXTS, TEXTS, st.integers(1, 99))
-def test_wrong_numbers_of_lines_never_change_another_place(old: str, new: str, shift: int) -> None:
+def test_wrong_line_numbers_never_change_other_lines(old: str, new: str, shift: int) -> None:
     """With other numbers a diff does the same, or is refused because its lines stand in several places."""
     assume(old and new and old != new)
     unique = "".join(f"{number} {line}" for number, line in enumerate(old.splitlines(keepends=True)))
@@ -50,23 +51,23 @@ def test_wrong_numbers_of_lines_never_change_another_place(old: str, new: str, s
         ("@@ -2,0 +3 @@\n+x\n", None),
     ],
 )
-def test_lines_are_found_once_or_the_diff_is_refused(diff: str, expected: str | None) -> None:
+def test_lines_that_do_not_match_exactly_once_are_refused(diff: str, expected: str | None) -> None:
     """Numbers of lines may be wrong, and lines may not."""
     (read,) = read_diff(f"--- a/x\n+++ b/x\n{diff}")
 
     if expected is None:
-        with pytest.raises(PatchRejectedError):
+        with pytest.raises(FixError, check=has_code("patch-rejected")):
             apply_hunks(ABC, read)
     else:
         assert apply_hunks(ABC, read) == expected
 
 
-def test_lines_in_several_places_need_the_right_number() -> None:
+def test_repeated_lines_need_the_right_line_number() -> None:
     """Where the old lines stand twice, the number of the line decides, and a wrong one does not."""
     right, wrong = (read_diff(f"--- a/x\n+++ b/x\n@@ -{line} +{line} @@\n-a\n+b\n")[0] for line in (3, 2))
 
     assert apply_hunks("a\nx\na\n", right) == "a\nx\nb\n"
-    with pytest.raises(PatchRejectedError, match="2 at lines 1, 3"):
+    with pytest.raises(FixError, match="2 at lines 1, 3", check=has_code("patch-rejected")):
         apply_hunks("a\nx\na\n", wrong)
 
 
@@ -97,9 +98,9 @@ def test_an_end_of_line_that_a_diff_adds_is_added() -> None:
         "prose\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
     ],
 )
-def test_what_is_no_change_of_lines_is_refused(diff: str) -> None:
+def test_changes_other_than_lines_are_refused(diff: str) -> None:
     """Renames, modes, links and binary files are no fixes."""
-    with pytest.raises(PatchRejectedError):
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
         read_diff(diff)
 
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.errors import PatchRejectedError
+from eikon_engine.errors import FixError
 from eikon_engine.fix.appliers.edit_text import BYTE_ORDER_MARK, replace_lines
+from tests.error_codes import has_code
 
 
-def test_a_byte_order_mark_stays_unseen() -> None:
+def test_a_byte_order_mark_is_preserved() -> None:
     """Line 1 is found without it, and the text begins with it as before; other lines know nothing of it."""
     text = f"{BYTE_ORDER_MARK}a\nb\n"
 
@@ -15,12 +16,12 @@ def test_a_byte_order_mark_stays_unseen() -> None:
     assert replace_lines(text, ["b"], ["c"], "x") == f"{BYTE_ORDER_MARK}a\nc\n"
 
 
-def test_a_byte_order_mark_can_be_taken_away() -> None:
+def test_a_byte_order_mark_can_be_removed() -> None:
     """Old lines that begin with it name it."""
     assert replace_lines(f"{BYTE_ORDER_MARK}{{\n}}\n", [f"{BYTE_ORDER_MARK}{{"], ["{"], "x") == "{\n}\n"
 
 
-def test_a_byte_order_mark_makes_no_line_another_one() -> None:
+def test_a_byte_order_mark_does_not_affect_matching() -> None:
     """Lines that stand twice but for the mark stand twice."""
-    with pytest.raises(PatchRejectedError, match="expected exactly one match, got 2 at lines"):
+    with pytest.raises(FixError, match="expected exactly one match, got 2 at lines", check=has_code("patch-rejected")):
         replace_lines(f"{BYTE_ORDER_MARK}a\na\n", ["a"], ["b"], "x")

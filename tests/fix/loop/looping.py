@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Bench:
-    """A place to run loops from."""
+class LoopRunner:
+    """Run loops against a model server."""
 
     sessions: Path
     model: ModelServer
     lines: list[str] = field(default_factory=list)
-    """What people were told."""
+    """Reported progress."""
 
     def loop(self, project: Path, *, applier: Applier | None = None, **chosen: Any) -> TaskResult:  # noqa: ANN401 - options
         """Run a loop in a project; a fix may change any Python module if the command writes no report."""
@@ -51,7 +51,7 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path, *answers: str) -> Iterator[Bench]:
+def loop_runner(folder: Path, *answers: str) -> Iterator[LoopRunner]:
     """Serve a model that gives these answers in turn."""
     with serve_model(*map(answer_text, answers)) as model:
-        yield Bench(sessions=folder / "sessions", model=model)
+        yield LoopRunner(sessions=folder / "sessions", model=model)

@@ -12,7 +12,7 @@ import pytest
 
 from eikon_engine.fix.appliers.aider import AiderApplier
 from eikon_engine.fix.models import TaskResult
-from tests.fix.loop.looping import bench
+from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import (
     ASSERTS,
     BAD_FIX,
@@ -36,19 +36,19 @@ def test_ac_2_tests_that_pass_at_first_end_the_loop_in_its_first_cycle(project: 
     """AC-DFL-2: no model is asked, nothing is changed, and the loop is a success after 1 cycle."""
     before = everything(project)
 
-    with bench(tmp_path) as seat:
-        result = seat.loop(project, test_cmd="true")
+    with loop_runner(tmp_path) as runner:
+        result = runner.loop(project, test_cmd="true")
 
     assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("COMPLETE", "success", 1)
     assert result.content == "Success: the tests pass after 1 cycle. No file was changed."
-    assert seat.model.asked == []
+    assert runner.model.asked == []
     assert everything(project) == before
 
 
-def test_ac_3_and_4_a_failure_is_looked_up_mended_and_tested_again(project: Path, tmp_path: Path) -> None:
+def test_ac_3_and_4_a_failure_is_located_fixed_and_tested_again(project: Path, tmp_path: Path) -> None:
     """AC-DFL-3 and 4: context, fix and application are in the log; the next cycle passes, and names the file."""
-    with bench(tmp_path, GOOD_FIX) as seat:
-        result = seat.loop(project)
+    with loop_runner(tmp_path, GOOD_FIX) as runner:
+        result = runner.loop(project)
 
     notes = result.notes
     first, second = notes.history
@@ -63,25 +63,25 @@ def test_ac_3_and_4_a_failure_is_looked_up_mended_and_tested_again(project: Path
     assert second.test.passed
     assert "- rebate" in (project / "price.py").read_text(encoding="utf-8")
     assert git(project, "status", "--porcelain") == " M price.py\n"
-    assert "assert 3.5 == 2.5" in seat.model.asked[0].text
-    told = "\n".join(seat.lines)
+    assert "assert 3.5 == 2.5" in runner.model.asked[0].text
+    reported = "\n".join(runner.lines)
     for step in ("system:run_script", "debug:analyze_test_results", "system:get_context", "debug:generate_fix"):
-        assert f"cycle 1 of 3: {step}" in told
-    assert "cycle 1 of 3: fix:apply: changed price.py" in told
+        assert f"cycle 1 of 3: {step}" in reported
+    assert "cycle 1 of 3: fix:apply: changed price.py" in reported
 
 
 def test_ac_5_as_many_cycles_as_allowed_are_a_failure(project: Path, tmp_path: Path) -> None:
     """AC-DFL-5: tests that go on failing end the loop after max_cycles, with the tree as it was."""
     before = everything(project)
 
-    with bench(tmp_path, BAD_FIX, BAD_FIX) as seat:
-        result = seat.loop(project, test_cmd=ASSERTS, max_cycles=2)
+    with loop_runner(tmp_path, BAD_FIX, BAD_FIX) as runner:
+        result = runner.loop(project, test_cmd=ASSERTS, max_cycles=2)
 
     assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("FAILED", "max_cycles", 2)
     assert result.notes.final_test_status == "failed"
     assert result.content == "Failure: the tests still fail after 2 cycles. No file was changed."
-    assert len(seat.model.asked) == 2
-    assert "return sum(prices) * rebate" in str(seat.model.asked[1].body["messages"])
+    assert len(runner.model.asked) == 2
+    assert "return sum(prices) * rebate" in str(runner.model.asked[1].body["messages"])
     assert everything(project) == before
 
 
@@ -109,8 +109,8 @@ sed -i 's/+ rebate/- rebate/' price.py
 
 def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: Path, aider: Path) -> None:
     """AC-DFL-6: what is named is in the context though no failure names it, and aider is given it and nothing else."""
-    with bench(tmp_path, "Take the rebate off.") as seat:
-        result = seat.loop(project, test_cmd=ASSERTS, applier=AiderApplier(), target_files=("price.py", "other.py"))
+    with loop_runner(tmp_path, "Take the rebate off.") as runner:
+        result = runner.loop(project, test_cmd=ASSERTS, applier=AiderApplier(), target_files=("price.py", "other.py"))
 
     called = (aider / "called").read_text(encoding="utf-8").splitlines()
     context = result.notes.history[0].context
@@ -124,15 +124,15 @@ def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: P
     assert result.notes.modified_files == ("price.py",)
 
 
-def test_ac_6_a_target_file_has_room_before_others(project: Path, tmp_path: Path) -> None:
+def test_ac_6_target_files_are_shown_before_others(project: Path, tmp_path: Path) -> None:
     """AC-DFL-6: in a budget for two files, one that no failure speaks of is there because it is a target."""
     names = f"NAMES = {[f'name {number}' for number in range(60)]}\n"
     write(project, {"base.py": names, "other.py": names})
     commit(project)
     shown = []
     for targets in ((), ("price.py", "other.py")):
-        with bench(tmp_path / str(len(targets)), "NO FIX FOUND: none") as seat:
-            result = seat.loop(project, test_cmd=ASSERTS, target_files=targets, token_budget=315)
+        with loop_runner(tmp_path / str(len(targets)), "NO FIX FOUND: none") as runner:
+            result = runner.loop(project, test_cmd=ASSERTS, target_files=targets, token_budget=315)
         context = result.notes.history[0].context
         assert context is not None
         shown.append(set(context.files))
@@ -140,12 +140,12 @@ def test_ac_6_a_target_file_has_room_before_others(project: Path, tmp_path: Path
     assert shown == [{"price.py", "base.py"}, {"price.py", "other.py"}]
 
 
-def test_ac_7_the_result_says_what_happened(project: Path, tmp_path: Path) -> None:
+def test_ac_7_the_result_describes_the_loop(project: Path, tmp_path: Path) -> None:
     """AC-DFL-7: the result, as the session keeps it, has outcome, cycles, files, reason and the history."""
-    with bench(tmp_path, GOOD_FIX) as seat:
-        result = seat.loop(project, test_cmd=ASSERTS)
+    with loop_runner(tmp_path, GOOD_FIX) as runner:
+        result = runner.loop(project, test_cmd=ASSERTS)
 
-    stored = seat.session / "result.json"
+    stored = runner.session / "result.json"
     assert TaskResult.model_validate_json(stored.read_bytes()) == result
     notes = json.loads(stored.read_bytes())["notes"]
     assert notes["outcome"] == "success"
@@ -163,8 +163,8 @@ def test_ac_8_aider_that_fails_ends_the_loop(project: Path, tmp_path: Path, aide
     (aider / "fails").touch()
     before = everything(project)
 
-    with bench(tmp_path, "Take the rebate off.") as seat:
-        result = seat.loop(project, test_cmd=ASSERTS, applier=AiderApplier())
+    with loop_runner(tmp_path, "Take the rebate off.") as runner:
+        result = runner.loop(project, test_cmd=ASSERTS, applier=AiderApplier())
 
     assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("FAILED", "error", 1)
     assert result.notes.failed_step == "fix:apply"

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from eikon_engine.errors import PatchRejectedError, UsageError
+from eikon_engine.errors import FixError, UsageError
 from eikon_engine.fix.change_policy import (
     ChangePolicy,
     missing_modules,
@@ -16,8 +16,9 @@ from eikon_engine.fix.change_policy import (
 )
 from eikon_engine.fix.models import Analysis, TestFailure
 from eikon_engine.fix.options import LoopOptions
-from tests.fix.loop.looping import bench
-from tests.fix.loop.projects import ASSERTS, PRICE_PROJECT, everything, make_project, write
+from tests.error_codes import has_code
+from tests.fix.loop.looping import loop_runner
+from tests.fix.loop.projects import ASSERTS, GOOD_FIX, PRICE_PROJECT, everything, make_project, write
 
 SHOP = {"shop/__init__.py": "", "shop/price.py": "", "web/cart.ts": "", "lib/cart.rb": "", "app.py": ""}
 
@@ -67,14 +68,14 @@ def test_a_new_file_may_be_created_beside_its_kind(shop: Path, file: str) -> Non
 @pytest.mark.parametrize("file", ["shop/cart.ts", "other/price.py", "lib/price.py", "conf/other.rb"])
 def test_a_new_file_is_not_created_in_a_folder_without_such_files(shop: Path, file: str) -> None:
     """A file of another kind, or in a new folder, may be found by a runner."""
-    with pytest.raises(PatchRejectedError, match=r"a new file in a folder without \.\w+ files"):
+    with pytest.raises(FixError, match=r"a new file in a folder without \.\w+ files", check=has_code("patch-rejected")):
         check(shop, file, is_new=True)
 
 
 @pytest.mark.parametrize("file", ["shop/data.json", "more.txt", "new.cfg", "prices.csv", "LICENSE"])
-def test_files_that_are_no_source_code_are_not_changed(shop: Path, file: str) -> None:
+def test_files_other_than_source_code_are_not_changed(shop: Path, file: str) -> None:
     """Settings and data may be what tests compare with."""
-    with pytest.raises(PatchRejectedError, match="got no source code"):
+    with pytest.raises(FixError, match="got no source code", check=has_code("patch-rejected")):
         check(shop, file)
 
 
@@ -100,9 +101,11 @@ def test_protected_patterns_win(shop: Path, file: str, *, is_allowed: bool) -> N
     """Tests, configuration, start-up files, hidden files, packages and scripts need a target file, allowed or not."""
     policy = ChangePolicy(allow=("**", file)) if is_allowed else ChangePolicy()
 
-    with pytest.raises(PatchRejectedError, match=r"protected by the pattern .* name it with --target-file"):
+    with pytest.raises(
+        FixError, match=r"protected by the pattern .* name it with --target-file", check=has_code("patch-rejected")
+    ):
         check(shop, file, policy=policy)
-    with pytest.raises(PatchRejectedError):
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
         check(shop, file, policy=policy, is_new=True)
 
 
@@ -113,7 +116,9 @@ def test_allowed_patterns_replace_the_default_ones(shop: Path) -> None:
     check(shop, "shop/price.py", policy=policy)
     check(shop, "data/prices.json", policy=policy)
     for file in ("app.py", "data/cart.json"):
-        with pytest.raises(PatchRejectedError, match=r"--allow /shop/, \*.json, !cart.json does not match"):
+        with pytest.raises(
+            FixError, match=r"--allow /shop/, \*.json, !cart.json does not match", check=has_code("patch-rejected")
+        ):
             check(shop, file, policy=policy)
 
 
@@ -123,7 +128,7 @@ def test_protected_patterns_are_added_to_the_default_ones(shop: Path) -> None:
 
     check(shop, "app.py", policy=policy)
     for file in ("shop/price.py", "tests/helper.py"):
-        with pytest.raises(PatchRejectedError, match="protected by the pattern"):
+        with pytest.raises(FixError, match="protected by the pattern", check=has_code("patch-rejected")):
             check(shop, file, policy=policy)
 
 
@@ -147,7 +152,7 @@ def test_protected_patterns_are_added_to_the_default_ones(shop: Path) -> None:
 )
 def test_files_that_the_command_names_are_not_changed(tmp_path: Path, file: str, command: str, cwd: str) -> None:
     """By path, by pattern, or as a module that is run or loaded."""
-    with pytest.raises(PatchRejectedError, match="one that the test command names"):
+    with pytest.raises(FixError, match="one that the test command names", check=has_code("patch-rejected")):
         check(tmp_path, file, command=command, cwd=cwd, policy=ChangePolicy(allow=("*.py",)))
 
 
@@ -155,10 +160,40 @@ def test_files_that_the_command_names_are_not_changed(tmp_path: Path, file: str,
     "command",
     ["pytest -m shop", "python -m pytest -m shop -k app", "git commit -m app", "python -m unittest -k app -v"],
 )
-def test_a_marker_or_a_message_is_no_module(shop: Path, command: str) -> None:
+def test_a_marker_or_a_message_is_not_a_module(shop: Path, command: str) -> None:
     """The same option of another program means something else."""
     check(shop, "app.py", command=command)
     check(shop, "shop/__init__.py", command=command)
+
+
+def test_the_package_of_a_test_module_is_not_protected(shop: Path) -> None:
+    """`python -m unittest shop.checks` runs shop/checks.py; the package that contains it is the code under test."""
+    write(shop, {"shop/checks.py": ""})
+
+    check(shop, "shop/__init__.py", command="python -m unittest shop.checks.Case")
+    for file in ("shop/checks.py", "shop/checks/__init__.py", "shop.py"):
+        with pytest.raises(FixError, match="one that the test command names"):
+            check(shop, file, command="python -m unittest shop.checks.Case", is_new=file != "shop/checks.py")
+
+
+@pytest.mark.parametrize("command", ["python -m unittest shop", "python -m unittest shop.Case"])
+def test_a_package_that_contains_the_tests_itself_is_protected(shop: Path, command: str) -> None:
+    """Test cases may be defined in `__init__.py`."""
+    with pytest.raises(FixError, match="one that the test command names"):
+        check(shop, "shop/__init__.py", command=command)
+
+
+@pytest.mark.parametrize("command", ["mkdir -p app && pytest", "sh -c 'mkdir -p app; pytest'", "sudo mkdir -p app"])
+def test_an_option_of_mkdir_is_not_a_plugin(shop: Path, command: str) -> None:
+    """`-p` loads a plugin only in commands that may run pytest."""
+    check(shop, "app.py", command=command)
+
+
+@pytest.mark.parametrize("command", ["mkdir -p x; pytest -p app", "pytest -k 'cp or x' -p app", "tox -- -p app"])
+def test_a_plugin_is_protected_beside_other_commands_and_options(shop: Path, command: str) -> None:
+    """Other commands and options of the line do not hide a plugin."""
+    with pytest.raises(FixError, match="one that the test command names"):
+        check(shop, "app.py", command=command)
 
 
 def test_files_of_other_folders_are_not_named(shop: Path) -> None:
@@ -171,7 +206,7 @@ def test_plugins_that_the_configuration_loads_are_not_changed(shop: Path) -> Non
     """`-p` in `addopts` loads a module into the runner."""
     write(shop, {"pytest.ini": "[pytest]\naddopts = -ra -p shop.price\n"})
 
-    with pytest.raises(PatchRejectedError, match="a plugin of pytest"):
+    with pytest.raises(FixError, match="a plugin of pytest", check=has_code("patch-rejected")):
         check(shop, "shop/price.py")
     check(shop, "app.py")
 
@@ -182,13 +217,13 @@ def test_programs_are_not_changed(shop: Path) -> None:
     (shop / "app.py").chmod(0o755)
 
     for file in ("lib/run.rb", "app.py"):
-        with pytest.raises(PatchRejectedError, match="a program"):
+        with pytest.raises(FixError, match="a program", check=has_code("patch-rejected")):
             check(shop, file)
 
 
 def test_files_with_failing_tests_are_not_changed(shop: Path) -> None:
     """Whatever their names: pytest may be configured to collect other ones, or doctests."""
-    with pytest.raises(PatchRejectedError, match="one with failing tests"):
+    with pytest.raises(FixError, match="one with failing tests", check=has_code("patch-rejected")):
         check(shop, "shop/price.py", failing=("shop/price.py::check_total", "app.py::check"))
     check(shop, "web/cart.ts", failing=("shop/price.py::check_total",))
 
@@ -197,7 +232,7 @@ def test_failing_tests_are_found_below_the_root_of_pytest(shop: Path) -> None:
     """Ids of tests may be relative to a folder of the tree; the file is protected all the same."""
     write(shop, {"shop/checks/check_price.py": ""})
 
-    with pytest.raises(PatchRejectedError, match="one with failing tests"):
+    with pytest.raises(FixError, match="one with failing tests", check=has_code("patch-rejected")):
         check(shop, "shop/checks/check_price.py", failing=("checks/check_price.py::check_it",))
 
 
@@ -207,14 +242,14 @@ def test_a_missing_module_of_a_package_may_be_created(shop: Path) -> None:
 
     check(shop, "shop/pricing/__init__.py", is_new=True, message=message)
     check(shop, "shop/pricing/rates.py", is_new=True, message=message)
-    with pytest.raises(PatchRejectedError, match="a new file in a folder without"):
+    with pytest.raises(FixError, match="a new file in a folder without", check=has_code("patch-rejected")):
         check(shop, "shop/other/rates.py", is_new=True, message=message)
 
 
 @pytest.mark.parametrize("file", ["pytest_shop/plugin.py", "sitecustomize/__init__.py"])
 def test_packages_that_run_by_themselves_are_not_changed(shop: Path, file: str) -> None:
     """Plugins of pytest and start-up modules may be packages."""
-    with pytest.raises(PatchRejectedError):
+    with pytest.raises(FixError, check=has_code("patch-rejected")):
         check(shop, file)
 
 
@@ -231,7 +266,7 @@ def test_a_new_file_does_not_shadow_a_module_of_python_or_of_a_runner(shop: Path
     """A folder without `__init__.py` may be one that Python imports from; an existing file belongs to the project."""
     write(shop, {"src/main.py": ""})
 
-    with pytest.raises(PatchRejectedError, match="shadows the module"):
+    with pytest.raises(FixError, match="shadows the module", check=has_code("patch-rejected")):
         check(shop, file, is_new=True)
     if "xdist" not in file:
         check(shop, file)
@@ -242,7 +277,7 @@ def test_a_folder_does_not_become_a_package_that_shadows_another(shop: Path) -> 
     write(shop, {"robot/arm.py": ""})
 
     check(shop, "robot/leg.py", is_new=True)
-    with pytest.raises(PatchRejectedError, match="shadows the module robot"):
+    with pytest.raises(FixError, match="shadows the module robot", check=has_code("patch-rejected")):
         check(shop, "robot/__init__.py", is_new=True)
 
 
@@ -253,7 +288,7 @@ def test_a_new_file_does_not_shadow_a_module_that_the_project_imports(tmp_path: 
     files = ("tests/helping.py", "shop/__init__.py", "shop/a.py", "src/main.py", "main.py")
     write(tmp_path, {**dict.fromkeys(files, ""), "tests/test_a.py": imports})
 
-    with pytest.raises(PatchRejectedError, match="shadows the module"):
+    with pytest.raises(FixError, match="shadows the module", check=has_code("patch-rejected")):
         check(tmp_path, file, is_new=True)
     check(tmp_path, f"shop/{PurePosixPath(file).name}", is_new=True)
     check(tmp_path, file, is_new=True, message=f"No module named '{PurePosixPath(file).stem}'")
@@ -317,8 +352,8 @@ def test_a_weakened_check_in_a_folder_of_programs_is_no_success(tmp_path: Path, 
     project = make_project(tmp_path / "shop", CHECKED)
     before = everything(project)
 
-    with bench(tmp_path, weakened("tools/check.py")) as seat:
-        result = seat.loop(project, test_cmd="make test", allow=allow)
+    with loop_runner(tmp_path, weakened("tools/check.py")) as runner:
+        result = runner.loop(project, test_cmd="make test", allow=allow, max_cycles=1)
 
     assert result.notes.failure is not None
     assert result.notes.failure.code == "patch-rejected"
@@ -332,14 +367,14 @@ def test_without_a_report_a_fix_needs_allowed_files(tmp_path: Path, command: str
     project = make_project(tmp_path / "shop", {**CHECKED, "where": "verify"})
     before = everything(project)
 
-    with bench(tmp_path, weakened("verify/check.py")) as seat:
-        result = seat.loop(project, test_cmd=command, allow=())
+    with loop_runner(tmp_path, weakened("verify/check.py")) as runner:
+        result = runner.loop(project, test_cmd=command, allow=())
 
     assert result.status == "FAILED"
     assert result.notes.failure is not None
     assert (result.notes.failure.step, result.notes.failure.code) == ("system:run_script", "command-unusable")
     assert "Add --allow GLOB or --target-file FILE" in result.notes.failure.message
-    assert seat.model.asked == []
+    assert runner.model.asked == []
     assert everything(project) == before
 
 
@@ -353,8 +388,8 @@ def test_tests_with_other_names_are_protected_by_the_report(tmp_path: Path) -> N
         ">>>>>>> REPLACE\n"
     )
 
-    with bench(tmp_path, answer) as seat:
-        result = seat.loop(project)
+    with loop_runner(tmp_path, answer) as runner:
+        result = runner.loop(project, max_cycles=1)
 
     assert result.notes.failure is not None
     assert "got one with failing tests" in result.notes.failure.message
@@ -371,12 +406,33 @@ def test_a_fix_of_the_runner_is_no_success(tmp_path: Path, file: str, text: str,
     answer = f"{file}\n<<<<<<< SEARCH\n{find}=======\n{text}\n>>>>>>> REPLACE\n"
     before = everything(project)
 
-    with bench(tmp_path, answer) as seat:
-        result = seat.loop(project, test_cmd=command, allow=("**",))
+    with loop_runner(tmp_path, answer) as runner:
+        result = runner.loop(project, test_cmd=command, allow=("**",))
 
     assert result.notes.failure is not None
     assert (result.notes.failure.step, result.notes.failure.code) == ("fix:apply", "patch-rejected")
     assert everything(project) == before
+
+
+def test_a_refused_fix_is_reported_to_the_model_which_fixes_something_else(tmp_path: Path) -> None:
+    """The next prompt has the refused answer and the reason; the tests are not run again, since nothing changed."""
+    project = make_project(tmp_path / "shop", CHECKED)
+
+    with loop_runner(tmp_path, weakened("tools/check.py"), GOOD_FIX) as runner:
+        result = runner.loop(project)
+
+    assert result.notes.outcome == "success"
+    first, second, _ = result.notes.history
+    assert first.refusal is not None
+    assert "'tools/check.py': expected a file that a fix may change" in first.refusal
+    assert first.application is None
+    assert second.test is None
+    prompt = runner.model.asked[1].body["messages"][1]["content"]
+    assert "refused: fix for 'tools/check.py'" in prompt
+    assert "assert total([3], 1) == 2" in prompt
+    assert (project / "tools/check.py").read_text(encoding="utf-8") == CHECKED["tools/check.py"]
+    summary = (runner.session / "summary.txt").read_text(encoding="utf-8")
+    assert "the fix was refused: fix for 'tools/check.py'" in summary
 
 
 def test_a_fix_in_two_steps_does_not_uncover_a_check(tmp_path: Path) -> None:
@@ -389,8 +445,8 @@ def test_a_fix_in_two_steps_does_not_uncover_a_check(tmp_path: Path) -> None:
     )
     second = "tools/check.py\n<<<<<<< SEARCH\nassert False\n=======\npass\n>>>>>>> REPLACE\n"
 
-    with bench(tmp_path, first, second) as seat:
-        result = seat.loop(project, test_cmd=f"{ASSERTS} || exit 1; exit 1", max_cycles=2)
+    with loop_runner(tmp_path, first, second) as runner:
+        result = runner.loop(project, test_cmd=f"{ASSERTS} || exit 1; exit 1", max_cycles=2)
 
     assert result.notes.failure is not None
     assert result.notes.failure.cycle == 2

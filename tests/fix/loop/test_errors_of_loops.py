@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from eikon_engine.errors import DirtyTreeError, UsageError
+from eikon_engine.errors import UsageError
 from eikon_engine.fix.appliers.aider import AiderApplier
-from tests.fix.loop.looping import bench
+from tests.error_codes import has_code
+from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, everything, make_project, write
 
 FAILS = "cat $(ls); exit 1"
@@ -48,8 +49,8 @@ def test_a_step_that_fails_ends_the_loop(
     """The result names step, code and exit status, and no file differs."""
     before = everything(project)
 
-    with bench(tmp_path, answer) as seat:
-        result = seat.loop(project, **{"test_cmd": FAILS, **chosen})
+    with loop_runner(tmp_path, answer) as runner:
+        result = runner.loop(project, **{"test_cmd": FAILS, **chosen})
 
     failure = result.notes.failure
     assert failure is not None
@@ -58,41 +59,41 @@ def test_a_step_that_fails_ends_the_loop(
     assert failure.step in result.content
     assert "\n" not in failure.message
     assert everything(project) == before
-    assert not (seat.session / "tree").exists()
+    assert not (runner.session / "tree").exists()
 
 
 def test_a_model_that_cannot_be_reached_ends_the_loop(project: Path, tmp_path: Path) -> None:
     """Nobody answers at the address: the step is named, with the exit status of a missing server."""
-    with bench(tmp_path) as seat:
+    with loop_runner(tmp_path) as runner:
         pass
-    result = seat.loop(project, test_cmd=FAILS)
+    result = runner.loop(project, test_cmd=FAILS)
 
     assert result.notes.failure is not None
     assert result.notes.failed_step == "debug:generate_fix"
     assert (result.notes.failure.code, result.notes.failure.exit_status) == ("completion-unreachable", 69)
 
 
-def test_a_tree_that_was_changed_meanwhile_is_not_written_to(project: Path, tmp_path: Path) -> None:
+def test_a_tree_that_changed_during_the_loop_is_not_written_to(project: Path, tmp_path: Path) -> None:
     """Somebody edits the file while the loop works: the fix stays in the session, and the file is theirs."""
-    with bench(tmp_path) as seat:
+    with loop_runner(tmp_path) as runner:
 
         def edit_and_answer(_asked: object) -> str:
             write(project, {"price.py": "MINE = True\n"})
             return GOOD_FIX
 
-        seat.model.reply = edit_and_answer
-        result = seat.loop(project, test_cmd="grep -qr -- '- rebate' .")
+        runner.model.reply = edit_and_answer
+        result = runner.loop(project, test_cmd="grep -qr -- '- rebate' .")
 
     assert result.notes.failure is not None
     assert (result.notes.failure.step, result.notes.failure.code) == ("fix:write_back", "tree-changed")
     assert (project / "price.py").read_text(encoding="utf-8") == "MINE = True\n"
-    assert "- rebate" in (seat.session / "changes.diff").read_text(encoding="utf-8")
+    assert "- rebate" in (runner.session / "changes.diff").read_text(encoding="utf-8")
 
 
-def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: Path) -> None:
+def test_a_fix_that_makes_the_tests_hang_is_rolled_back(project: Path, tmp_path: Path) -> None:
     """The deadline of a test run is no end of the loop once there is a fix to take back."""
-    with bench(tmp_path, GOOD_FIX) as seat:
-        result = seat.loop(
+    with loop_runner(tmp_path, GOOD_FIX) as runner:
+        result = runner.loop(
             project,
             test_cmd="grep -qr -- '- rebate' . && sleep 60; exit 1",
             timeout_seconds=1.0,
@@ -122,93 +123,93 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
         ({"sessions_dir": Path("sessions")}, "--sessions-dir: expected a folder outside"),
     ],
 )
-def test_what_cannot_be_begun_is_refused(
+def test_invalid_options_are_refused_before_a_test_runs(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, Any], message: str
 ) -> None:
     """Options that cannot be are told at once, before any test runs."""
     monkeypatch.chdir(project)
-    with bench(tmp_path) as seat, pytest.raises(UsageError, match=message):
-        seat.loop(project, **chosen)
+    with loop_runner(tmp_path) as runner, pytest.raises(UsageError, match=message):
+        runner.loop(project, **chosen)
 
 
 @pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"])
-def test_settings_above_the_sessions_are_refused(project: Path, tmp_path: Path, name: str) -> None:
+def test_a_pytest_configuration_above_the_sessions_is_refused(project: Path, tmp_path: Path, name: str) -> None:
     """Tests in the copy would run with them, and be called otherwise than elsewhere."""
     write(tmp_path, {f"above/{name}": ""})
 
-    with bench(tmp_path) as seat, pytest.raises(UsageError, match=f"got .*above/{name}: tests in the copy"):
-        seat.loop(project, sessions_dir=tmp_path / "above" / "deep" / "sessions")
+    with loop_runner(tmp_path) as runner, pytest.raises(UsageError, match=f"got .*above/{name}: tests in the copy"):
+        runner.loop(project, sessions_dir=tmp_path / "above" / "deep" / "sessions")
 
 
 def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path: Path) -> None:
     """Such a command would test the user's files, and no fix would ever help."""
-    with bench(tmp_path) as seat:
+    with loop_runner(tmp_path) as runner:
         for command in (f"pytest {project}/test_price.py", f"cd '{project}' && pytest", f"pytest --rootdir={project}"):
             with pytest.raises(UsageError, match="expected paths relative to"):
-                seat.loop(project, test_cmd=command)
+                runner.loop(project, test_cmd=command)
 
 
 def test_programs_that_git_ignores_may_be_named(project: Path, tmp_path: Path) -> None:
     """A virtual environment inside of the tree is no part of the copy, and is used where it is."""
     write(project, {".git/info/exclude": "venv/\n", "venv/check": "exit 0\n"})
 
-    with bench(tmp_path) as seat:
-        result = seat.loop(project, test_cmd=f"sh {project}/venv/check")
+    with loop_runner(tmp_path) as runner:
+        result = runner.loop(project, test_cmd=f"sh {project}/venv/check")
 
     assert result.notes.outcome == "success"
 
 
-def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path: Path) -> None:
+def test_tests_that_read_the_original_tree_are_a_warning(project: Path, tmp_path: Path) -> None:
     """A package that is installed from the tree itself is what such tests test: the summary warns, once."""
     write(tmp_path, {"reads.py": f"print(open({str(project / 'price.py')!r}))\nraise SystemExit(1)\n"})
 
-    with bench(tmp_path, GOOD_FIX) as seat:
-        result = seat.loop(project, test_cmd=f"python {tmp_path}/reads.py", max_cycles=1)
+    with loop_runner(tmp_path, GOOD_FIX) as runner:
+        result = runner.loop(project, test_cmd=f"python {tmp_path}/reads.py", max_cycles=1)
 
     (warning,) = result.notes.warnings
     assert warning.startswith(f"the tests use price.py of {project}, not of the copy")
-    assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
+    assert f"warning: {warning}" in (runner.session / "summary.txt").read_text(encoding="utf-8")
 
 
-def test_a_name_that_is_not_utf_8_is_no_obstacle(project: Path, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf_8_is_a_warning(project: Path, tmp_path: Path) -> None:
     """Such a file is copied, and not shown to the model; a warning tells of it."""
     (project / os.fsdecode(b"pr\xffice.py")).write_text("PRICE = 'price rebate total'\n", encoding="utf-8")
 
-    with bench(tmp_path, GOOD_FIX) as seat:
-        result = seat.loop(project, test_cmd="cat $(ls); grep -qr -- '- rebate' .", allow_dirty=True)
+    with loop_runner(tmp_path, GOOD_FIX) as runner:
+        result = runner.loop(project, test_cmd="cat $(ls); grep -qr -- '- rebate' .", allow_dirty=True)
 
     assert result.notes.outcome == "success"
     (warning,) = result.notes.warnings
     assert warning == r"1 file with a non-UTF-8 name cannot be shown to the model: 'pr\udcffice.py'"
 
 
-def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:
+def test_a_dirty_tree_needs_allow_dirty(project: Path, tmp_path: Path) -> None:
     """Without it the files are named; with it they are part of what is tested, and stay as they are."""
     write(project, {"new.txt": "mine\n"})
 
-    with bench(tmp_path) as seat:
-        with pytest.raises(DirtyTreeError, match=r"new\.txt"):
-            seat.loop(project, test_cmd="test -e new.txt")
-        result = seat.loop(project, test_cmd="test -e new.txt", allow_dirty=True)
+    with loop_runner(tmp_path) as runner:
+        with pytest.raises(UsageError, match=r"new\.txt", check=has_code("dirty-tree")):
+            runner.loop(project, test_cmd="test -e new.txt")
+        result = runner.loop(project, test_cmd="test -e new.txt", allow_dirty=True)
 
     assert result.notes.outcome == "success"
 
 
-def test_an_interrupted_loop_says_where_it_stood(project: Path, tmp_path: Path) -> None:
+def test_an_interrupted_loop_records_its_step(project: Path, tmp_path: Path) -> None:
     """Ctrl-C while the model is asked: the session keeps the step, the copy is gone, the tree as before."""
     before = everything(project)
-    with bench(tmp_path) as seat:
+    with loop_runner(tmp_path) as runner:
 
         def interrupt(_line: str) -> None:
             if "generate_fix" in _line:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            seat.loop(project, test_cmd=FAILS, on_progress=interrupt)
+            runner.loop(project, test_cmd=FAILS, on_progress=interrupt)
 
-    note = (seat.session / "session.json").read_text(encoding="utf-8")
+    note = (runner.session / "session.json").read_text(encoding="utf-8")
     assert '"state": "interrupted"' in note
     assert '"step": "debug:generate_fix"' in note
-    assert not (seat.session / "tree").exists()
+    assert not (runner.session / "tree").exists()
     assert everything(project) == before
     assert [thread for thread in threading.enumerate() if thread.name == "eikon-fix-progress"] == []

@@ -89,7 +89,7 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
         (("--test-cmd", FAILS, "--append"), 2, "--append requires --debug-dir DIR"),
     ],
 )
-def test_what_goes_wrong_is_one_line(
+def test_an_error_is_one_line(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, line: str
 ) -> None:
     """The exit status is the one of the cause, and the last line says what to do."""
@@ -114,7 +114,7 @@ def test_what_goes_wrong_is_one_line(
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_what_is_not_here_is_told_before_any_test_runs(
+def test_missing_requirements_are_reported_before_a_test_runs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -126,12 +126,12 @@ def test_what_is_not_here_is_told_before_any_test_runs(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert fix("loop", "--test-cmd", FAILS, *arguments) == status
-    (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith(line)
+    (reported,) = capsys.readouterr().err.splitlines()
+    assert reported.startswith(line)
     assert not (tmp_path / "sessions").exists()
 
 
-def test_a_loop_replays_with_the_server_gone(
+def test_a_loop_replays_recorded_responses_without_a_server(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Captured in one folder, with pytest and a bad fix first, the loop goes the same way elsewhere without a model."""
@@ -156,7 +156,7 @@ def test_a_loop_replays_with_the_server_gone(
         assert str(tmp_path) not in path.read_text(encoding="utf-8")
 
 
-def test_the_folder_of_answers_is_no_part_of_the_project(project: Path) -> None:
+def test_the_folder_of_recorded_responses_is_not_copied(project: Path) -> None:
     """Answers kept inside the project make no dirty tree, and are not copied."""
     with serve_model(answer_text(GOOD_FIX)) as model:
         arguments = (
@@ -170,7 +170,7 @@ def test_the_folder_of_answers_is_no_part_of_the_project(project: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["asking", "testing"])
-def test_a_killed_loop_leaves_the_tree_and_says_where_it_stood(project: Path, tmp_path: Path, moment: str) -> None:
+def test_a_killed_loop_leaves_the_tree_and_records_its_step(project: Path, tmp_path: Path, moment: str) -> None:
     """After kill -9 no file of the project differs, no test goes on, and `eikon fix sessions` tells the step."""
     before = everything(project)
     reached, go_on = threading.Event(), threading.Event()
@@ -200,10 +200,10 @@ def test_a_killed_loop_leaves_the_tree_and_says_where_it_stood(project: Path, tm
         assert loop.wait() == -signal.SIGKILL
         go_on.set()
 
-    told = subprocess.run(
+    reported = subprocess.run(
         [*COMMAND, "sessions", "--json"], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=True
     )
-    (note,) = json.loads(told.stdout)
+    (note,) = json.loads(reported.stdout)
     at = {"asking": (1, "debug:generate_fix"), "testing": (2, "system:run_script")}[moment]
     assert (note["state"], note["cycle"], note["step"]) == ("killed", *at)
     assert everything(project) == before

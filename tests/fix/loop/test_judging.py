@@ -40,14 +40,14 @@ def run(ended: ProcessEnding = "exited", exit_status: int | None = 1) -> TestRun
         (("test_a.py",), ("test_b.py::test_1",), "broke_more"),
     ],
 )
-def test_only_fewer_of_the_same_failures_are_help(
+def test_a_fix_helps_only_if_failures_disappear_and_none_is_new(
     before: tuple[str, ...], after: tuple[str, ...], expected: str
 ) -> None:
     """Whatever fails that did not fail before is no help; tests of a module that could not be read did fail before."""
     assert judge_fix(analysis(*before), analysis(*after), run()) == expected
 
 
-def test_failures_that_are_too_many_to_be_listed_count() -> None:
+def test_unlisted_failures_count() -> None:
     """One of 300 failures is gone: what fills its place in the list is nothing new, and what is new is seen."""
     ids = [f"t{number}" for number in range(300)]
 
@@ -71,7 +71,7 @@ def test_failures_that_are_too_many_to_be_listed_count() -> None:
         ((("m.py",), ()), (("n.py",), ()), "no_help"),
     ],
 )
-def test_a_run_that_stops_at_a_failure_has_tests_it_did_not_come_to(
+def test_a_run_that_stops_early_leaves_tests_unexecuted(
     before: tuple[tuple[str, ...], tuple[str, ...]],
     after: tuple[tuple[str, ...], tuple[str, ...] | None],
     expected: str,
@@ -95,7 +95,7 @@ def test_a_run_that_stops_at_a_failure_has_tests_it_did_not_come_to(
         (("b", "early"), ("", "whole"), "passed"),
     ],
 )
-def test_where_nothing_tells_which_tests_ran_nobody_knows(
+def test_without_a_list_of_executed_tests_the_result_is_unclear(
     before: tuple[str, str], after: tuple[str, str], expected: str
 ) -> None:
     """Without a report, another first failure may be progress or damage; what is certain is judged as ever."""
@@ -106,14 +106,14 @@ def test_where_nothing_tells_which_tests_ran_nobody_knows(
     assert judge_fix(first, second, run()) == expected
 
 
-def test_a_run_that_was_cut_off_is_no_help() -> None:
+def test_a_killed_run_does_not_help() -> None:
     """Fewer failures count only where all could have shown."""
     assert judge_fix(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.lists(st.sampled_from("abcd"), unique=True))
-def test_help_never_adds_a_failure(before: list[str], after: list[str]) -> None:
+def test_a_fix_that_helps_never_adds_a_failure(before: list[str], after: list[str]) -> None:
     """What is kept fails in nothing that passed before."""
     if judge_fix(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
         assert set(after) < set(before)

@@ -56,7 +56,7 @@ def test_ac_1_the_loop_is_a_task_of_the_prompt(
     assert "- rebate" in (project / "price.py").read_text(encoding="utf-8")
 
 
-def test_the_first_line_that_fails_is_the_last_one(
+def test_input_ends_at_the_first_line_that_fails(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A script ends as its line does, and what follows is not done."""
@@ -70,7 +70,7 @@ def test_the_first_line_that_fails_is_the_last_one(
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         ("hello", ("expected one of /help, /tasks, /quit, /task, got 'hello'", 2)),
         ("/task", ("/task: missing task name", 2)),
@@ -95,15 +95,15 @@ def test_the_first_line_that_fails_is_the_last_one(
         ("/task debug:loop --test_cmd=a --applier=sed", ("--applier: ", 2)),
     ],
 )
-def test_what_is_typed_wrongly_is_one_line(
+def test_invalid_input_is_an_error_of_one_line(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     line: str,
-    told: tuple[str, int],
+    reported: tuple[str, int],
 ) -> None:
     """The line says what was wanted, and nothing is run."""
-    message, status = told
+    message, status = reported
     assert repl(f"{line}\n", monkeypatch) == status
     (only,) = capsys.readouterr().err.splitlines()
     assert message in only
@@ -112,7 +112,7 @@ def test_what_is_typed_wrongly_is_one_line(
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(exclude_characters="\n"), max_size=60))
-def test_any_line_is_read_or_refused(line: str) -> None:
+def test_any_line_is_parsed_or_refused(line: str) -> None:
     """Whatever is typed is a line of ours, or an error of ours."""
     with suppress(EikonError):
         typed = parse_line(line)
@@ -130,7 +130,7 @@ def test_paths_arrive_as_they_are(paths: list[str]) -> None:
     assert choice.target_files == tuple(paths)
 
 
-def test_everything_that_can_be_typed_is_completed() -> None:
+def test_every_command_and_option_is_completed() -> None:
     """The words, the tasks and their parameters are offered."""
     words = completion_tree()
 
@@ -142,7 +142,7 @@ def test_everything_that_can_be_typed_is_completed() -> None:
         parse_line("/tsk")
 
 
-def test_the_prompt_answers_a_person(tmp_path: Path) -> None:
+def test_the_prompt_works_in_a_terminal(tmp_path: Path) -> None:
     """On a terminal there is a prompt, a mistake is told and does not end it, and lines are remembered."""
     outside, inside = pty.openpty()
     prompt = subprocess.Popen(

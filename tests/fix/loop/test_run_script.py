@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from eikon_engine.fix.models import RunScriptInput, TestRun
 from eikon_engine.fix.run_script import BoundedOutput, run_script
 from eikon_engine.secrets.environment import EnvironmentSecrets, RedactingStream
-from tests.fix.loop.looping import bench
+from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import PYTEST, make_project, write
 
 
@@ -51,7 +51,7 @@ def test_both_outputs_and_the_status_are_kept(tmp_path: Path) -> None:
     assert (ended.stdout.file, ended.stdout.bytes_written) == ("cycles/01/stdout.txt", 4)
 
 
-def test_a_command_that_hangs_is_ended_with_its_group(tmp_path: Path) -> None:
+def test_a_command_that_hangs_is_ended_with_its_process_group(tmp_path: Path) -> None:
     """At the deadline everything that the command began is gone, also what ignores SIGTERM."""
     ended = run(tmp_path, "trap '' TERM; sleep 60 & echo $! > child; echo begun; wait; sleep 60", timeout=0.5)
 
@@ -60,7 +60,7 @@ def test_a_command_that_hangs_is_ended_with_its_group(tmp_path: Path) -> None:
     assert_gone(int((tmp_path / "tree" / "child").read_text(encoding="utf-8")))
 
 
-def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
+def test_background_processes_of_a_command_are_ended(tmp_path: Path) -> None:
     """A process in the background does not outlive its command, and nobody waits for its output."""
     ended = run(tmp_path, "sleep 60 & echo $! > child; exit 0")
 
@@ -71,7 +71,7 @@ def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives us the orphans of others")
 @pytest.mark.parametrize("ending", ["exit 0", "sleep 60"])
-def test_what_leaves_the_group_is_ended_too(tmp_path: Path, ending: str) -> None:
+def test_processes_that_leave_the_group_are_ended(tmp_path: Path, ending: str) -> None:
     """A daemon in a session of its own, and what it began, are gone when the command is."""
     daemon = "setsid sh -c 'setsid sleep 60 & echo $! $$ > child; sleep 60' & while [ ! -s child ]; do sleep 0.05; done"
 
@@ -89,7 +89,7 @@ def test_a_command_that_is_killed_has_no_status(tmp_path: Path) -> None:
     assert (ended.ended, ended.exit_status, ended.signal) == ("killed", None, signal.SIGSEGV)
 
 
-def test_output_without_end_has_bounds(tmp_path: Path) -> None:
+def test_endless_output_is_limited(tmp_path: Path) -> None:
     """The file is bounded, holds the beginning and the end, and says how much is missing."""
     ended = run(tmp_path, f"{sys.executable} -c \"import sys; sys.stdout.write('x' * 30_000_000 + 'end')\"")
 
@@ -103,7 +103,7 @@ def test_output_without_end_has_bounds(tmp_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(chunks=st.lists(st.binary(max_size=12), max_size=12), head=st.integers(0, 20), tail=st.integers(0, 20))
-def test_nothing_gets_lost_in_silence(
+def test_omitted_output_is_counted(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes], head: int, tail: int
 ) -> None:
     """What is kept and what is left out is what came; the kept parts are its beginning and its end."""
@@ -127,7 +127,7 @@ def test_nothing_gets_lost_in_silence(
     assert len(first) + len(last) + output.bytes_omitted == len(whole) == output.bytes_written
 
 
-def test_paths_of_the_tree_lead_into_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_into_the_tree_point_to_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An absolute PYTHONPATH into the user's tree names the copy's folder; others stay."""
     write(tmp_path, {"original/src/which.py": "place = 'original'\n", "tree/src/which.py": "place = 'copy'\n"})
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path / "original" / "src"), "/nowhere")))
@@ -137,7 +137,7 @@ def test_paths_of_the_tree_lead_into_the_copy(tmp_path: Path, monkeypatch: pytes
     assert written(tmp_path, "stdout.txt") == "copy True\n"
 
 
-def test_tests_are_not_told_of_the_users_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_are_not_passed_to_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun by a hook of git, a test that asks git, or commits, does so where it stands."""
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
         monkeypatch.setenv(name, str(tmp_path / "original"))
@@ -157,19 +157,19 @@ SECRETS = EnvironmentSecrets({"DB_PASSWORD": "hunter", "API_KEY": "hunter2-and-m
     st.lists(st.sampled_from(["hunter", "hunter2-and-more", "hunt", "2-and-", "x", "/home/somebody"]), max_size=8),
     st.lists(st.integers(0, 60), max_size=6),
 )
-def test_secrets_are_hidden_however_they_come(words: list[str], cuts: list[int]) -> None:
+def test_secrets_in_any_spelling_are_redacted(words: list[str], cuts: list[int]) -> None:
     """A stream that comes in parts is told as a whole one is, and neither holds a value."""
     whole = "".join(words).encode()
     places = sorted({0, len(whole), *(each for each in cuts if each < len(whole))})
-    told: list[bytes] = []
+    reported: list[bytes] = []
 
-    stream = RedactingStream(told.append, SECRETS)
+    stream = RedactingStream(reported.append, SECRETS)
     for begin, end in pairwise(places):
         stream.write(whole[begin:end])
     stream.flush()
 
-    assert b"".join(told) == SECRETS.redact_bytes(whole)
-    assert b"hunter" not in b"".join(told)
+    assert b"".join(reported) == SECRETS.redact_bytes(whole)
+    assert b"hunter" not in b"".join(reported)
 
 
 def test_secrets_of_the_environment_reach_neither_model_nor_session(
@@ -182,18 +182,18 @@ def test_secrets_of_the_environment_reach_neither_model_nor_session(
     test = "import os\n\n\ndef test_it():\n    assert dict(os.environ) == {}, os.environ['DB_PASSWORD']\n"
     project = make_project(tmp_path / "shop", {"test_env.py": test, "key.py": f"KEY = '{values['OPENAI_API_KEY']}'\n"})
 
-    with bench(tmp_path, "NO FIX FOUND: none") as seat:
-        seat.loop(project, test_cmd=f"env; {PYTEST}; false")
-    with bench(tmp_path, "NO FIX FOUND: none") as other:
+    with loop_runner(tmp_path, "NO FIX FOUND: none") as runner:
+        runner.loop(project, test_cmd=f"env; {PYTEST}; false")
+    with loop_runner(tmp_path, "NO FIX FOUND: none") as other:
         other.loop(project)
 
-    asked = "\n".join(str(each.body) for each in (*seat.model.asked, *other.model.asked))
-    kept = "\n".join(path.read_text(encoding="utf-8") for path in seat.sessions.rglob("*") if path.is_file())
+    asked = "\n".join(str(each.body) for each in (*runner.model.asked, *other.model.asked))
+    kept = "\n".join(path.read_text(encoding="utf-8") for path in runner.sessions.rglob("*") if path.is_file())
     assert "<DB_PASSWORD>" in asked
     assert "OPENAI_API_KEY=<OPENAI_API_KEY>" in kept
-    for told in (asked, kept):
-        assert "0123456789abcdef" not in told
-        assert "word&" not in told
+    for reported in (asked, kept):
+        assert "0123456789abcdef" not in reported
+        assert "word&" not in reported
 
 
 def assert_gone(process: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from eikon_engine.fix.session import read_session
 from eikon_engine.secrets.environment import EnvironmentSecrets, assignments_in, is_secret_variable
-from tests.fix.loop.looping import bench
+from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import PYTEST, make_project
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         *("DBUS_SESSION_BUS_ADDRESS", "TOKENIZERS_PARALLELISM", "PASSWORD_STORE_DIR", "PASSWD_FILE", "HOME"),
     ],
 )
-def test_places_and_desktops_are_no_secrets(name: str) -> None:
+def test_paths_and_desktop_variables_are_not_secrets(name: str) -> None:
     """Their values stand in paths that everybody sees."""
     assert not is_secret_variable(name)
 
@@ -33,18 +33,18 @@ def test_passwords_and_keys_are_secrets(name: str) -> None:
     assert is_secret_variable(name)
 
 
-def test_a_session_names_its_tree_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_records_its_tree_unredacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change that was cut off is taken back by that name, whatever variable has it for a value."""
     project = make_project(tmp_path / "shop", {"a.py": "A = 1\n"})
     monkeypatch.setenv("PWD", str(project))
     monkeypatch.setenv("SHOP_TOKEN", str(project.parent))
 
-    with bench(tmp_path) as seat:
-        seat.loop(project, test_cmd=f"true {project.parent}")
+    with loop_runner(tmp_path) as runner:
+        runner.loop(project, test_cmd=f"true {project.parent}")
 
-    note = read_session(seat.session)
+    note = read_session(runner.session)
     assert (note.tree, note.command) == (str(project), "true <SHOP_TOKEN>")
-    assert note.copy_root.startswith(str(seat.sessions))
+    assert note.copy_root.startswith(str(runner.sessions))
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_a_session_names_its_tree_as_it_is(tmp_path: Path, monkeypatch: pytest.M
         ("pytest", []),
     ],
 )
-def test_a_command_tells_what_it_sets(command: str, settings: list[tuple[str, str]]) -> None:
+def test_variables_set_in_a_command_are_found(command: str, settings: list[tuple[str, str]]) -> None:
     """Words of a shell that set a variable, but for what the shell works out."""
     assert list(assignments_in(command)) == settings
 
 
 @pytest.mark.parametrize(
-    ("value", "printed", "told"),
+    ("value", "printed", "reported"),
     [
         (
             "postgres://u:s3cr3tpassw0rd@h/db",
@@ -77,9 +77,9 @@ def test_a_command_tells_what_it_sets(command: str, settings: list[tuple[str, st
         ("http://localhost:8080/a@b", "http://localhost:8080/a@b", "http://localhost:8080/a@b"),
     ],
 )
-def test_a_password_in_an_address_is_a_secret(value: str, printed: str, told: str) -> None:
+def test_a_password_in_an_address_is_a_secret(value: str, printed: str, reported: str) -> None:
     """Whatever the variable is called; what is a word of any text is hidden in addresses alone."""
-    assert EnvironmentSecrets({"V": value}).redact(printed) == told
+    assert EnvironmentSecrets({"V": value}).redact(printed) == reported
 
 
 def test_a_secret_is_found_in_the_spelling_of_addresses() -> None:
@@ -89,16 +89,16 @@ def test_a_secret_is_found_in_the_spelling_of_addresses() -> None:
     assert known.redact("it%20is%2F12 it+is%2F12 %FF1234567") == "<DB_PASSWORD> <DB_PASSWORD> <A_TOKEN>"
 
 
-def test_secrets_of_the_command_reach_neither_model_nor_session(tmp_path: Path) -> None:
+def test_secrets_in_the_command_reach_neither_model_nor_session(tmp_path: Path) -> None:
     """The command is told with the name in the place of the value, in the session and in the question."""
     test = "import os\n\n\ndef test_it():\n    assert os.environ['API_KEY'] == ''\n"
     project = make_project(tmp_path / "shop", {"test_env.py": test})
 
-    with bench(tmp_path, "NO FIX FOUND: none") as seat:
-        seat.loop(project, test_cmd=f"API_KEY=sk-livesecret99887766 {PYTEST}")
+    with loop_runner(tmp_path, "NO FIX FOUND: none") as runner:
+        runner.loop(project, test_cmd=f"API_KEY=sk-livesecret99887766 {PYTEST}")
 
-    files = {each.name: each.read_text(encoding="utf-8") for each in seat.session.rglob("*") if each.is_file()}
-    asked = str(seat.model.asked[0].body)
+    files = {each.name: each.read_text(encoding="utf-8") for each in runner.session.rglob("*") if each.is_file()}
+    asked = str(runner.model.asked[0].body)
     assert [name for name, text in files.items() if "livesecret99887766" in text] == []
     assert "API_KEY=<API_KEY> python" in files["session.json"]
     assert "API_KEY=<API_KEY> python" in asked

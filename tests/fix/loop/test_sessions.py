@@ -10,7 +10,7 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.fix import debug_loop
 from eikon_engine.fix.options import LoopOptions
-from eikon_engine.fix.session import is_alive, lock_session, sessions_folder
+from eikon_engine.fix.session import is_alive, lock_session, read_session, sessions_folder
 from eikon_engine.llm import EchoClient
 
 
@@ -23,7 +23,7 @@ from eikon_engine.llm import EchoClient
         ({"XDG_STATE_HOME": "/state", "EIKON_FIX_DIR": "/mine"}, "/mine"),
     ],
 )
-def test_sessions_lie_where_programs_keep_their_state(environ: dict[str, str], expected: str) -> None:
+def test_sessions_are_stored_in_the_state_folder_of_the_user(environ: dict[str, str], expected: str) -> None:
     """A variable of ours decides, then the one of the desktop, which has to be absolute."""
     assert sessions_folder(Path("home"), environ) == Path(expected)
 
@@ -37,6 +37,21 @@ def test_a_session_is_alive_as_long_as_its_process(tmp_path: Path) -> None:
     assert not is_alive(folder)
     assert not is_alive(tmp_path / "none")
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(("earlier", "state"), [("taken_back", "rolled_back"), ("handed_over", "completed")])
+def test_states_of_earlier_versions_are_read(tmp_path: Path, earlier: str, state: str) -> None:
+    """A session written before two states were renamed is read with their new names."""
+    (tmp_path / "shop").mkdir()
+    options = LoopOptions(test_cmd="true", cwd=tmp_path / "shop", sessions_dir=tmp_path / "s")
+    debug_loop(options, client=EchoClient())
+    (folder,) = (tmp_path / "s").iterdir()
+    text = (folder / "session.json").read_text(encoding="utf-8")
+    assert '"state": "success"' in text
+
+    (folder / "session.json").write_text(text.replace('"success"', f'"{earlier}"'), encoding="utf-8")
+
+    assert read_session(folder).state == state
 
 
 def test_sessions_are_listed_newest_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +73,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path, capsys: pytest.Capture
     ]
 
 
-def test_a_session_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_session_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What was written by hand, or cut off, is one line and exit status 65."""
     path = tmp_path / "s" / "one" / "session.json"
     path.parent.mkdir(parents=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from eikon_engine.fix.analysis.analyze_run import closing_runners
-from tests.fix.loop.looping import bench
+from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import make_project
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def answer(new: str) -> str:
     return f"calc.py\n<<<<<<< SEARCH\n{_BUG}\n=======\n{new}\n>>>>>>> REPLACE\n"
 
 
-def judged(result: TaskResult) -> tuple[str, bool]:
+def result_of(result: TaskResult) -> tuple[str, bool]:
     """Return what the first fix was judged to be, and whether it was taken back."""
     verification = result.notes.history[0].verification
     assert verification is not None
@@ -42,50 +42,50 @@ def judged(result: TaskResult) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize(
-    ("new", "told"),
+    ("new", "reported"),
     [
         ("    import os; os._exit(0)", "pytest wrote no report: the run was cut short"),
         ("    import pytest; pytest.exit('x', returncode=0)", "did not run and pass: test_calc.py::test_one"),
     ],
 )
-def test_a_test_that_does_not_run_and_pass_is_not_mended(tmp_path: Path, new: str, told: str) -> None:
+def test_a_failed_test_that_does_not_run_and_pass_is_not_fixed(tmp_path: Path, new: str, reported: str) -> None:
     """Exit status 0 is no success of a fix whose report does not tell the test as passed; the file stays as it is."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TEST})
 
-    with bench(tmp_path, answer(new)) as seat:
-        result = seat.loop(project, max_cycles=1, keep=True)
+    with loop_runner(tmp_path, answer(new)) as loops:
+        result = loops.loop(project, max_cycles=1, keep=True)
 
     assert (result.status, result.notes.outcome, result.notes.final_test_status) == ("FAILED", "max_cycles", "failed")
-    assert judged(result) == ("unproved", True)
+    assert result_of(result) == ("unproved", True)
     assert result.notes.closing_analysis is not None
-    assert result.notes.closing_analysis.summary.endswith(told)
+    assert result.notes.closing_analysis.summary.endswith(reported)
     assert (project / "calc.py").read_text(encoding="utf-8") == _CALC
 
 
-def test_a_fix_that_skips_is_told_and_the_next_one_counts(tmp_path: Path) -> None:
+def test_a_fix_that_skips_the_test_is_reported_in_the_next_prompt(tmp_path: Path) -> None:
     """The loop goes on, and the next question says what was wrong."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TEST})
 
-    with bench(tmp_path, answer("    import pytest; pytest.skip('x')"), answer("    return a + b")) as seat:
-        result = seat.loop(project, max_cycles=2)
+    with loop_runner(tmp_path, answer("    import pytest; pytest.skip('x')"), answer("    return a + b")) as loops:
+        result = loops.loop(project, max_cycles=2)
 
-    assert (result.notes.outcome, judged(result)) == ("success", ("unproved", True))
-    assert "test_calc.py::test_one (skipped)" in str(seat.model.asked[1].body["messages"])
+    assert (result.notes.outcome, result_of(result)) == ("success", ("unproved", True))
+    assert "test_calc.py::test_one (skipped)" in str(loops.model.asked[1].body["messages"])
 
 
-def test_one_of_two_tests_that_is_skipped_is_no_help(tmp_path: Path) -> None:
+def test_skipping_one_of_two_failing_tests_does_not_help(tmp_path: Path) -> None:
     """With keep, a fix that has one of the failing tests expected to fail is taken back as well."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TWO})
     skipping = "    if a == 1:\n        import pytest; pytest.xfail('x')\n    return a - b"
 
-    with bench(tmp_path, answer(skipping)) as seat:
-        result = seat.loop(project, max_cycles=1, keep=True)
+    with loop_runner(tmp_path, answer(skipping)) as loops:
+        result = loops.loop(project, max_cycles=1, keep=True)
 
-    assert judged(result) == ("no_help", True)
+    assert result_of(result) == ("no_help", True)
     assert result.notes.modified_files == ()
 
 
-def test_what_was_mended_has_to_stay_so(tmp_path: Path) -> None:
+def test_a_fixed_test_must_stay_fixed(tmp_path: Path) -> None:
     """A second fix that skips what the first one mended is no success."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TWO})
     first = answer("    return 3")
@@ -93,32 +93,32 @@ def test_what_was_mended_has_to_stay_so(tmp_path: Path) -> None:
     second += "calc.py\n<<<<<<< SEARCH\ndef add(a, b):\n=======\ndef skipped(a):\n    if a == 1:\n"
     second += "        import pytest; pytest.skip('x')\n\n\ndef add(a, b):\n>>>>>>> REPLACE\n"
 
-    with bench(tmp_path, first, second) as seat:
-        result = seat.loop(project, max_cycles=2)
+    with loop_runner(tmp_path, first, second) as loops:
+        result = loops.loop(project, max_cycles=2)
 
     verification = result.notes.history[1].verification
-    assert judged(result) == ("helped", False)
+    assert result_of(result) == ("helped", False)
     assert verification is not None
     assert (verification.judgement, result.notes.outcome) == ("unproved", "max_cycles")
 
 
-def test_tests_of_a_module_that_could_not_be_read_are_proof_of_it(tmp_path: Path) -> None:
+def test_passing_tests_prove_the_fix_of_an_import_error(tmp_path: Path) -> None:
     """A module that is read again is mended by a test of its own that passes."""
     project = make_project(tmp_path / "shop", {"calc.py": "def sub(a, b):\n    return a - b\n", "test_calc.py": _TEST})
     new = "calc.py\n<<<<<<< SEARCH\ndef sub(a, b):\n=======\ndef add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n"
 
-    with bench(tmp_path, f"{new}>>>>>>> REPLACE\n") as seat:
-        result = seat.loop(project, max_cycles=1)
+    with loop_runner(tmp_path, f"{new}>>>>>>> REPLACE\n") as loops:
+        result = loops.loop(project, max_cycles=1)
 
-    assert (result.notes.outcome, judged(result)) == ("success", ("passed", False))
+    assert (result.notes.outcome, result_of(result)) == ("success", ("passed", False))
 
 
-def test_a_runner_that_does_not_come_to_its_end_is_warned_of(tmp_path: Path) -> None:
+def test_a_runner_that_stops_early_is_a_warning(tmp_path: Path) -> None:
     """Without a report the exit status decides, but an output that lost its closing line is told."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _UNITTEST})
 
-    with bench(tmp_path, answer("    import os; os._exit(0)")) as seat:
-        result = seat.loop(project, test_cmd="python -m unittest", max_cycles=1)
+    with loop_runner(tmp_path, answer("    import os; os._exit(0)")) as loops:
+        result = loops.loop(project, test_cmd="python -m unittest", max_cycles=1)
 
     (warning,) = result.notes.warnings
     assert result.notes.outcome == "success"

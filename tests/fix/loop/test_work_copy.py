@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.errors import (
-    DirtyTreeError,
-    FixError,
-    OutputError,
-    PatchRejectedError,
-    UsageError,
-    WorkingTreeChangedError,
-)
+from eikon_engine.errors import FixError, OutputError, UsageError, WorkingTreeChangedError
 from eikon_engine.fix.user_tree import find_tree, require_clean, require_links_inside, require_targets, tree_files
 from eikon_engine.fix.work_copy import WorkCopy, copy_tree
 from eikon_engine.fix.write_back import write_back
+from tests.error_codes import has_code
 from tests.fix.loop.projects import PRICE_PROJECT, commit, everything, git, make_project, write
 
 
@@ -66,7 +60,7 @@ def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
     assert list((project.parent / "session").iterdir()) == []
 
 
-def test_a_state_is_brought_back_whole(project: Path) -> None:
+def test_a_stored_state_is_restored_completely(project: Path) -> None:
     """What was changed, made or deleted is undone, ignored files and empty repositories of tests included."""
     copy = copied(project, "data")
     base = copy.store_state()
@@ -83,7 +77,7 @@ def test_a_state_is_brought_back_whole(project: Path) -> None:
     assert copy.changes(base, copy.store_state()) == ()
 
 
-def test_line_ends_are_not_converted(tmp_path: Path) -> None:
+def test_line_endings_are_not_converted(tmp_path: Path) -> None:
     """A file keeps its bytes, whatever attributes and configuration say."""
     folder = make_project(tmp_path / "shop", {".gitattributes": "* text=auto eol=lf\n"})
     (folder / "dos.txt").write_bytes(b"a\r\nb\r\n")
@@ -97,7 +91,7 @@ def test_line_ends_are_not_converted(tmp_path: Path) -> None:
     assert (copy.root / "dos.txt").read_bytes() == b"a\r\nb\r\n"
 
 
-def test_changes_reach_the_tree_together(project: Path) -> None:
+def test_all_changes_are_written_to_the_tree(project: Path) -> None:
     """Changed, new and deleted files are as in the copy, and rights stay."""
     (project / "run.sh").chmod(0o700)
     copy = copied(project)
@@ -118,7 +112,7 @@ def test_changes_reach_the_tree_together(project: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["changed", "deleted", "made", "linked"])
-def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) -> None:
+def test_a_tree_that_changed_since_is_left_alone(project: Path, how: str) -> None:
     """One file that is not as it was when the copy was made, and nothing is written."""
     copy = copied(project)
     base = copy.store_state()
@@ -142,7 +136,7 @@ def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) ->
     assert everything(project) == before
 
 
-def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_back_restores_everything(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that cannot be put in its place in the end leaves all others as they were, and nothing beside them."""
     copy = copied(project)
     base = copy.store_state()
@@ -169,7 +163,7 @@ def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: p
     assert not (project / "new").exists()
 
 
-def test_a_file_that_cannot_be_read_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_an_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may not read a file of the user gets one line, and nothing is changed."""
     copy = copied(project)
     base = copy.store_state()
@@ -183,13 +177,13 @@ def test_a_file_that_cannot_be_read_is_told(project: Path, monkeypatch: pytest.M
         write_back(project, copy, copy.changes(base, copy.store_state()))
 
 
-def test_links_are_not_made(project: Path) -> None:
+def test_symlinks_are_not_created(project: Path) -> None:
     """A fix that makes a link, or changes one, is refused."""
     copy = copied(project)
     base = copy.store_state()
     (copy.root / "away").symlink_to("/etc/passwd")
 
-    with pytest.raises(PatchRejectedError, match="away: expected a change to a regular file"):
+    with pytest.raises(FixError, match="away: expected a change to a regular file", check=has_code("patch-rejected")):
         write_back(project, copy, copy.changes(base, copy.store_state()))
 
 
@@ -229,7 +223,9 @@ def test_a_dirty_tree_is_refused(project: Path) -> None:
 
     write(project, {"price.py": "changed\n", "unknown ü.txt": ""})
 
-    with pytest.raises(DirtyTreeError, match=r"got changes in price\.py, unknown ü\.txt\. Commit them"):
+    with pytest.raises(
+        UsageError, match=r"got changes in price\.py, unknown ü\.txt\. Commit them", check=has_code("dirty-tree")
+    ):
         require_clean(tree)
 
 
@@ -268,7 +264,7 @@ def test_a_repository_without_commits_is_copied(tmp_path: Path) -> None:
         ("data", "no such file: 'data'"),
     ],
 )
-def test_target_files_have_to_be_there(project: Path, path: str, message: str) -> None:
+def test_target_files_must_exist(project: Path, path: str, message: str) -> None:
     """A target file outside of the tree, or one that is none, is refused."""
     with pytest.raises(UsageError, match=f"--target-file: {message}"):
         require_targets(find_tree(project), (path,))
@@ -286,7 +282,7 @@ def test_sockets_and_pipes_of_tests_are_removed(project: Path) -> None:
 
 
 @pytest.mark.parametrize("is_linked", [False, True])
-def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) -> None:
+def test_a_copy_deleted_by_tests_is_an_error(project: Path, *, is_linked: bool) -> None:
     """Nothing is done in another folder in its place; what was known of it can be compared still."""
     copy = copied(project)
     base = copy.store_state()
@@ -303,7 +299,7 @@ def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) ->
     assert everything(project) == before
 
 
-def test_the_target_file_that_is_not_there_is_the_one_that_is_told(project: Path) -> None:
+def test_the_missing_target_file_is_named(project: Path) -> None:
     """Also where others are named twice."""
     with pytest.raises(UsageError, match="no such file: 'nope'"):
         require_targets(find_tree(project), ("price.py", "./price.py", "nope"))

@@ -62,7 +62,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_failing_line_comes_first_then_what_it_uses(tree: Path) -> None:
+def test_the_failing_line_ranks_first_then_the_names_it_uses(tree: Path) -> None:
     """The test, the code on the way, and the definitions of what that code uses; nothing that only lies around."""
     context = _look_up(tree)
 
@@ -77,7 +77,7 @@ def test_the_failing_line_comes_first_then_what_it_uses(tree: Path) -> None:
     assert "weather.py" not in context.files
 
 
-def test_names_are_followed_two_steps_far(tree: Path) -> None:
+def test_names_are_followed_over_two_definitions(tree: Path) -> None:
     """An assertion has no frame in the code that it judges; what that code uses is found all the same."""
     asserted = FAILURE.model_copy(update={"frames": FAILURE.frames[:1]})
 
@@ -88,7 +88,7 @@ def test_names_are_followed_two_steps_far(tree: Path) -> None:
     assert ("shop/prices.py", 8) not in reasons
 
 
-def test_what_is_hidden_or_foreign_is_never_shown(tree: Path) -> None:
+def test_hidden_and_installed_files_are_never_shown(tree: Path) -> None:
     """Hidden files, keys, installed packages and links are not looked at, even as targets."""
     context = _look_up(tree, targets=(".env", "secrets.json", "node_modules", "shop/outside.py"))
 
@@ -105,7 +105,7 @@ def test_tokens_in_code_are_not_shown(tree: Path) -> None:
     assert "a1a1" not in shown
 
 
-def test_a_replay_brings_its_evidence_along(tree: Path) -> None:
+def test_evidence_of_a_replay_is_shown(tree: Path) -> None:
     """Texts that it kept of the step that diverged are shown, pictures and paths that lead out are not."""
     folder = tree / "artifacts"
     (folder / "subgoal_1").mkdir(parents=True)
@@ -124,14 +124,14 @@ def test_a_replay_brings_its_evidence_along(tree: Path) -> None:
     assert "out\n" not in alone | beside
 
 
-def test_targets_come_before_what_is_only_alike(tree: Path) -> None:
+def test_target_files_rank_before_similar_files(tree: Path) -> None:
     """AC-6: files to be changed are shown, although nothing else leads to them."""
     context = _look_up(tree, targets=("weather.py",))
 
     assert ("weather.py", "target file") in [(piece.file, piece.why) for piece in context.pieces]
 
 
-def test_recent_commits_tell_what_may_be_at_fault(tree: Path) -> None:
+def test_recently_changed_files_rank_higher(tree: Path) -> None:
     """A file of the last commits has a reason more; without a history there is none."""
     git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "docs"], ["commit", "-qm", "docs"]):
@@ -143,7 +143,7 @@ def test_recent_commits_tell_what_may_be_at_fault(tree: Path) -> None:
     assert all("recently changed" not in piece.why for piece in without.pieces)
 
 
-def test_the_same_question_has_the_same_answer(tree: Path) -> None:
+def test_equal_queries_have_equal_contexts(tree: Path) -> None:
     """Order and scores do not depend on the run."""
     assert _look_up(tree) == ContextFinder().find(_query(tree))
 
@@ -159,7 +159,7 @@ def test_a_module_that_cannot_be_parsed_is_shown_by_lines(tree: Path) -> None:
 
 
 @given(st.text(st.sampled_from("def f():\n    @cx#class A\n\t\f"), max_size=200), st.sampled_from(["a.py", "a.js"]))
-def test_pieces_are_the_whole_file(text: str, name: str) -> None:
+def test_pieces_cover_the_complete_file(text: str, name: str) -> None:
     """Pieces follow each other without a gap, and hold every line once."""
     pieces = split_chunks(name, text)
 
@@ -169,7 +169,7 @@ def test_pieces_are_the_whole_file(text: str, name: str) -> None:
 
 
 @given(st.lists(st.integers(1, 60), max_size=8), st.integers(0, 200))
-def test_a_context_keeps_to_its_budget(sizes: list[int], budget: int) -> None:
+def test_a_context_stays_within_its_token_budget(sizes: list[int], budget: int) -> None:
     """Pieces are taken whole, the best one cut if it has to be; what has no room is counted."""
     pieces = [
         ContextPiece(file=f"{number}", first_line=1, last_line=size, text="x = 1\n" * size, score=1, why="w")
@@ -203,7 +203,7 @@ def test_words_are_names_and_their_parts() -> None:
 
 
 @given(st.lists(st.text(st.sampled_from("add sub mul "), max_size=20), max_size=5), st.text(max_size=20))
-def test_likeness_is_a_share(texts: list[str], question: str) -> None:
+def test_similarity_is_a_fraction(texts: list[str], question: str) -> None:
     """Each text has a number from 0 to 1; without common words it is 0."""
     shares = bm25_scores(question, texts)
 

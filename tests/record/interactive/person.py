@@ -29,26 +29,26 @@ SHOWN_S: Final = 30.0
 READY = "window.__eikon__?.recorder !== undefined && document.readyState === 'complete'"
 
 
-class Port:
-    """Find the port in the output of the recorder."""
+class RecorderOutput:
+    """The output of the recorder, with its debugging port."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
-        self.found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """Start without output."""
+        self.port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.lines: list[str] = []
-        self.more = asyncio.Event()
+        self.changed = asyncio.Event()
 
-    def hear(self, line: str) -> None:
-        """Take a line."""
+    def add_line(self, line: str) -> None:
+        """Add a line."""
         self.lines.append(line)
-        self.more.set()
+        self.changed.set()
         match = re.search(r"127\.0\.0\.1:(\d+) under", line)
-        if match and not self.found.done():
-            self.found.set_result(int(match[1]))
+        if match and not self.port.done():
+            self.port.set_result(int(match[1]))
 
 
-HEARD: ContextVar[Port] = ContextVar("HEARD")
-"""Output of the recorder of this person."""
+OUTPUT: ContextVar[RecorderOutput] = ContextVar("OUTPUT")
+"""Output of the recorder that this person uses."""
 
 
 async def finish(page: Page) -> None:
@@ -62,9 +62,9 @@ async def begin_subgoal(page: Page, text: str) -> None:
     await page.keyboard.type(text)
     await page.keyboard.press("Enter")
     async with asyncio.timeout(SHOWN_S):
-        while not any(line.endswith(f"subgoal: {text}") for line in HEARD.get().lines):
-            HEARD.get().more.clear()
-            await HEARD.get().more.wait()
+        while not any(line.endswith(f"subgoal: {text}") for line in OUTPUT.get().lines):
+            OUTPUT.get().changed.clear()
+            await OUTPUT.get().changed.wait()
 
 
 async def type_into(page: Page, selector: str, text: str) -> None:
@@ -102,26 +102,26 @@ async def _record(
     certify: CertifyOptions | None,
     viewport: Viewport | None,
 ) -> InteractiveReport:
-    port = Port()
-    HEARD.set(port)
+    output = RecorderOutput()
+    OUTPUT.set(output)
     options = InteractiveOptions(
         url=url,
-        mission_text="By hand",
+        mission_text="Order a banana",
         headless=True,
         certify=certify,
-        progress=port.hear,
+        progress=output.add_line,
         viewport=viewport or DEFAULT_VIEWPORT,
     )
     recording = asyncio.ensure_future(record_interactive(folder, options))
-    person = asyncio.ensure_future(_drive(port, act))
+    person = asyncio.ensure_future(_drive(output, act))
     await asyncio.wait({recording, person}, return_when=asyncio.FIRST_EXCEPTION)
     await person
     return await recording
 
 
-async def _drive(port: Port, act: Callable[[Page], Awaitable[None]]) -> None:
+async def _drive(output: RecorderOutput, act: Callable[[Page], Awaitable[None]]) -> None:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{await port.found}")
+        browser = await playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{await output.port}")
         page = next(page for context in browser.contexts for page in context.pages)
         page.set_default_timeout(10_000)
         await page.wait_for_function(READY)

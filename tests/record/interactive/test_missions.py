@@ -74,7 +74,7 @@ def test_an_interactive_order_is_certified_and_replays_sealed(tmp_path: Path) ->
         "Ada Lovelace",
         "12 St James's Square\nLondon",
     ]
-    assert list(report.counts.items()) == [("By hand", 2), ("Sign in", 5), ("Place the order", 5)]
+    assert list(report.counts.items()) == [("Order a banana", 2), ("Sign in", 5), ("Place the order", 5)]
     assert report.weak_targets == ()
     assert report.certification is not None
     assert (report.certification.status, report.exit_status) == ("certified", 0), report.certification.findings

@@ -37,7 +37,7 @@ def start(*options: str, **variables: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(("number", "status", "wanted"), [(signal.SIGINT, 0, "next:"), (signal.SIGTERM, 0, "next:")])
-def test_a_signal_ends_the_recording_and_keeps_it_whole(
+def test_a_signal_ends_the_recording_and_leaves_it_complete(
     tmp_path: Path, number: signal.Signals, status: int, wanted: str
 ) -> None:
     """The bundle is complete, and the command summarizes the recording."""
@@ -93,7 +93,7 @@ def test_an_unreachable_page_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
-def test_a_recording_that_did_not_begin_writes_nothing_more(
+def test_a_recording_that_could_not_start_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Though its browser takes longer to close than the first action has time."""

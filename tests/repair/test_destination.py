@@ -23,7 +23,7 @@ def bundle(tmp_path: Path) -> Path:
     return folder
 
 
-def mended_in(workshop: Path) -> Path:
+def repaired_in(workshop: Path) -> Path:
     """Make what takes its place."""
     folder = workshop / "mended"
     folder.mkdir()
@@ -31,12 +31,12 @@ def mended_in(workshop: Path) -> Path:
     return folder
 
 
-def test_the_old_one_is_kept_aside_under_a_name_that_is_free(bundle: Path) -> None:
+def test_the_old_bundle_is_renamed_to_an_unused_name(bundle: Path) -> None:
     """Twice mended, both older ones are there."""
     for _ in range(2):
         destination = Destination(root=bundle, in_place=True)
         with destination.work_folder() as workshop:
-            destination.move(mended_in(workshop))
+            destination.move(repaired_in(workshop))
 
     assert contents(bundle) == {"trace.json": b"new"}
     assert contents(bundle.with_name("bundle.before-repair")) == {"trace.json": b"old"}
@@ -44,7 +44,7 @@ def test_the_old_one_is_kept_aside_under_a_name_that_is_free(bundle: Path) -> No
     assert len(list(bundle.parent.iterdir())) == 3
 
 
-def test_a_link_to_a_bundle_leads_to_the_mended_one(bundle: Path, tmp_path: Path) -> None:
+def test_a_symlink_to_a_bundle_points_to_the_repaired_one(bundle: Path, tmp_path: Path) -> None:
     """The old one lies aside where it was, and is no link that leads nowhere."""
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link"
@@ -52,7 +52,7 @@ def test_a_link_to_a_bundle_leads_to_the_mended_one(bundle: Path, tmp_path: Path
     destination = Destination(root=link, in_place=True)
 
     with destination.work_folder() as workshop:
-        _, aside = destination.move(mended_in(workshop))
+        _, aside = destination.move(repaired_in(workshop))
 
     assert aside == bundle.with_name("bundle.before-repair")
     assert contents(aside) == {"trace.json": b"old"}
@@ -60,7 +60,7 @@ def test_a_link_to_a_bundle_leads_to_the_mended_one(bundle: Path, tmp_path: Path
     assert contents(link) == contents(bundle) == {"trace.json": b"new"}
 
 
-def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_path: Path) -> None:
+def test_the_output_folder_must_be_empty(bundle: Path, tmp_path: Path) -> None:
     """What is there already stays as it is."""
     empty, full = tmp_path / "empty", tmp_path / "full"
     empty.mkdir()
@@ -69,7 +69,7 @@ def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_
     destination = Destination(root=bundle, output=empty)
     destination.require_available()
     with destination.work_folder() as workshop:
-        destination.move(mended_in(workshop))
+        destination.move(repaired_in(workshop))
 
     assert contents(empty) == {"trace.json": b"new"}
     with pytest.raises(OutputError, match="expected a new or empty folder"):
@@ -78,19 +78,19 @@ def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_
 
 
 @pytest.mark.parametrize("within", ["", "sub", "sub/../deeper"])
-def test_nothing_goes_into_the_bundle_itself(bundle: Path, within: str) -> None:
+def test_the_output_folder_must_not_be_inside_the_bundle(bundle: Path, within: str) -> None:
     """A copy in a bundle would be part of it."""
     with pytest.raises(UsageError, match="outside the bundle"):
         Destination(root=bundle, output=bundle / within).require_available()
 
 
-def test_a_destination_is_one(bundle: Path, tmp_path: Path) -> None:
+def test_output_and_in_place_exclude_each_other(bundle: Path, tmp_path: Path) -> None:
     """Both options at once are refused."""
     with pytest.raises(UsageError, match="Drop one"):
         Destination(root=bundle, output=tmp_path / "new", in_place=True).require_available()
 
 
-def test_what_cannot_be_moved_leaves_the_old_one_where_it_was(bundle: Path, tmp_path: Path) -> None:
+def test_a_failed_move_leaves_the_old_bundle_in_place(bundle: Path, tmp_path: Path) -> None:
     """The new one is gone before it is moved: the bundle is as before."""
     destination = Destination(root=bundle, in_place=True)
 

@@ -37,7 +37,7 @@ PLACES = RunPaths(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path
         (f"token ghp_{'a1' * 18} used", "token ghp_<secret> used"),
     ],
 )
-def test_what_differs_from_run_to_run_is_left_out(text: str, expected: str) -> None:
+def test_details_that_vary_between_runs_are_removed(text: str, expected: str) -> None:
     """Folders, addresses, times at the start of lines, durations of runs and known tokens go."""
     assert normalize(text, PLACES) == expected
 
@@ -52,7 +52,7 @@ def test_what_differs_from_run_to_run_is_left_out(text: str, expected: str) -> N
         "a/lib/b.py:3: X",
     ],
 )
-def test_what_a_test_compares_is_kept(text: str) -> None:
+def test_values_that_a_test_compares_are_kept(text: str) -> None:
     """Dates, numbers and names inside a line may be what is wrong."""
     assert normalize(text, PLACES) == text
 
@@ -61,7 +61,7 @@ PIECES = ("/work/copy", "/", "a", " ", "\n", "0x1234", " at ", "1 passed in 1.0s
 
 
 @pytest.mark.parametrize("piece", ["../", "a/", "/", "_ ", "=", "\r", "1 a", "0x", "ghp_", "(", "\x1b["])
-def test_long_lines_take_no_longer_than_short_ones(piece: str) -> None:
+def test_long_lines_are_normalized_in_linear_time(piece: str) -> None:
     """No output keeps a pattern busy: what is longer than any line of a person is cut."""
     begun = time.process_time()
 
@@ -72,7 +72,7 @@ def test_long_lines_take_no_longer_than_short_ones(piece: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_a_steady_text_stays_so(text: str) -> None:
+def test_normalizing_twice_changes_nothing(text: str) -> None:
     """To make a text steady twice changes no more than once."""
     once = normalize(text, PLACES)
 

@@ -50,7 +50,7 @@ def note(folder: Path) -> SessionRecord:
 
 
 @dataclass(frozen=True)
-class Stand:
+class Workspace:
     """Endings that were killed."""
 
     before: dict[str, object]
@@ -63,7 +63,7 @@ class Stand:
 
 
 @pytest.fixture(scope="module")
-def stand(tmp_path_factory: pytest.TempPathFactory) -> Stand:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Change files, make, remove and permit them, and kill that wherever it can be killed."""
     folder = tmp_path_factory.mktemp("endings") / "start"
     shop = folder / SHOP
@@ -78,7 +78,7 @@ def stand(tmp_path_factory: pytest.TempPathFactory) -> Stand:
     *killed, whole = kill_at_each("end", folder, base, after)
     half = next(each for each in killed if (each / SHOP / "new/deep/c.py").exists())
     shutil.copytree(half, folder.with_name("half"))
-    return Stand(before=state(shop), after=state(whole / SHOP), killed=killed, half=folder.with_name("half"))
+    return Workspace(before=state(shop), after=state(whole / SHOP), killed=killed, half=folder.with_name("half"))
 
 
 def moved(folder: Path) -> Path:
@@ -87,46 +87,46 @@ def moved(folder: Path) -> Path:
     return folder / SESSION
 
 
-def test_a_kill_at_any_change_leaves_all_files_or_none(stand: Stand) -> None:
+def test_a_kill_at_any_change_leaves_all_files_or_none(workspace: Workspace) -> None:
     """Wherever an ending is killed, what comes next finds it, and the tree is as before, or as the fix makes it."""
-    left = [state(each / SHOP) for each in stand.killed]
-    half = sum(each not in (stand.before, stand.after) for each in left)
+    left = [state(each / SHOP) for each in workspace.killed]
+    half = sum(each not in (workspace.before, workspace.after) for each in left)
 
-    told = [recover(moved(each)) for each in stand.killed]
+    reported = [recover(moved(each)) for each in workspace.killed]
 
-    for each, was in zip(stand.killed, left, strict=True):
-        assert state(each / SHOP) == (stand.after if was == stand.after else stand.before)
+    for each, was in zip(workspace.killed, left, strict=True):
+        assert state(each / SHOP) == (workspace.after if was == workspace.after else workspace.before)
         assert not (each / SESSION / JOURNAL_FILE).exists()
         assert recover(each / SESSION) is None
     assert half >= 5
-    assert sum("rolled back" in str(each) for each in told) >= half
-    assert sum("was interrupted after its fix was completely written" in str(each) for each in told) == 1
+    assert sum("rolled back" in str(each) for each in reported) >= half
+    assert sum("was interrupted after its fix was completely written" in str(each) for each in reported) == 1
 
 
-def test_taking_back_may_be_killed_too(stand: Stand) -> None:
+def test_a_killed_rollback_is_continued(workspace: Workspace) -> None:
     """It is done again from wherever it was cut off."""
-    assert state(stand.half / SHOP) not in (stand.before, stand.after)
-    moved(stand.half)
+    assert state(workspace.half / SHOP) not in (workspace.before, workspace.after)
+    moved(workspace.half)
 
-    *cut_off, whole = kill_at_each("settle", stand.half)
+    *cut_off, whole = kill_at_each("settle", workspace.half)
 
-    assert state(whole / SHOP) == stand.before
+    assert state(whole / SHOP) == workspace.before
     assert len(cut_off) >= 5
     for each in cut_off:
         recover(moved(each))
-        assert state(each / SHOP) == stand.before
+        assert state(each / SHOP) == workspace.before
 
 
-def test_the_next_command_takes_back_and_says_so(
-    stand: Stand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_next_command_rolls_back_and_reports_it(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A listing does, and so does a loop in that tree, which then begins with files as they were."""
     for name in ("listed", "looped"):
-        shutil.copytree(stand.half, tmp_path / name)
+        shutil.copytree(workspace.half, tmp_path / name)
         sessions = moved(tmp_path / name).rename(tmp_path / name / "sessions-old")
         (tmp_path / name / "sessions").mkdir()
         sessions.rename(tmp_path / name / "sessions" / "20260101T000000-abcdef")
-    told: list[str] = []
+    reported: list[str] = []
 
     assert (
         run_command(eikon, ["fix", "sessions", "--sessions-dir", str(tmp_path / "listed" / "sessions")], "eikon") == 0
@@ -135,28 +135,28 @@ def test_the_next_command_takes_back_and_says_so(
         test_cmd="true",
         cwd=tmp_path / "looped" / SHOP,
         sessions_dir=tmp_path / "looped" / "sessions",
-        on_progress=told.append,
+        on_progress=reported.append,
     )
     debug_loop(options, client=EchoClient())
 
     out, err = capsys.readouterr()
-    assert "20260101T000000-abcdef  taken_back" in out
-    for line in (err.splitlines()[0], told[0]):
+    assert "20260101T000000-abcdef  rolled_back" in out
+    for line in (err.splitlines()[0], reported[0]):
         assert line.startswith(
             "session 20260101T000000-abcdef was interrupted while it changed a.py, gone/b.py, new/deep/c.py"
         )
-    assert state(tmp_path / "listed" / SHOP) == state(tmp_path / "looped" / SHOP) == stand.before
+    assert state(tmp_path / "listed" / SHOP) == state(tmp_path / "looped" / SHOP) == workspace.before
 
 
 @pytest.fixture
-def half(stand: Stand, tmp_path: Path) -> Path:
+def half(workspace: Workspace, tmp_path: Path) -> Path:
     """Return a folder with a half-changed project and its session."""
-    shutil.copytree(stand.half, tmp_path / "half")
+    shutil.copytree(workspace.half, tmp_path / "half")
     moved(tmp_path / "half")
     return tmp_path / "half"
 
 
-def test_files_that_somebody_changed_since_are_left_alone(half: Path) -> None:
+def test_files_that_changed_since_are_left_alone(half: Path) -> None:
     """Nothing is touched, it is told what to do, and no loop begins there."""
     (half / SHOP / "run.sh").write_text("mine\n", encoding="utf-8")
     before = state(half / SHOP)
@@ -173,25 +173,25 @@ def test_files_that_somebody_changed_since_are_left_alone(half: Path) -> None:
 
 
 @pytest.mark.parametrize("note_text", [None, "{}"])
-def test_a_session_that_cannot_be_read_stops_no_loop_in_other_trees(tmp_path: Path, note_text: str | None) -> None:
+def test_an_unreadable_session_does_not_stop_loops_in_other_trees(tmp_path: Path, note_text: str | None) -> None:
     """It is told with the folder to remove, and stays; nobody knows which tree it is about."""
     broken = tmp_path / "sessions" / "20200101T000000-aaaaaa"
     write(broken, {"ending.json": "{}"} | ({} if note_text is None else {"session.json": note_text}))
     write(tmp_path / "shop", {"a.py": "A = 1\n"})
-    told: list[str] = []
+    reported: list[str] = []
 
     options = LoopOptions(
-        test_cmd="true", cwd=tmp_path / "shop", sessions_dir=tmp_path / "sessions", on_progress=told.append
+        test_cmd="true", cwd=tmp_path / "shop", sessions_dir=tmp_path / "sessions", on_progress=reported.append
     )
     result = debug_loop(options, client=EchoClient())
 
     assert result.status == "COMPLETE"
-    assert told[0].startswith(f"warning: {broken} was interrupted while it changed a tree, and the tree is unknown")
-    assert told[0].endswith(f"remove {broken}.")
+    assert reported[0].startswith(f"warning: {broken} was interrupted while it changed a tree, and the tree is unknown")
+    assert reported[0].endswith(f"remove {broken}.")
     assert (broken / "ending.json").exists()
 
 
-def test_a_change_under_way_is_left_to_its_process(half: Path) -> None:
+def test_a_running_write_back_is_left_alone(half: Path) -> None:
     """Only what nobody does any more is taken back."""
     before = state(half / SHOP)
     other = half / "other"
@@ -202,7 +202,7 @@ def test_a_change_under_way_is_left_to_its_process(half: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../away.py", "/etc/passwd"])
-def test_a_change_that_leads_out_of_the_tree_is_refused(half: Path, path: str) -> None:
+def test_a_journal_with_a_path_outside_the_tree_is_refused(half: Path, path: str) -> None:
     """What stands in a session folder is checked like any other input."""
     ending = json.loads((half / SESSION / JOURNAL_FILE).read_text(encoding="utf-8"))
     ending["files"][0]["path"] = path

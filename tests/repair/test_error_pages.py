@@ -12,7 +12,7 @@ from eikon_engine.dom.tree import DomNode, FrameExtras, FrameSnapshot, PageSnaps
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.repair import diagnostic_replay as watched_replay
 from eikon_engine.repair.diagnosis import Diagnosis, DivergedStep
-from eikon_engine.repair.refusal import disguised_cause
+from eikon_engine.repair.refusal import shown_cause
 from eikon_engine.trace.actions import Reload
 from eikon_engine.trace.bundle import Bundle, store_snapshot
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -39,7 +39,7 @@ def page(*nodes: DomNode, flips: tuple[int, ...] = ()) -> PageSnapshot:
     return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root, extras=extras),))
 
 
-def judged(folder: Path, now: PageSnapshot) -> str | None:
+def result_of(folder: Path, now: PageSnapshot) -> str | None:
     """Return the cause that a page of today speaks for; the recorded one is a shop."""
     store = BlobStore(folder)
     shop = page(*map(line, SHOP))
@@ -53,17 +53,17 @@ def judged(folder: Path, now: PageSnapshot) -> str | None:
     tested = cast("watched_replay.DiagnosticReplay", SimpleNamespace(pages={place: {0: now}}))
     diagnosis = Diagnosis(bundle=bundle, replay=tested, steps=())
     diverged = cast("DivergedStep", SimpleNamespace(attempt=place[0], sequence=1))
-    told = disguised_cause(diagnosis, diverged)
-    return None if told is None else told[0]
+    reported = shown_cause(diagnosis, diverged)
+    return None if reported is None else reported[0]
 
 
 @pytest.mark.parametrize(
     "new",
     ["Unable to decide? Ask us.", "Sorry, bread is sold out today", "What we failed to say: eat bread."],
 )
-def test_a_shop_may_be_sorry(tmp_path: Path, new: str) -> None:
+def test_ambiguous_phrases_alone_are_not_an_error(tmp_path: Path, new: str) -> None:
     """One such sentence, beside all that was there, is no error."""
-    assert judged(tmp_path, page(*map(line, SHOP), line(new))) is None
+    assert result_of(tmp_path, page(*map(line, SHOP), line(new))) is None
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_a_shop_may_be_sorry(tmp_path: Path, new: str) -> None:
     ],
     ids=["two phrases", "two sentences", "a heading", "an alert", "half is gone", "a phrase of errors alone"],
 )
-def test_what_else_speaks_for_an_error_makes_it_one(tmp_path: Path, shown: PageSnapshot) -> None:
+def test_ambiguous_phrases_with_further_evidence_are_an_error(tmp_path: Path, shown: PageSnapshot) -> None:
     """A second phrase, the place of a message, or a page that lost half its texts."""
-    assert judged(tmp_path, shown) == "site-error"
+    assert result_of(tmp_path, shown) == "site-error"
 
 
-def test_a_login_is_one_that_is_shown(tmp_path: Path) -> None:
+def test_only_a_visible_password_field_is_a_login(tmp_path: Path) -> None:
     """A form in a menu that nobody has opened asks for nothing."""
-    assert judged(tmp_path, page(PASSWORD, *map(line, SHOP), flips=(2,))) is None
-    assert judged(tmp_path, page(PASSWORD, *map(line, SHOP))) == "session-expired"
+    assert result_of(tmp_path, page(PASSWORD, *map(line, SHOP), flips=(2,))) is None
+    assert result_of(tmp_path, page(PASSWORD, *map(line, SHOP))) == "session-expired"

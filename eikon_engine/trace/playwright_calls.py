@@ -1,0 +1,564 @@
+"""The one map of calls of the Playwright protocol to actions, for recorders and importers.
+
+Methods and parameters of the calls: packages/protocol/src/protocol.yml of https://github.com/microsoft/playwright.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from urllib.parse import urljoin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, Action
+from eikon_engine.trace.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.actions import FileInput
+
+_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
+"""Part of a selector that enters the document of an iframe."""
+
+Effect: TypeAlias = Literal["action", "wait", "read", "setup", "unsupported", "unknown"]
+"""What a call does: an action; a wait or an assertion; nothing to a page; setup that a recorded network replaces;
+something that no action expresses; not known to this version."""
+
+
+class UnsupportedCallError(Exception):
+    """A call that no action can express; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """What the parameters of a call do not contain."""
+
+    page: int = 0
+    timeout_ms: float | None = None
+    """0 for a call without a deadline, or one that cannot have a deadline."""
+    base_url: str = ""
+    """`baseURL` of the browser context, for `goto`."""
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes around the frame of the call, outermost first."""
+    files: tuple[FileInput, ...] = ()
+    """Contents of the uploaded files."""
+    pointer: tuple[float, float] | None = None
+    """Position of the pointer in the viewport, if it is known."""
+    starts_download: bool = False
+    """Whether the call is known to start a download."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedCall:
+    """The action for a call, and in which respects it differs from the call."""
+
+    action: Action | None
+    """None for an assertion that no action expresses."""
+    notes: tuple[str, ...] = ()
+
+
+Params: TypeAlias = "Mapping[str, Any]"
+Fields: TypeAlias = dict[str, Any]
+"""Fields of an action with its type; those that are None are omitted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSpec:
+    """What is known of one call."""
+
+    effect: Effect
+    read: Callable[[Params, CallContext], Fields | None] | None = None
+    """Returns the fields of the action; only for `action` and `wait`."""
+    reason: str = ""
+    """What a replay does not repeat; only for `setup` and `unsupported`."""
+
+
+def build_action(kind: str, **fields: object) -> Action:
+    """Return the action of a type, validated; fields that are None get their default.
+
+    Raises:
+        UnsupportedCallError: a field is missing or has a value that no action has.
+    """
+    given = {name: _to_json(value) for name, value in fields.items() if value is not None}
+    try:
+        return _ACTION.validate_json(json.dumps({"type": kind, **given}))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"][1:]))
+        message = f"{place}: {first['msg']}"
+        raise UnsupportedCallError(message) from error
+
+
+def _to_json(value: object) -> JsonValue:
+    if isinstance(value, tuple | list):
+        return [_to_json(each) for each in value]
+    plain: JsonValue = json.loads(value.model_dump_json()) if isinstance(value, BaseModel) else value  # type: ignore[assignment] # JSON of a parameter
+    return plain
+
+
+def effect_of(name: str) -> Effect:
+    """Return what a call, `Class.method`, does; only calls of pages and what they contain can be unknown."""
+    spec = CALLS.get(name)
+    if spec is not None:
+        return spec.effect
+    class_name, _, method = name.partition(".")
+    is_client_note = method.startswith("__") or method == "waitForEventInfo"  # describes a wait, for the log
+    return "read" if class_name not in PAGE_CLASSES or is_client_note else "unknown"
+
+
+def has_no_deadline(name: str, timeout_ms: float | None) -> bool:
+    """Return whether a call could have a deadline and has none."""
+    return timeout_ms == 0 and (name.startswith("Frame.") or name in _CALLS_WITH_TIMEOUT)
+
+
+def convert_call(name: str, params: Params, context: CallContext) -> ConvertedCall:
+    """Return the action for a call whose effect is `action` or `wait`.
+
+    Raises:
+        UnsupportedCallError: no action can express the call, or the call is unknown.
+    """
+    spec = CALLS.get(name, _UNKNOWN)
+    if spec.read is None:
+        raise UnsupportedCallError(spec.reason or "the call has no effect on a page")
+    fields = spec.read(params, context)
+    if fields is None:
+        note = f"assertion {params.get('expression')} skipped: replays compare pages with the baseline"
+        return ConvertedCall(action=None, notes=(note,))
+    deadline = UNBOUNDED_TIMEOUT_MS if has_no_deadline(name, context.timeout_ms) else context.timeout_ms or None
+    kind = fields.pop("type")
+    action = build_action(kind, page=context.page, timeout_ms=deadline, **fields)
+    return ConvertedCall(action=action, notes=tuple(_differences(name, params, context)))
+
+
+def parse_target(selector: str, frames: tuple[str, ...] = ()) -> Target:
+    """Return the target for a Playwright selector, which may lead through iframes of the frame at `frames`."""
+    *inner, own = selector.split(ENTER_FRAME)
+    return Target(selector=own, frames=(*frames, *inner))
+
+
+def _differences(name: str, params: Params, context: CallContext) -> Iterator[str]:
+    """Yield in which respects an action differs from its call."""
+    if params.get("waitUntil") == "networkidle":
+        yield f"{name}: `networkidle` became `load`, as a replay always waits until the page is idle"
+    if has_no_deadline(name, context.timeout_ms):
+        yield f"{name} had no timeout; a replay times out after {UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
+    if name == "Page.mouseWheel":
+        yield f"{name}: scrolls the page, regardless of the pointer position"
+    for option in _IGNORED_OPTIONS.get(name, ()):
+        if params.get(option) not in {None, 0, 1, "auto"}:
+            yield f"{name}: `{option}` ignored, a replay {_IGNORED_EFFECTS[option]}"
+    if name == "Frame.selectOption" and any("valueOrLabel" in each for each in _mappings(params, "options")):
+        yield f"{name}: `valueOrLabel` is treated as a value"
+
+
+_IGNORED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("Frame.click", "Frame.dragAndDrop"), ("steps", "scroll")),
+    **dict.fromkeys(("Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck"), ("scroll",)),
+    **dict.fromkeys(("Frame.type", "Frame.press", "Page.keyboardType", "Page.keyboardPress"), ("delay",)),
+}
+"""Options that no action has, by call; they change how a person would see the action, hardly what it does."""
+_IGNORED_EFFECTS: Final = {
+    "delay": "presses keys without pauses",
+    "scroll": "scrolls to the elements it acts on",
+    "steps": "moves the pointer at once",
+}
+
+
+def _navigation(kind: str) -> Callable[[Params, CallContext], Fields]:
+    def read(params: Params, context: CallContext) -> Fields:
+        wait = params.get("waitUntil") or "load"
+        fields = {"type": kind, "wait_until": "load" if wait == "networkidle" else wait}
+        if kind == "navigate":
+            url = _absolute_url(params.get("url"), context.base_url)
+            fields |= {"url": url, "referer": params.get("referer")}
+        return fields
+
+    return read
+
+
+def _absolute_url(url: object, base_url: str) -> object:
+    """Resolve a URL against the `baseURL` of the context, as Playwright does."""
+    if not isinstance(url, str) or not base_url:
+        return url
+    try:
+        return urljoin(base_url, url)
+    except ValueError:  # one of them is no URL
+        return url
+
+
+def _plain(kind: str, /, *names: str, **fields: object) -> Callable[[Params, CallContext], Fields]:
+    """Read an action without target; `names` are parameters that are called the same in the action."""
+
+    def read(params: Params, _: CallContext) -> Fields:
+        return {"type": kind, **{name: params.get(name) for name in names}, **fields}
+
+    return read
+
+
+def _on_target(kind: str, /, *names: str, **renamed: str) -> Callable[[Params, CallContext], Fields]:
+    """Read an action on a target; `renamed` are parameters by the field of the action."""
+
+    def read(params: Params, context: CallContext) -> Fields:
+        _refuse_unrepeatable(params)
+        given = {name: params.get(name) for name in names}
+        other = {field: params.get(name) for field, name in renamed.items()}
+        return {"type": kind, "target": _target(params, "selector", context), **given, **other}
+
+    return read
+
+
+def _read_click(params: Params, context: CallContext) -> Fields:
+    force = params.get("force") is True
+    unforced = {name: value for name, value in params.items() if name != "force"}
+    fields = _on_target("click", "position", "modifiers")(unforced, context)
+    is_plain = params.get("button") in {None, "left"} and params.get("clickCount") in {None, 1} and not force
+    if context.starts_download and is_plain:
+        return {**fields, "type": "download"}
+    count, delay = params.get("clickCount"), params.get("delay")
+    return {**fields, "button": params.get("button"), "click_count": count, "delay_ms": delay, "force": force or None}
+
+
+def _read_drag(params: Params, context: CallContext) -> Fields:
+    _refuse_unrepeatable(params)
+    return {
+        "type": "drag",
+        "target": _target(params, "source", context),
+        "to": _target(params, "target", context),
+        "position": params.get("sourcePosition"),
+        "to_position": params.get("targetPosition"),
+    }
+
+
+def _read_options(params: Params, context: CallContext) -> Fields:
+    """Read how the options are selected; a text that may be value or label is recorded as a value."""
+    if params.get("elements"):
+        message = "options were selected by element handle; select them by value, label or index"
+        raise UnsupportedCallError(message)
+    options = _mappings(params, "options")
+    names = {name for option in options for name in option}
+    if len(names) > 1:
+        message = f"options were selected by {' and '.join(sorted(names))} at once"
+        raise UnsupportedCallError(message)
+    name = next(iter(names), "value")
+    fields = _on_target("select_option")(params, context)
+    return {
+        **fields,
+        "by": "value" if name == "valueOrLabel" else name,
+        "options": [str(option[name]) for option in options],
+    }
+
+
+def _read_upload(params: Params, context: CallContext) -> Fields:
+    if params.get("localDirectory") or params.get("directoryStream"):
+        message = "a directory was uploaded; upload its files"
+        raise UnsupportedCallError(message)
+    if params.get("streams"):
+        message = "files were uploaded to a browser on another machine"
+        raise UnsupportedCallError(message)
+    return {**_on_target("set_input_files")(params, context), "files": context.files}
+
+
+def _mouse(event: str) -> Callable[[Params, CallContext], Fields]:
+    def read(params: Params, context: CallContext) -> Fields:
+        x, y = (params["x"], params.get("y")) if "x" in params else context.pointer or (None, None)
+        if x is None or y is None:
+            message = "the pointer position is unknown; call mouse.move first"
+            raise UnsupportedCallError(message)
+        count, delay = params.get("clickCount"), params.get("delay")
+        pressed = {"button": params.get("button"), "click_count": count, "delay_ms": delay}
+        return {"type": "mouse", "event": event, "x": x, "y": y, "steps": params.get("steps"), **pressed}
+
+    return read
+
+
+def _read_viewport(params: Params, _: CallContext) -> Fields:
+    size = params.get("viewportSize")
+    width, height = (size.get("width"), size.get("height")) if isinstance(size, dict) else (None, None)
+    return {"type": "set_viewport", "width": width, "height": height}
+
+
+def _read_event(params: Params, context: CallContext) -> Fields:
+    given = params.get("eventInit")
+    try:
+        init = _decode_value(given.get("value", {}) if isinstance(given, dict) else {})
+    except (KeyError, TypeError) as error:
+        raise UnsupportedCallError(_NOT_JSON) from error
+    return {**_on_target("dispatch_event", event="type")(params, context), "init": init or None}
+
+
+def _read_wait(params: Params, context: CallContext) -> Fields:
+    return _wait_for_selector(_target(params, "selector", context), params.get("state") or "visible")
+
+
+def _wait_for_selector(target: Target, state: object) -> Fields:
+    return {"type": "wait_for", "condition": {"kind": "selector", "target": _to_json(target), "state": state}}
+
+
+def _read_function_wait(params: Params, context: CallContext) -> Fields:
+    argument = params.get("arg")
+    value = argument.get("value") if isinstance(argument, dict) else None
+    if value not in (None, {"v": "undefined"}, {"v": "null"}):
+        message = "a function with an argument is not supported"
+        raise UnsupportedCallError(message)
+    if context.frames:
+        message = "a function in an iframe is not supported"
+        raise UnsupportedCallError(message)
+    return {"type": "wait_for", "condition": {"kind": "function", "expression": params.get("expression")}}
+
+
+_NEGATED: Final = {"to.be.visible": "to.be.hidden", "to.be.hidden": "to.be.visible"}
+
+
+def _read_assertion(params: Params, context: CallContext) -> Fields | None:
+    """Read an assertion that an action can express; replays compare the rest with the baseline.
+
+    Playwright retries assertions. `wait_for` actions also wait; texts and counts are asserted immediately.
+    """
+    expression = params.get("expression")
+    if params.get("isNot"):
+        expression = _NEGATED.get(str(expression))
+    text = _single_text(params)
+    if expression == "to.have.url":
+        is_plain = text is not None and "*" not in text[0]
+        return {"type": "wait_for", "condition": {"kind": "url", "url": text[0]}} if text and is_plain else None
+    if not params.get("selector"):
+        return None
+    target = _target(params, "selector", context)
+    match expression:
+        case "to.be.visible" | "to.be.hidden":
+            return _wait_for_selector(target, str(expression).removeprefix("to.be."))
+        case "to.have.text" if text is not None:
+            wanted = {"kind": "text", "target": _to_json(target), "text": text[0], "contains": text[1]}
+            return {"type": "assert", "expectation": wanted}
+        case "to.have.count":
+            number = params.get("expectedNumber")
+            count = max(0, int(number)) if isinstance(number, int | float) else 0
+            return {"type": "assert", "expectation": {"kind": "count", "target": _to_json(target), "count": count}}
+        case _:
+            return None
+
+
+def _single_text(params: Params) -> tuple[str, bool] | None:
+    """Return the expected text and whether a substring matches; None for several texts and for patterns."""
+    texts = _mappings(params, "expectedText")
+    text = texts[0].get("string") if len(texts) == 1 else None
+    if not isinstance(text, str) or texts[0].get("ignoreCase"):
+        return None
+    return text, bool(texts[0].get("matchSubstring"))
+
+
+def _target(params: Params, name: str, context: CallContext) -> Target:
+    selector = params.get(name)
+    if not isinstance(selector, str) or not selector.rpartition(ENTER_FRAME)[2]:
+        message = f"the parameter {name} is missing"
+        raise UnsupportedCallError(message)
+    return parse_target(selector, context.frames)
+
+
+def _mappings(params: Params, name: str) -> list[Mapping[str, Any]]:
+    given = params.get(name)
+    return [each for each in given if isinstance(each, dict)] if isinstance(given, list | tuple) else []
+
+
+def _refuse_unrepeatable(params: Params) -> None:
+    if params.get("trial"):
+        message = "trial=True has no effect and is not replayed"
+        raise UnsupportedCallError(message)
+    if params.get("force"):
+        message = "force=True skips the actionability checks; a replay waits for an actionable element"
+        raise UnsupportedCallError(message)
+
+
+_NOT_JSON: Final = "the dispatched event has properties that JSON cannot represent"
+
+
+def _decode_value(value: object) -> JsonValue:
+    """Decode a protocol value (SerializedValue) that JSON can represent."""
+    if isinstance(value, dict):
+        if "o" in value:
+            return {each["k"]: _decode_value(each["v"]) for each in value["o"]}
+        if "a" in value:
+            return [_decode_value(each) for each in value["a"]]
+        for kind in ("s", "n", "b"):
+            if kind in value:
+                plain: JsonValue = value[kind]
+                return plain
+        if not value or value.get("v") in {"null", "undefined"}:
+            return None
+    raise UnsupportedCallError(_NOT_JSON)
+
+
+_ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {
+    "Frame.goto": _navigation("navigate"),
+    "Page.reload": _navigation("reload"),
+    "Page.goBack": _navigation("go_back"),
+    "Page.goForward": _navigation("go_forward"),
+    "Page.close": _plain("close_page"),
+    "Page.bringToFront": _plain("switch_page"),
+    "Page.screenshot": lambda params, _: {"type": "screenshot", "full_page": params.get("fullPage")},
+    "Page.setViewportSize": _read_viewport,
+    "Page.keyboardPress": _plain("press", "key"),
+    "Page.keyboardDown": _plain("key", "key", event="down"),
+    "Page.keyboardUp": _plain("key", "key", event="up"),
+    "Page.keyboardInsertText": _plain("insert_text", "text"),
+    "Page.keyboardType": _plain("insert_text", "text", key_by_key=True),
+    "Page.mouseMove": _mouse("move"),
+    "Page.mouseDown": _mouse("down"),
+    "Page.mouseUp": _mouse("up"),
+    "Page.mouseClick": _mouse("click"),
+    "Page.mouseWheel": lambda params, _: {"type": "scroll", "dx": params.get("deltaX"), "dy": params.get("deltaY")},
+    "BrowserContext.newPage": _plain("open_page"),
+    "Frame.click": _read_click,
+    "Frame.dblclick": _on_target("double_click", "position", "modifiers", "button"),
+    "Frame.hover": _on_target("hover", "position", "modifiers"),
+    "Frame.check": _on_target("check", "position"),
+    "Frame.uncheck": _on_target("uncheck", "position"),
+    "Frame.fill": _on_target("fill", text="value"),
+    "Frame.type": _on_target("type", "text"),
+    "Frame.press": _on_target("press", "key"),
+    "Frame.selectOption": _read_options,
+    "Frame.setInputFiles": _read_upload,
+    "Frame.focus": _on_target("focus"),
+    "Frame.dispatchEvent": _read_event,
+    "Frame.dragAndDrop": _read_drag,
+}
+_WAIT_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields | None]]] = {
+    "Frame.waitForSelector": _read_wait,
+    "Frame.waitForFunction": _read_function_wait,
+    "Frame.expect": _read_assertion,
+}
+_CALLS_WITH_TIMEOUT: Final = frozenset({"Page.reload", "Page.goBack", "Page.goForward", "Page.screenshot"})
+"""Calls outside `Frame` that can have a deadline."""
+
+_SCRIPT: Final = "changes that scripts of the client make to a page are not replayed"
+_STATE: Final = "the changed state is not replayed"
+_CLOCK: Final = "the page clock is not set in a replay"
+_HANDLE: Final = "an element handle has no selector; use locators"
+_TAP: Final = "a tap is not replayed; use click"
+_INIT_SCRIPT: Final = "the added init script is missing in a replay"
+_BINDING: Final = "the exposed function is missing in a replay"
+_SOCKETS: Final = "messages of intercepted WebSockets are not recorded"
+_UNSUPPORTED: Final[Mapping[str, tuple[str, ...]]] = {
+    _SCRIPT: (
+        *("Frame.evaluateExpression", "Frame.evaluateExpressionHandle", "Frame.evalOnSelector"),
+        *("Frame.evalOnSelectorAll", "Frame.addScriptTag", "Frame.webmcpCallTool", "JSHandle.evaluateExpression"),
+        *("JSHandle.evaluateExpressionHandle", "ElementHandle.evalOnSelector", "ElementHandle.evalOnSelectorAll"),
+        *("Worker.evaluateExpression", "Worker.evaluateExpressionHandle"),
+    ),
+    _STATE: (
+        *("Page.emulateMedia", "Page.setExtraHTTPHeaders", "Page.webStorageSetItem", "Page.webStorageRemoveItem"),
+        *("Page.webStorageClear", "BrowserContext.addCookies", "BrowserContext.clearCookies"),
+        *("BrowserContext.grantPermissions", "BrowserContext.clearPermissions", "BrowserContext.setGeolocation"),
+        *("BrowserContext.setOffline", "BrowserContext.setExtraHTTPHeaders", "BrowserContext.setHTTPCredentials"),
+        *("BrowserContext.setStorageState", "BrowserContext.credentialsInstall"),
+        *("BrowserContext.credentialsCreate", "BrowserContext.credentialsDelete", "APIRequestContext.addCookies"),
+        "APIRequestContext.clearCookies",
+    ),
+    _CLOCK: tuple(
+        f"BrowserContext.clock{name}"
+        for name in ("FastForward", "Install", "PauseAt", "Resume", "RunFor", "SetFixedTime", "SetSystemTime")
+    ),
+    _HANDLE: tuple(
+        f"ElementHandle.{name}"
+        for name in (
+            *("check", "click", "dblclick", "dispatchEvent", "fill", "focus", "hover", "press", "selectOption"),
+            *("setInputFiles", "type", "uncheck"),
+        )
+    ),
+    _TAP: ("Frame.tap", "ElementHandle.tap", "Page.touchscreenTap"),
+    _INIT_SCRIPT: ("Page.addInitScript", "BrowserContext.addInitScript"),
+    _BINDING: ("Page.exposeBinding", "BrowserContext.exposeBinding"),
+    _SOCKETS: ("Page.setWebSocketInterceptionPatterns", "BrowserContext.setWebSocketInterceptionPatterns"),
+    "the added style is missing in a replay": ("Frame.addStyleTag",),
+    "the document it sets is missing in a replay; serve it and navigate to it": ("Frame.setContent",),
+    "the element keeps the focus in a replay": ("Frame.blur",),
+    "data dropped from outside the page is missing in a replay; use set_input_files": ("Frame.drop",),
+    "the text selection is not replayed; press ControlOrMeta+a": ("ElementHandle.selectText",),
+    "a replay scrolls to the elements it acts on; use mouse.wheel if the page depends on scrolling": (
+        "ElementHandle.scrollIntoViewIfNeeded",
+    ),
+    "element screenshots are not replayed; take one of the page": ("ElementHandle.screenshot",),
+    "DevTools protocol commands are not replayed": ("CDPSession.send",),
+    "requests that the client sends itself are not replayed": ("APIRequestContext.fetch",),
+    "the page stays open in a replay; close it without run_before_unload": ("Page.runBeforeUnload",),
+}
+"""Calls with an effect that no action expresses, by the consequence in a replay."""
+
+_MOCKS: Final = "responses mocked by the test are part of the recorded network if it contains them"
+_SETUP: Final[Mapping[str, str]] = {
+    "Page.setNetworkInterceptionPatterns": _MOCKS,
+    "BrowserContext.setNetworkInterceptionPatterns": _MOCKS,
+}
+
+_HANDLE_READS: Final = ("dispose", "getProperty", "getPropertyList", "jsonValue")
+_READS: Final[Mapping[str, tuple[str, ...]]] = {
+    "BrowserContext": (
+        *("close", "cookies", "createTempFiles", "credentialsGet", "exposeConsoleApi", "newCDPSession", "pause"),
+        *("registerSelectorEngine", "setTestIdAttributeName", "showRecorder", "startRecording", "stopRecording"),
+        *("storageState", "updateSubscription"),
+    ),
+    "Page": (
+        *("cancelPickLocator", "clearConsoleMessages", "clearPageErrors", "consoleMessages", "expectScreenshot"),
+        *("hideHighlight", "pageErrors", "pdf", "pickLocator", "registerLocatorHandler", "requestGC", "requests"),
+        *("resolveLocatorHandlerNoReply", "screencastChapter", "screencastFrameAck", "screencastHideActions"),
+        *("screencastRemoveOverlay", "screencastSetOverlayVisible", "screencastShowActions"),
+        *("screencastShowOverlay", "screencastStart", "screencastStop", "setDockTile", "startCSSCoverage"),
+        *("startJSCoverage", "stopCSSCoverage", "stopJSCoverage", "unregisterLocatorHandler", "updateSubscription"),
+        *("webStorageGetItem", "webStorageItems"),
+    ),
+    "Frame": (
+        *("ariaSnapshot", "ariaSnapshotJSON", "content", "frameElement", "getAttribute", "hideHighlight"),
+        *("highlight", "innerHTML", "innerText", "inputValue", "isChecked", "isDisabled", "isEditable", "isEnabled"),
+        *("isHidden", "isVisible", "queryCount", "querySelector", "querySelectorAll", "resolveSelector"),
+        *("textContent", "title", "waitForTimeout", "webmcpTools"),
+    ),
+    "ElementHandle": (
+        *("boundingBox", "contentFrame", "getAttribute", "innerHTML", "innerText", "inputValue", "isChecked"),
+        *("isDisabled", "isEditable", "isEnabled", "isHidden", "isVisible", "ownerFrame", "querySelector"),
+        *("querySelectorAll", "textContent", "waitForElementState", "waitForSelector", *_HANDLE_READS),
+    ),
+    "JSHandle": _HANDLE_READS,
+    "Worker": ("disconnect", "updateSubscription"),
+    "CDPSession": ("detach",),
+    "APIRequestContext": (
+        *("cookies", "dispose", "disposeAPIResponse", "fetchLog", "fetchResponseBody", "storageState"),
+    ),
+}
+"""Calls by class that change no page, or nothing that a replay misses."""
+FORMER_CALLS: Final = frozenset(
+    {
+        *("BrowserContext.harExport", "BrowserContext.harStart", "BrowserContext.setDefaultNavigationTimeoutNoReply"),
+        *("BrowserContext.setDefaultTimeoutNoReply", "Page.accessibilitySnapshot", "Page.snapshotForAI", "Page.title"),
+        *("Page.setDefaultNavigationTimeoutNoReply", "Page.setDefaultTimeoutNoReply", "Page.waitForLoadState"),
+        *("Frame.snapshotForAI", "Frame.waitForLoadState", "Frame.waitForNavigation"),
+    }
+)
+"""Calls that only traces of older versions contain, and that do nothing to a page."""
+PAGE_CLASSES: Final = frozenset(_READS)
+"""Classes whose calls may act on a page; an unknown call of another class does not."""
+
+
+def _build_table() -> dict[str, CallSpec]:
+    table = {name: CallSpec(effect="action", read=read) for name, read in _ACTION_READERS.items()}
+    table |= {name: CallSpec(effect="wait", read=read) for name, read in _WAIT_READERS.items()}
+    table |= {name: CallSpec(effect="setup", reason=reason) for name, reason in _SETUP.items()}
+    for reason, names in _UNSUPPORTED.items():
+        table |= {name: CallSpec(effect="unsupported", reason=reason) for name in names}
+    for script in ("evaluateExpression", "evaluateExpressionHandle"):  # a handle of an element is also a `JSHandle`
+        table[f"ElementHandle.{script}"] = table[f"JSHandle.{script}"]
+    reads = {f"{class_name}.{method}" for class_name, methods in _READS.items() for method in methods} | FORMER_CALLS
+    return table | {name: CallSpec(effect="read") for name in reads}
+
+
+_UNKNOWN: Final = CallSpec(
+    effect="unknown",
+    reason="this version of Eikon Engine does not know the call; its effect, if any, is not replayed",
+)
+CALLS: Final[Mapping[str, CallSpec]] = _build_table()
+"""Every known call by class and method."""

@@ -1,0 +1,254 @@
+"""The calls of Playwright for Python that perform an action: what an exporter writes.
+
+https://playwright.dev/python/docs/api/class-locator
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+
+from eikon_engine.trace import actions
+from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, UNBOUNDED_TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eikon_engine.trace.actions import Action, Condition, Expectation
+    from eikon_engine.trace.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A URL argument."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPattern:
+    """A URL argument in which `*` matches any characters."""
+
+    text: str
+
+
+Receiver: TypeAlias = Literal["page", "context", "keyboard", "mouse", "locator", "expect"]
+"""What a call is made on: `page`, `page.context`, `page.keyboard`, `page.mouse`, the locator of the target,
+or `expect` of the target, of the page if there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonCall:
+    """One call of Playwright for Python."""
+
+    receiver: Receiver
+    method: str
+    arguments: tuple[object, ...] = ()
+    """Texts and references to secrets, `Url`, `UrlPattern`, `Target`, tuples of `FileInput`, and plain values."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Keyword arguments that differ from Playwright's defaults, without the timeout."""
+    target: Target | None = None
+    """Target of `locator` and `expect`."""
+    timeout_ms: float | None = None
+    """None for our default; 0 for no timeout."""
+
+
+def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
+    """Return the calls that perform an action, in order; none if it does nothing to a page.
+
+    A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
+    tag, and both, `select_option` first, if the tag is unknown: the page decides.
+    """
+    match action:
+        case actions.Navigate() | actions.GoBack() | actions.GoForward() | actions.Reload():
+            return (_navigation(action),)
+        case actions.Press(target=None, key=key):
+            return (_call("keyboard", "press", key),)
+        case actions.Key(event=event, key=key):
+            return (_call("keyboard", event, key),)
+        case actions.InsertText(text=text, key_by_key=by_keys):
+            return (_call("keyboard", "type" if by_keys else "insert_text", text),)
+        case actions.Mouse():
+            return _mouse_calls(action)
+        case actions.Scroll(target=None, dx=dx, dy=dy):
+            return (_call("page", "evaluate", f"scrollBy({_scroll_options(dx, dy)})"),)
+        case actions.WaitFor(condition=condition):
+            return (_wait(condition, timeout_of(action)),)
+        case actions.Assert(expectation=expectation):
+            return (_assertion(expectation),)
+        case actions.SwitchPage():
+            return (_call("page", "bring_to_front"),)
+        case actions.OpenPage():
+            return (_call("context", "new_page"),)
+        case actions.ClosePage():
+            return (_call("page", "close"),)
+        case actions.SetViewport(width=width, height=height):
+            return (_call("page", "set_viewport_size", {"width": width, "height": height}),)
+        case actions.Screenshot(full_page=full_page):
+            return (_call("page", "screenshot", full_page=full_page or None),)
+        case actions.Note() | actions.AnswerDialog() | actions.ExtractDom():
+            return ()
+        case _:
+            return _target_calls(action)
+
+
+_TargetAction: TypeAlias = (
+    actions.Click
+    | actions.DoubleClick
+    | actions.Download
+    | actions.Hover
+    | actions.Check
+    | actions.Uncheck
+    | actions.Fill
+    | actions.TypeText
+    | actions.Press
+    | actions.SelectOption
+    | actions.SetValue
+    | actions.SetInputFiles
+    | actions.Drag
+    | actions.Scroll
+    | actions.Focus
+    | actions.DispatchEvent
+)
+
+
+def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - as above
+    match action:
+        case actions.Click() | actions.DoubleClick() | actions.Download() | actions.Hover():
+            return (_pointer(action),)
+        case actions.Check(position=position) | actions.Uncheck(position=position):
+            return (_on_target(action, action.type, position=_point(position)),)
+        case actions.Fill(text=text):
+            return (_on_target(action, "fill", text),)
+        case actions.TypeText(text=text):
+            return (_on_target(action, "press_sequentially", text),)
+        case actions.Press(key=key):
+            return (_on_target(action, "press", key),)
+        case actions.SelectOption(by=by, options=options):
+            indices = by == "index" and all(each.isdecimal() for each in options)
+            chosen: list[object] = [int(each) for each in options] if indices else list(options)
+            return (_on_target(action, "select_option", **{by: chosen[0] if len(chosen) == 1 else chosen}),)
+        case actions.SetValue(text=text, target=target):
+            select, fill = _on_target(action, "select_option", text), _on_target(action, "fill", text)
+            if target.identity is None:
+                return select, fill
+            return (select,) if target.identity.tag == "select" else (fill,)
+        case actions.SetInputFiles(files=files):
+            return (_on_target(action, "set_input_files", files),)
+        case actions.Drag(to=to, position=position, to_position=to_position):
+            points = {"source_position": _point(position), "target_position": _point(to_position)}
+            return (_on_target(action, "drag_to", to, **points),)
+        case actions.Scroll(dx=dx, dy=dy):
+            return (_on_target(action, "evaluate", f"each => each.scrollBy({_scroll_options(dx, dy)})"),)
+        case actions.Focus(target=target):
+            return (_call("locator", "focus", target=target),)
+        case actions.DispatchEvent(event=event, init=init, target=target):
+            return (_call("locator", "dispatch_event", event, target=target, event_init=init),)
+        case _:
+            assert_never(action)
+
+
+def timeout_of(action: Action) -> float | None:
+    """Return the timeout in milliseconds if it differs from the default; 0 means no timeout."""
+    return _deadline(action, DEFAULT_TIMEOUT_MS)
+
+
+def _deadline(action: Action, usual_ms: float) -> float | None:
+    if action.timeout_ms == UNBOUNDED_TIMEOUT_MS:
+        return 0
+    return None if action.timeout_ms == usual_ms else action.timeout_ms
+
+
+def _call(
+    receiver: Receiver,
+    method: str,
+    *arguments: object,
+    target: Target | None = None,
+    timeout_ms: float | None = None,
+    **options: object,
+) -> PythonCall:
+    given = {name: value for name, value in options.items() if value is not None}
+    return PythonCall(
+        receiver=receiver, method=method, arguments=arguments, options=given, target=target, timeout_ms=timeout_ms
+    )
+
+
+def _on_target(action: _TargetAction, method: str, *arguments: object, **options: object) -> PythonCall:
+    return _call("locator", method, *arguments, target=action.target, timeout_ms=timeout_of(action), **options)
+
+
+def _navigation(action: actions.Navigate | actions.GoBack | actions.GoForward | actions.Reload) -> PythonCall:
+    wait = None if action.wait_until == "load" else action.wait_until
+    timeout = _deadline(action, DEFAULT_NAVIGATION_TIMEOUT_MS)
+    if isinstance(action, actions.Navigate):
+        return _call("page", "goto", Url(action.url), referer=action.referer, wait_until=wait, timeout_ms=timeout)
+    return _call("page", action.type, wait_until=wait, timeout_ms=timeout)
+
+
+def _pointer(action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover) -> PythonCall:
+    around: dict[str, object] = {"position": _point(action.position), "modifiers": list(action.modifiers) or None}
+    match action:
+        case actions.Hover():
+            return _on_target(action, "hover", **around)
+        case actions.Download():
+            return _on_target(action, "click", **around)
+        case actions.Click(delay_ms=delay, click_count=count, force=force):
+            pressed = {"click_count": None if count == 1 else count, "delay": delay or None, "force": force or None}
+            return _on_target(action, "click", button=_button(action), **pressed, **around)
+        case actions.DoubleClick():
+            return _on_target(action, "dblclick", button=_button(action), **around)
+        case _:
+            assert_never(action)
+
+
+def _button(action: actions.Click | actions.DoubleClick | actions.Mouse) -> str | None:
+    return None if action.button == "left" else action.button
+
+
+def _mouse_calls(action: actions.Mouse) -> tuple[PythonCall, ...]:
+    """Return the calls; a press or release moves the pointer first. The element under the pointer is not checked."""
+    count = None if action.click_count == 1 else action.click_count
+    button, delay = _button(action), action.delay_ms or None
+    if action.event == "click":
+        return (_call("mouse", "click", action.x, action.y, button=button, click_count=count, delay=delay),)
+    moved = _call("mouse", "move", action.x, action.y, steps=None if action.steps == 1 else action.steps)
+    if action.event == "move":
+        return (moved,)
+    return moved, _call("mouse", action.event, button=button, click_count=count)
+
+
+def _point(position: actions.Point | None) -> dict[str, float] | None:
+    return None if position is None else position.model_dump()
+
+
+def _scroll_options(dx: float, dy: float) -> str:
+    return f"{{left: {dx!r}, top: {dy!r}, behavior: 'instant'}}"
+
+
+def _wait(condition: Condition, timeout: float | None) -> PythonCall:
+    match condition:
+        case actions.SelectorCondition(target=target, state=state):
+            shown = None if state == "visible" else state
+            return _call("locator", "wait_for", target=target, state=shown, timeout_ms=timeout)
+        case actions.UrlCondition(url=url):
+            return _call("expect", "to_have_url", UrlPattern(url), timeout_ms=timeout)
+        case actions.LoadStateCondition(state=state):
+            return _call("page", "wait_for_load_state", state, timeout_ms=timeout)
+        case actions.FunctionCondition(expression=expression):
+            return _call("page", "wait_for_function", expression, timeout_ms=timeout)
+        case _:
+            assert_never(condition)
+
+
+def _assertion(expectation: Expectation) -> PythonCall:
+    match expectation:
+        case actions.AssertVisible(target=target):
+            return _call("expect", "to_be_visible", target=target)
+        case actions.AssertText(target=target, text=text, contains=contains):
+            return _call("expect", "to_contain_text" if contains else "to_have_text", text, target=target)
+        case actions.AssertCount(target=target, count=count):
+            return _call("expect", "to_have_count", count, target=target)
+        case actions.AssertUrl(url=url):
+            return _call("expect", "to_have_url", UrlPattern(url))
+        case _:
+            assert_never(expectation)

@@ -1,0 +1,184 @@
+"""Calls of the Playwright protocol with the actions that they become, and calls that no action expresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eikon_engine.trace.actions import (
+    Action,
+    Assert,
+    AssertCount,
+    AssertText,
+    Check,
+    Click,
+    ClosePage,
+    DispatchEvent,
+    DoubleClick,
+    Drag,
+    Fill,
+    Focus,
+    FunctionCondition,
+    GoBack,
+    GoForward,
+    Hover,
+    InsertText,
+    Key,
+    Mouse,
+    Navigate,
+    OpenPage,
+    Point,
+    Press,
+    Reload,
+    Screenshot,
+    Scroll,
+    SelectOption,
+    SelectorCondition,
+    SetInputFiles,
+    SetViewport,
+    SwitchPage,
+    TypeText,
+    Uncheck,
+    UrlCondition,
+    WaitFor,
+)
+from eikon_engine.trace.target import Target
+
+HERE = Target(selector="#a")
+ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
+    "Frame.goto": ({"url": "http://a/", "referer": "http://b/"}, Navigate(url="http://a/", referer="http://b/")),
+    "Page.reload": ({"waitUntil": "commit"}, Reload(wait_until="commit")),
+    "Page.goBack": ({}, GoBack()),
+    "Page.goForward": ({"waitUntil": "networkidle"}, GoForward()),
+    "Page.close": ({}, ClosePage()),
+    "Page.bringToFront": ({}, SwitchPage()),
+    "Page.screenshot": ({"fullPage": True}, Screenshot(full_page=True)),
+    "Page.setViewportSize": ({"viewportSize": {"width": 3, "height": 4}}, SetViewport(width=3, height=4)),
+    "Page.keyboardPress": ({"key": "Enter", "delay": 3}, Press(key="Enter")),
+    "Page.keyboardDown": ({"key": "Shift"}, Key(event="down", key="Shift")),
+    "Page.keyboardUp": ({"key": "Shift"}, Key(event="up", key="Shift")),
+    "Page.keyboardInsertText": ({"text": "a"}, InsertText(text="a")),
+    "Page.keyboardType": ({"text": "a"}, InsertText(text="a", key_by_key=True)),
+    "Page.mouseMove": ({"x": 1, "y": 2, "steps": 3}, Mouse(event="move", x=1, y=2, steps=3)),
+    "Page.mouseDown": ({"x": 1, "y": 2, "button": "right"}, Mouse(event="down", x=1, y=2, button="right")),
+    "Page.mouseUp": ({"x": 1, "y": 2}, Mouse(event="up", x=1, y=2)),
+    "Page.mouseClick": (
+        {"x": 1, "y": 2, "clickCount": 2, "delay": 5},
+        Mouse(event="click", x=1, y=2, click_count=2, delay_ms=5),
+    ),
+    "Page.mouseWheel": ({"deltaX": 1, "deltaY": 2}, Scroll(dx=1, dy=2)),
+    "BrowserContext.newPage": ({}, OpenPage()),
+    "Frame.click": (
+        {
+            "selector": "#a",
+            "button": "middle",
+            "delay": 5,
+            "modifiers": ["Alt"],
+            "position": {"x": 1, "y": 2},
+            "clickCount": 3,
+            "force": True,
+        },
+        Click(
+            target=HERE,
+            button="middle",
+            delay_ms=5,
+            modifiers=("Alt",),
+            position=Point(x=1, y=2),
+            click_count=3,
+            force=True,
+        ),
+    ),
+    "Frame.dblclick": ({"selector": "#a"}, DoubleClick(target=HERE)),
+    "Frame.hover": ({"selector": "#a"}, Hover(target=HERE)),
+    "Frame.check": ({"selector": "#a", "position": {"x": 1, "y": 2}}, Check(target=HERE, position=Point(x=1, y=2))),
+    "Frame.uncheck": ({"selector": "#a"}, Uncheck(target=HERE)),
+    "Frame.fill": ({"selector": "#a", "value": "b"}, Fill(target=HERE, text="b")),
+    "Frame.type": ({"selector": "#a", "text": "b", "delay": 5}, TypeText(target=HERE, text="b")),
+    "Frame.press": ({"selector": "#a", "key": "Enter"}, Press(target=HERE, key="Enter")),
+    "Frame.selectOption": (
+        {"selector": "#a", "options": [{"label": "b"}]},
+        SelectOption(target=HERE, by="label", options=("b",)),
+    ),
+    "Frame.setInputFiles": ({"selector": "#a", "localPaths": ["/b"]}, SetInputFiles(target=HERE, files=())),
+    "Frame.focus": ({"selector": "#a"}, Focus(target=HERE)),
+    "Frame.dispatchEvent": (
+        {"selector": "#a", "type": "b", "eventInit": {"value": {"v": "undefined"}}},
+        DispatchEvent(target=HERE, event="b"),
+    ),
+    "Frame.waitForSelector": (
+        {"selector": "#a", "state": "hidden"},
+        WaitFor(condition=SelectorCondition(target=HERE, state="hidden")),
+    ),
+    "Frame.dragAndDrop": (
+        {"source": "#a", "target": "#b", "sourcePosition": {"x": 1, "y": 2}},
+        Drag(target=HERE, to=Target(selector="#b"), position=Point(x=1, y=2)),
+    ),
+}
+"""A call of each kind, and the action that it is."""
+
+WAITS: list[tuple[str, dict[str, Any], Action | None]] = [
+    (
+        "Frame.waitForFunction",
+        {"expression": "() => done", "arg": {"value": {"v": "undefined"}}},
+        WaitFor(condition=FunctionCondition(expression="() => done")),
+    ),
+    (
+        "Frame.expect",
+        {"selector": "#a", "expression": "to.be.visible", "isNot": True},
+        WaitFor(condition=SelectorCondition(target=HERE, state="hidden")),
+    ),
+    (
+        "Frame.expect",
+        {"expression": "to.have.url", "expectedText": [{"string": "http://a/"}]},
+        WaitFor(condition=UrlCondition(url="http://a/")),
+    ),
+    (
+        "Frame.expect",
+        {"selector": "#a", "expression": "to.have.text", "expectedText": [{"string": "b", "matchSubstring": True}]},
+        Assert(expectation=AssertText(target=HERE, text="b", contains=True)),
+    ),
+    (
+        "Frame.expect",
+        {"selector": "#a", "expression": "to.have.count", "expectedNumber": 3},
+        Assert(expectation=AssertCount(target=HERE, count=3)),
+    ),
+    ("Frame.expect", {"selector": "#a", "expression": "to.have.value", "expectedText": [{"string": "b"}]}, None),
+]
+"""Waits and assertions that only traces contain, and their actions; None is left to the baseline."""
+
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    ("Frame.goto", {"url": "/b?c", "waitUntil": "networkidle", "timeout": 0}),
+    ("Frame.click", {"selector": "#f >> internal:control=enter-frame >> #a", "timeout": 0}),
+    ("Frame.click", {"selector": "#a", "timeout": 700}),
+    ("Frame.click", {"selector": "#a", "force": True}),
+    ("Frame.selectOption", {"selector": "#a", "options": []}),
+    ("Frame.selectOption", {"selector": "#a", "options": [{"index": 1}]}),
+    (
+        "Frame.dispatchEvent",
+        {"selector": "#a", "type": "b", "eventInit": {"value": {"o": [{"k": "c", "v": {"n": 1}}]}}},
+    ),
+    ("Page.keyboardPress", {"key": "a", "timeout": 0}),
+    ("Page.keyboardType", {"text": "für\n"}),
+    ("Page.reload", {"timeout": 0}),
+]
+"""More calls that a recorder and an importer convert alike."""
+
+UNSUPPORTED: list[tuple[str, dict[str, Any], str]] = [
+    ("Frame.click", {"trial": True}, "trial=True has no effect"),
+    ("Frame.check", {"trial": True}, "trial=True has no effect"),
+    ("Frame.hover", {"force": True}, "force=True skips the actionability checks"),
+    ("Frame.fill", {"value": "a", "force": True}, "force=True"),
+    ("Frame.selectOption", {"options": [], "force": True}, "force=True"),
+    ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "trial": True}, "trial=True"),
+    ("Frame.click", {"clickCount": -1}, "click_count: Input should be greater than or equal to 1"),
+    ("Frame.selectOption", {"elements": ["handle"]}, "by element handle; select them by value, label or index"),
+    ("Frame.selectOption", {"options": [{"label": "a"}, {"index": 1}]}, "by index and label at once"),
+    ("Frame.setInputFiles", {"localDirectory": "/a"}, "a directory was uploaded"),
+    ("Frame.setInputFiles", {"streams": ["stream"]}, "on another machine"),
+    ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"d": "2026-01-01"}}}, "that JSON cannot represent"),
+    ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"o": [3]}}}, "that JSON cannot represent"),
+    ("Frame.click", {"selector": None}, "the parameter selector is missing"),
+    ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"n": 1}}}, "with an argument"),
+    ("Frame.press", {"key": ""}, "key: String should have at least 1 character"),
+    ("Page.mouseDown", {}, "the pointer position is unknown"),
+]
+"""Calls that are almost an action, and why they are rejected."""
