@@ -7,6 +7,7 @@ summary that explains the first divergence is printed. Ends with 1 if a layer ha
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import tempfile
@@ -62,6 +63,7 @@ async def explanations(folder: Path) -> dict[str, tuple[str, str]]:
 
 def main() -> int:
     """Print them."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with tempfile.TemporaryDirectory(prefix="eikon-explanations-") as folder:
         found = asyncio.run(explanations(Path(folder)))
     for title, (_, told) in found.items():

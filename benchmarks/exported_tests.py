@@ -7,6 +7,7 @@ Printed is how each run ended, and where. Ends with 1 unless all are as they sho
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from tests.sites.shop import serve_shop
 
 def main() -> None:
     """Run them all."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     wanted: list[tuple[str, str, tuple[str, int] | None]] = [("", mission, None) for mission in MISSIONS]
     wanted += [(change, mission, (subgoal, sequence)) for change, mission, subgoal, sequence in RED]
     wanted += [(change, mission, None) for change, mission in GREEN]

@@ -9,6 +9,7 @@ session lets a packet out or a class has another fate than the table says, with 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import subprocess
@@ -37,8 +38,12 @@ LINGER_S = 1.0
 
 def main() -> int:
     """Move into a namespace, and measure there."""
-    names = [name for name in sys.argv[1:] if name != INSIDE]
-    if INSIDE in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="LEAK", help="leaks to measure, instead of all")
+    parser.add_argument(INSIDE, action="store_true", dest="is_inside", help=argparse.SUPPRESS)
+    chosen_arguments = parser.parse_args()
+    names: list[str] = chosen_arguments.names
+    if chosen_arguments.is_inside:
         with tempfile.TemporaryDirectory() as scratch, open_wire() as wire:
             chosen = tuple(leak for leak in CLASSES if not names or leak.name in names)
             return asyncio.run(measure(Path(scratch), wire, chosen))

@@ -8,6 +8,7 @@ is wrong.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import tempfile
@@ -73,7 +74,9 @@ def row(mission: str, change: str, outcome: ReplayOutcome, *, wanted: str) -> bo
 
 def main() -> int:
     """Print the table, and count what is wrong."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else UNCHANGED_RUNS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=int, nargs="?", default=UNCHANGED_RUNS)
+    runs: int = parser.parse_args().runs
     rights: list[bool] = []
     with tempfile.TemporaryDirectory() as scratch, serve_shop() as shop:
         folder = Path(scratch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import time
@@ -20,6 +21,7 @@ SECRETS: Final = 60
 
 def main() -> None:
     """Print how long documents, scripts and data take, by kind."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     bodies = {"HTML": _html, "script": _script, "JSON": _json, "minified": _minified}
     rows = [_measured(name, [make(number).encode() for number in range(PAGES)]) for name, make in bodies.items()]
     print(table(("body", "kB", "find, ms", "replace, ms", "found"), rows))  # noqa: T201 - a benchmark says what it found

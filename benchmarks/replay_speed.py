@@ -7,6 +7,7 @@ whole command on the bundled mission.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import statistics
@@ -90,7 +91,9 @@ def seconds(*command: str) -> float:
 
 def main() -> None:
     """Print medians and ratios."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rounds", type=int, nargs="?", default=ROUNDS)
+    rounds: int = parser.parse_args().rounds
     scripts, replays, helps, commands = [], [], [], []
     with tempfile.TemporaryDirectory() as scratch, serve_shop() as shop:
         for index in range(rounds + 1):  # the first round warms up

@@ -43,7 +43,7 @@ def kill_orphans() -> Iterator[None]:
         return
     before = _children_in_other_sessions()
     was = _is_subreaper()
-    _set_subreaper(wanted=True)
+    _set_subreaper(expected=True)
     try:
         yield
     finally:
@@ -53,7 +53,7 @@ def kill_orphans() -> Iterator[None]:
                 break
             for process in left:
                 _kill(process)
-        _set_subreaper(wanted=was)
+        _set_subreaper(expected=was)
 
 
 def _kill(process: int) -> None:
@@ -83,8 +83,8 @@ def _is_subreaper() -> bool:
     return bool(answer.value)
 
 
-def _set_subreaper(*, wanted: bool) -> None:
-    ctypes.CDLL(None).prctl(_SET_SUBREAPER, ctypes.c_ulong(wanted), 0, 0, 0)
+def _set_subreaper(*, expected: bool) -> None:
+    ctypes.CDLL(None).prctl(_SET_SUBREAPER, ctypes.c_ulong(expected), 0, 0, 0)
 
 
 ProcessEnding: TypeAlias = Literal["exited", "killed", "timed_out", "not_started"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 from typing import TYPE_CHECKING
 
@@ -12,11 +11,6 @@ from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def pytest_configure() -> None:
-    """Collect garbage more rarely: scanning all modules and tests again and again takes a tenth of a run."""
-    gc.set_threshold(10_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

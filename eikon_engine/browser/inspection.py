@@ -70,9 +70,9 @@ class Evaluation:
 async def observe_idle(session: Session) -> CapturedObservation:
     """Observe the pages again, without any effect on the next action."""
     await session.stabilizer.wait_until_idle()
-    sight = await observe(session, None)
-    session.tracker.restore_events(sight.events)
-    return sight
+    observed = await observe(session, None)
+    session.tracker.restore_events(observed.events)
+    return observed
 
 
 async def evaluate_in_frame(session: Session, frame: Frame, expression: str) -> Evaluation:

@@ -39,8 +39,8 @@ ACTIVITY_AFTER_NAVIGATION: Final = (
 nothing."""
 STOP_WAITING: Final = """() => {
   const own = window.__eikon__;
-  if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });
-  own?.waiveWorkers?.();
+  if (own) Object.assign(own, { leaving: null, unanswered: own.pending, ignoredDocument: document });
+  own?.ignoreWorkers?.();
   return [0, 0, 0, 0];
 }"""
 """Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose

@@ -293,11 +293,11 @@ class PageStabilizer:
         awaited = tuple(filter(self._keeps_busy, self._tracker.requests.in_flight))
         if not awaited:
             self._note_not_idle("recording or serving network traffic was not finished")
-        patience_s, self._idle_timeout_s = self._idle_timeout_s, REPEATED_IDLE_TIMEOUT_S
+        timeout_s, self._idle_timeout_s = self._idle_timeout_s, REPEATED_IDLE_TIMEOUT_S
         if self._clock.is_natural:
             return  # what is pending arrives later, as it would for a user who looks now
         for request in awaited:
-            self.notes.append(f"no response within {patience_s:g} s: {request.method} {request.url}")
+            self.notes.append(f"no response within {timeout_s:g} s: {request.method} {request.url}")
             self._tracker.requests.forget(request)
 
     def _note_not_idle(self, what: str) -> None:
@@ -391,7 +391,7 @@ async def wait_until_quiet(stabilizer: PageStabilizer, tracker: PageTracker) -> 
     event_count = -1
     while event_count != tracker.event_count and time.monotonic() < deadline:
         event_count = tracker.event_count
-        asked_at = time.monotonic()
+        started = time.monotonic()
         await stabilizer.wait_until_idle()
-        trips_s = (time.monotonic() - asked_at) / IDLE_CHECKS * QUIET_ROUND_TRIPS
+        trips_s = (time.monotonic() - started) / IDLE_CHECKS * QUIET_ROUND_TRIPS
         await asyncio.sleep(min(max(QUIET_S[0], trips_s), QUIET_S[1]))

@@ -288,12 +288,12 @@ class BrowserWorker:
 
 @asynccontextmanager
 async def _hang_timeout(action: Action) -> AsyncIterator[None]:
-    patience = max(HANG_TIMEOUT_S, 2 * action.timeout_ms / 1000)
+    timeout_s = max(HANG_TIMEOUT_S, 2 * action.timeout_ms / 1000)
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(timeout_s):
             yield
     except TimeoutError as error:
-        message = f"{action.type} took more than {patience:.0f} s; the browser does not respond"
+        message = f"{action.type} took more than {timeout_s:.0f} s; the browser does not respond"
         raise BrowserDiedError(message) from error
 
 

@@ -128,7 +128,7 @@ def find_early_actions(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
     lines = []
     for place, (attempt, action) in enumerate(_performed_actions(trace)):
         acted = PHASES_PER_ACTION_WITH_LOOKUP * place + PHASES_PER_ACTION_WITH_LOOKUP - 1
-        keys = [key for given, came, key in answers if given < acted <= came]
+        keys = [key for given, received, key in answers if given < acted <= received]
         if keys and not isinstance(action.action, ACTIONS_WITHOUT_EFFECT):
             lines.append(_early_action_note(attempt, action, keys))
     return tuple(lines)

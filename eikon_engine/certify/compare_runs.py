@@ -75,9 +75,9 @@ def until_first_failure(agreements: Sequence[ActionComparison]) -> tuple[ActionC
 def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[ActionComparison, ...]:
     """Compare every layer of every action across runs and with the recording, under the masks of the trace."""
     outcomes = [_steps_by_place(run) for run in runs]
-    gallery: dict[PageKey, PageSnapshot] = {}
+    page_snapshots: dict[PageKey, PageSnapshot] = {}
     for run in runs:
-        gallery.update(run.snapshots)
+        page_snapshots.update(run.snapshots)
     found = []
     for subgoal in trace.subgoal_traces:
         for recorded in sorted(subgoal.actions_taken, key=lambda each: each.sequence):
@@ -85,7 +85,7 @@ def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[Ac
             seen = [outcome.get((subgoal.id, recorded.sequence)) for outcome in outcomes]
             actions = tuple(each for each in seen if each is not None and each.kind == "action")
             if actions and not isinstance(recorded.result, Blocked):
-                found.append(_compare_action(place, recorded, actions, (trace.masks, gallery)))
+                found.append(_compare_action(place, recorded, actions, (trace.masks, page_snapshots)))
     return tuple(found)
 
 
@@ -122,7 +122,7 @@ def _compare_action(
 
 
 def _compare_pair(
-    place: StepPosition, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], gallery: Snapshots
+    place: StepPosition, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], page_snapshots: Snapshots
 ) -> Comparison:
     """Compare a later run with the first one, in place of the recording."""
     first, later = pair
@@ -132,15 +132,15 @@ def _compare_pair(
         recorded=recorded.model_copy(update={"observation": first.observation, "result": result}),
         result=later.result or recorded.result,
         observed=later.observation,
-        recorded_dom=snapshot_lookup(first.observation, gallery),
-        observed_dom=snapshot_lookup(later.observation, gallery),
+        recorded_dom=snapshot_lookup(first.observation, page_snapshots),
+        observed_dom=snapshot_lookup(later.observation, page_snapshots),
     )
 
 
-def snapshot_lookup(observation: Observation | None, gallery: Snapshots) -> Callable[[int], PageSnapshot | None]:
+def snapshot_lookup(observation: Observation | None, page_snapshots: Snapshots) -> Callable[[int], PageSnapshot | None]:
     """Return a function from the page number of an observation to its snapshot."""
     pages = {page.page: page for page in observation.pages} if observation is not None else {}
-    return lambda page: gallery.get(page_key(pages[page])) if page in pages else None
+    return lambda page: page_snapshots.get(page_key(pages[page])) if page in pages else None
 
 
 def _dom_changes(comparison: Comparison, run: int) -> Iterator[PageChange]:

@@ -211,8 +211,8 @@ class Draft:
         return "an environment, because the recording has none"
 
     def _add_rules(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
-        asked = apply_patch(self.original, TracePatch(operations=self.requested))
-        if self.trace.network is None or has_unobserved_edits(asked):
+        with_requested = apply_patch(self.original, TracePatch(operations=self.requested))
+        if self.trace.network is None or has_unobserved_edits(with_requested):
             return ""  # a rule would hide the effect of the edit
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)

@@ -138,9 +138,9 @@ def _mask_name(part: MaskedPart) -> str:
             return _last_element(path)
 
 
-def _free_name(wanted: str, taken: set[str]) -> str:
-    numbered = (f"{wanted}-{number}" for number in range(2, len(taken) + 3))
-    return next(name for name in (wanted, *numbered) if name not in taken)
+def _free_name(requested: str, taken: set[str]) -> str:
+    numbered = (f"{requested}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (requested, *numbered) if name not in taken)
 
 
 def _last_element(path: str) -> str:

@@ -65,9 +65,9 @@ def page_key(page: PageObservation) -> PageKey:
 class RunCapture:
     """Collect what outcomes do not hold: the snapshots, and the elements that were hit."""
 
-    def __init__(self, gallery: dict[PageKey, PageSnapshot]) -> None:
-        """Store snapshots in `gallery`, identical ones once."""
-        self.gallery = gallery
+    def __init__(self, page_snapshots: dict[PageKey, PageSnapshot]) -> None:
+        """Store snapshots in `page_snapshots`, identical ones once."""
+        self.page_snapshots = page_snapshots
         self.hits: dict[ActionKey, HitElements] = {}
 
     def capture(self, step: PlannedStep, performed: PerformedAction) -> None:
@@ -79,7 +79,7 @@ class RunCapture:
         for page in performed.captured.observation.pages:
             snapshot = performed.captured.snapshots.get(page.page)
             if snapshot is not None:
-                self.gallery.setdefault(page_key(page), snapshot)
+                self.page_snapshots.setdefault(page_key(page), snapshot)
 
 
 def concurrent_replays(options: CertifyOptions, on_delivery: Callable[[int, Moment], None] | None = None) -> RunMany:
@@ -89,12 +89,12 @@ def concurrent_replays(options: CertifyOptions, on_delivery: Callable[[int, Mome
     """
 
     async def replay(bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
-        gallery: dict[PageKey, PageSnapshot] = {}
-        witnesses = [RunCapture(gallery) for _ in range(runs)]
+        page_snapshots: dict[PageKey, PageSnapshot] = {}
+        run_captures = [RunCapture(page_snapshots) for _ in range(runs)]
         over = 0
         parallel = 1 if options.network == "live" else options.parallel
 
-        def tell(_place: int, run: Run) -> None:
+        def report_run(_place: int, run: Run) -> None:
             nonlocal over
             over += 1
             seconds = (run.outcome.ended_at - run.outcome.started_at).total_seconds()
@@ -103,18 +103,18 @@ def concurrent_replays(options: CertifyOptions, on_delivery: Callable[[int, Mome
         with tempfile.TemporaryDirectory(prefix="eikon-certify-") as folder:
             chosen = [
                 replace(
-                    _replay_options(options, witness, Path(folder) / str(number)),
+                    _replay_options(options, run_capture, Path(folder) / str(number)),
                     on_delivery=None if on_delivery is None else on_delivery if number == 0 else _ignore_delivery,
                 )
-                for number, witness in enumerate(witnesses)
+                for number, run_capture in enumerate(run_captures)
             ]
-            done = await replay_many(bundle, chosen, parallel=parallel, on_run_end=tell)
+            done = await replay_many(bundle, chosen, parallel=parallel, on_run_end=report_run)
         for run in done:
             if run.error is not None:
                 raise run.error
         return tuple(
-            ReplayedRun(outcome=run.outcome, hits=witness.hits, snapshots=gallery)
-            for run, witness in zip(done, witnesses, strict=True)
+            ReplayedRun(outcome=run.outcome, hits=run_capture.hits, snapshots=page_snapshots)
+            for run, run_capture in zip(done, run_captures, strict=True)
         )
 
     return replay
@@ -124,7 +124,7 @@ def _ignore_delivery(_was: int, _moment: Moment) -> None:
     """Discard a delivery."""
 
 
-def _replay_options(options: CertifyOptions, witness: RunCapture, folder: Path) -> ReplayOptions:
+def _replay_options(options: CertifyOptions, run_capture: RunCapture, folder: Path) -> ReplayOptions:
     return ReplayOptions(
         browser_path=options.browser_path,
         artifacts_dir=folder,
@@ -132,6 +132,6 @@ def _replay_options(options: CertifyOptions, witness: RunCapture, folder: Path) 
         on_divergence="continue",
         secrets=options.secrets,
         reports=(),
-        action_observers=(witness.capture,),
+        action_observers=(run_capture.capture,),
         now=options.now,
     )

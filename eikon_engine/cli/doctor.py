@@ -121,15 +121,15 @@ def list_extras(distribution: str) -> tuple[Extra, ...]:
         requirements = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:
         return ()
-    wanted: dict[str, list[str]] = {}
+    expected: dict[str, list[str]] = {}
     for requirement in requirements:
         name = re.match(r"[\w.-]+", requirement)
         extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
         if name is not None and extra is not None:
-            wanted.setdefault(extra[1], []).append(name[0])
+            expected.setdefault(extra[1], []).append(name[0])
     return tuple(
         Extra(name=extra, missing=tuple(name for name in sorted(names) if _version_of(name) is None))
-        for extra, names in sorted(wanted.items())
+        for extra, names in sorted(expected.items())
     )
 
 

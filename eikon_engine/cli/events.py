@@ -34,14 +34,14 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
     from eikon_engine.outcome.read_events import follow_events
     from eikon_engine.report.event_text import format_event_line
 
-    wanted = parse_filters(filters)
+    expected = parse_filters(filters)
     is_stream = str(source) == "-"
     if follow and is_stream:
         message = "--follow: expected a file, got standard input, which is always read to its end"
         raise UsageError(message)
     path = source / EVENTS_FILE if source.is_dir() or (follow and source.suffix != ".jsonl") else source
     for read in follow_events(path) if follow else _read_all(None if is_stream else path):
-        shown = [line for line in read.lines if all(each.matches(line.event) for each in wanted)]
+        shown = [line for line in read.lines if all(each.matches(line.event) for each in expected)]
         if as_json and shown:
             click.echo(read.text)
         elif not as_json:

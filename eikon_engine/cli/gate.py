@@ -28,12 +28,12 @@ def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> i
     from eikon_engine.errors import EikonError
     from eikon_engine.gates import read_gates_file
 
-    wanted = read_gates_file(gates)
+    expected = read_gates_file(gates)
     results_by_path: dict[Path, tuple[GateResult, ...]] = {}
     unread = 0
     for path in outcomes:
         try:
-            results_by_path[path] = _evaluate(wanted, path)
+            results_by_path[path] = _evaluate(expected, path)
         except EikonError as error:
             click.echo(f"eikon: {' '.join(error.message.splitlines())} (code {error.code})", err=True)
             unread = max(unread, error.exit_status)

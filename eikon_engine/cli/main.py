@@ -140,8 +140,8 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, self._table[name].summary) for name in sorted(self._table)])
 
 
-def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
-    if wanted:
+def _print_version(ctx: click.Context, _param: click.Parameter, expected: bool) -> None:  # noqa: FBT001 - click's signature
+    if expected:
         try:
             version = metadata.version("eikon-engine")
         except metadata.PackageNotFoundError:

@@ -184,11 +184,11 @@ def _shorten(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def _parse_number(name: str, text: str, kind: type[int | float], wanted: str) -> float:
+def _parse_number(name: str, text: str, kind: type[int | float], expected: str) -> float:
     try:
         return kind(text)
     except ValueError as error:
-        message = f"--{name}: expected {wanted}, got {_shorten(text)}"
+        message = f"--{name}: expected {expected}, got {_shorten(text)}"
         raise UsageError(message) from error
 
 
@@ -252,10 +252,10 @@ def _continue_after(stop: KeyboardInterrupt) -> None:
         raise stop
 
 
-def _run_script(lines: Iterable[str], surroundings: ReplOptions) -> int:
+def _run_script(lines: Iterable[str], repl_options: ReplOptions) -> int:
     """Run lines until the first failure."""
     for line in lines:
-        status = _run_line(line, surroundings)
+        status = _run_line(line, repl_options)
         if status is None:
             return 0
         if status:
@@ -263,7 +263,7 @@ def _run_script(lines: Iterable[str], surroundings: ReplOptions) -> int:
     return 0
 
 
-def _run_line(line: str, surroundings: ReplOptions) -> int | None:
+def _run_line(line: str, repl_options: ReplOptions) -> int | None:
     """Run one line; return its exit status, None to leave."""
     typed = parse_line(line)
     match typed:
@@ -276,20 +276,20 @@ def _run_line(line: str, surroundings: ReplOptions) -> int | None:
         case SimpleCommand():
             return None
         case TaskCall():
-            return _run_task(typed, surroundings)
+            return _run_task(typed, repl_options)
     return 0
 
 
-def _run_task(call: TaskCall, surroundings: ReplOptions) -> int:
+def _run_task(call: TaskCall, repl_options: ReplOptions) -> int:
     task = require_task(call.name, _TASKS)
     if call.asks_help:
         click.echo(_describe_task(task))
         return 0
     choice = parse_arguments(task, call.arguments).model_copy(
-        update={"model": surroundings.model, "base_url": surroundings.base_url}
+        update={"model": repl_options.model, "base_url": repl_options.base_url}
     )
     try:
-        return print_result(run_loop(choice, surroundings.debug), as_json=False)
+        return print_result(run_loop(choice, repl_options.debug), as_json=False)
     except UsageError as error:
         raise type(error)(with_parameter_names(task, error.message)) from error
 

@@ -189,7 +189,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
                 then_network=then_network,
                 timeout_ms=timeout * 1000 if timeout is not None else None,
                 secrets=known,
-                model_client=None if responses is None else responses.client,
+                completion_client=None if responses is None else responses.client,
                 readers=(display.read,),
                 **options,
             )

@@ -88,9 +88,9 @@ def run_command(
 
         with (
             debug_dir_session(debug, redact=Redactor(options.secrets).redact_text) as responses,
-            _model_client_factory(responses) as live,
+            _completion_client_factory(responses) as live,
         ):
-            result = _run(partial(record_scenario, scenario, replace(options, make_model_client=live)))
+            result = _run(partial(record_scenario, scenario, replace(options, make_completion_client=live)))
             status = _print_result(result, as_json=as_json)
     else:
         from eikon_engine.scenario.replay_scenario import replay_scenario
@@ -224,7 +224,7 @@ def _open_recording(scenario: ScenarioFile, chosen: CommandOptions) -> Recording
 
 
 @contextmanager
-def _model_client_factory(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]]:
+def _completion_client_factory(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]]:
     """Yield a factory of the live model client: that of `--debug-dir`, else one configured by the environment."""
     from contextlib import ExitStack
 

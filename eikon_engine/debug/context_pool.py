@@ -69,7 +69,7 @@ class ParkedContexts:
         """Called when the set of parked contexts may have changed."""
         self._fill_task: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._wanted: tuple[PoolSlot, ...] = ()
+        self._requested: tuple[PoolSlot, ...] = ()
         self._failed_slots: set[tuple[object, ...]] = set()
         self._close_errors: list[BaseException] = []
         """Errors from closing contexts in the background; raised at the end."""
@@ -85,11 +85,11 @@ class ParkedContexts:
         Slots behind JavaScript that timed out are skipped; repeating it would block the browser.
         """
         self._discard_unusable()
-        self._wanted = tuple(each for each in slots if not each.has_overdue_evaluation)[: self._capacity]
+        self._requested = tuple(each for each in slots if not each.has_overdue_evaluation)[: self._capacity]
         if self._fill_task is not None and self._fill_task.done():
             self._fill_task.result()
             self._fill_task = None
-        if self._fill_task is None and self._wanted:
+        if self._fill_task is None and self._requested:
             self._fill_task = asyncio.ensure_future(self._fill())
 
     async def wait(self) -> None:
@@ -175,7 +175,7 @@ class ParkedContexts:
     def _next_slot(self, tried: set[tuple[object, ...]]) -> PoolSlot | None:
         """Return the first slot without a context; contexts at wanted slots count as used."""
         skipped = self._failed_slots | tried
-        missing = [slot for slot in self._wanted if not self._mark_used(slot) and slot.key not in skipped]
+        missing = [slot for slot in self._requested if not self._mark_used(slot) and slot.key not in skipped]
         return missing[0] if missing else None
 
     def _mark_used(self, slot: PoolSlot) -> bool:
@@ -216,8 +216,8 @@ def is_on_history(context: ReplayContext, history: History, iteration: int) -> b
     if position > iteration or not context.is_usable or context.history_key != history.key(position):
         return False
     done = [each.identity for each in context.evaluations]
-    wanted = [each.identity for each in history.evaluations if each.iteration <= iteration]
-    return wanted[: len(done)] == done and all(each[0] >= position for each in wanted[len(done) :])
+    requested = [each.identity for each in history.evaluations if each.iteration <= iteration]
+    return requested[: len(done)] == done and all(each[0] >= position for each in requested[len(done) :])
 
 
 _logger = logging.getLogger(__name__)
@@ -376,9 +376,9 @@ async def _repeat_evaluations(context: ReplayContext, history: History) -> int:
 
 
 def _different_result_message(before: Evaluation, now: Evaluation) -> str:
-    wanted, found = (each.error or _shorten(canonical_json(each.result)) for each in (before, now))
+    requested, found = (each.error or _shorten(canonical_json(each.result)) for each in (before, now))
     what = f"{_shorten(before.expression)!r} (run manually at {before.iteration})"
-    return f"{what}: expected its earlier result {wanted}, got {found}; rewind to before it was run"
+    return f"{what}: expected its earlier result {requested}, got {found}; rewind to before it was run"
 
 
 def _shorten(text: str) -> str:
@@ -394,13 +394,13 @@ def _verify_digest(context: ReplayContext, expected: StateDigest | None) -> int:
     return 0 if expected is None else _require_equal(context, context.observed.last_digest, expected)
 
 
-def _require_equal(context: ReplayContext, found: StateDigest, wanted: StateDigest) -> int:
+def _require_equal(context: ReplayContext, found: StateDigest, requested: StateDigest) -> int:
     """Return the number of layers; all must be equal.
 
     Raises:
         ReplayError: a layer differs.
     """
-    differing = found.differences(wanted)
+    differing = found.differences(requested)
     if differing:
         planned = context.step_before(context.iteration)
         what = "the start" if planned is None else f"step {context.iteration} ({step_label(planned.step)})"

@@ -64,9 +64,9 @@ async def read_selectors(session: Session, selectors: Iterable[str]) -> Mapping[
     Raises:
         BrowserDiedError: the browser went away.
     """
-    wanted = tuple(selectors)
-    seen = await asyncio.gather(*(_match_selector(session, selector) for selector in wanted))
-    return dict(zip(wanted, seen, strict=True))
+    expected = tuple(selectors)
+    seen = await asyncio.gather(*(_match_selector(session, selector) for selector in expected))
+    return dict(zip(expected, seen, strict=True))
 
 
 async def require_selector(session: Session, selector: str) -> SelectorState:

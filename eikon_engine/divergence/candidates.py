@@ -91,13 +91,13 @@ def _compare_properties(recorded: Identity, observed: Identity) -> Iterator[Prop
 
 def _preliminary_score(recorded: Identity, observed: LocatedElement) -> float:
     """Return a preliminary score that is cheap to compute."""
-    wanted, seen = dict(recorded.attributes), dict(observed.attributes)
+    expected, seen = dict(recorded.attributes), dict(observed.attributes)
     words = 2 * _shared_words(recorded.text, observed.text)
     if recorded.name:
         words += 3 * _shared_words(recorded.name, observed.name)
     same = (recorded.tag == observed.node.tag) + 1.5 * (recorded.role == observed.role)
-    common = wanted.keys() & seen.keys()
-    equal = (name for name in common if wanted[name] == seen[name])
+    common = expected.keys() & seen.keys()
+    equal = (name for name in common if expected[name] == seen[name])
     attributes = sum(_ATTRIBUTE_WEIGHTS.get(name, _DEFAULT_ATTRIBUTE_WEIGHT) for name in equal)
     return words + same + attributes + 0.5 * len(common) + _has_similar_parent(recorded, observed)
 

@@ -54,10 +54,10 @@ class _ElementIndex:
             self._by_identity[each.node.tag, each.text, each.attributes].append(each)
             self._children[0 if each.parent is None else id(each.parent)].append(each)
 
-    def find(self, wanted: Identity) -> LocatedElement | None:
+    def find(self, expected: Identity) -> LocatedElement | None:
         """Return the first element whose identity equals the wanted one."""
-        alike = self._by_identity.get((wanted.tag, wanted.text, wanted.attributes), [])
-        return next((each for each in alike if not identity_differences(wanted, each.identity)), None)
+        alike = self._by_identity.get((expected.tag, expected.text, expected.attributes), [])
+        return next((each for each in alike if not identity_differences(expected, each.identity)), None)
 
     def find_at(self, place: LocatedElement) -> LocatedElement | None:
         """Return the element at the same location as an element of another page."""
@@ -66,8 +66,8 @@ class _ElementIndex:
             chain.append(chain[-1].parent)
         above = 0
         found: LocatedElement | None = None
-        for wanted in reversed(chain):
-            found = next((each for each in self._children[above] if _has_same_location(each, wanted)), None)
+        for expected in reversed(chain):
+            found = next((each for each in self._children[above] if _has_same_location(each, expected)), None)
             if found is None:
                 return None
             above = id(found)
@@ -78,11 +78,11 @@ def _has_same_location(each: LocatedElement, place: LocatedElement) -> bool:
     return (each.frame, each.is_shadow_child, each.step) == (place.frame, place.is_shadow_child, place.step)
 
 
-def _change_of_target(wanted: Identity, before: _ElementIndex, after: _ElementIndex) -> str | None:
-    there = before.find(wanted)
-    if there is None or after.find(wanted) is not None:
+def _change_of_target(expected: Identity, before: _ElementIndex, after: _ElementIndex) -> str | None:
+    there = before.find(expected)
+    if there is None or after.find(expected) is not None:
         return None
     now = after.find_at(there)
     if now is None:
         return f"its target is no longer at {there.path}"
-    return f"its target at {there.path} has changed: {'; '.join(identity_differences(wanted, now.identity))}"
+    return f"its target at {there.path} has changed: {'; '.join(identity_differences(expected, now.identity))}"

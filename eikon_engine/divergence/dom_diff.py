@@ -231,9 +231,11 @@ def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomC
         if path not in before:
             changes.append(_make_change("added", path, "document", expected=ABSENT, observed=_outline(frame.root)))
     order = [frame.path for frame in observed.frames if frame.path in before]
-    wanted = [frame.path for frame in expected.frames if frame.path in after]
-    if order != wanted:
-        changes.append(_make_change("moved", "", "frames", expected=", ".join(wanted), observed=", ".join(order)))
+    expected_lines = [frame.path for frame in expected.frames if frame.path in after]
+    if order != expected_lines:
+        changes.append(
+            _make_change("moved", "", "frames", expected=", ".join(expected_lines), observed=", ".join(order))
+        )
     return tuple(changes)
 
 
@@ -318,12 +320,12 @@ def _diff_values(
     """Yield one change for each attribute or state that differs."""
     before, after = dict(values[0]), dict(values[1])
     for name in sorted(before.keys() | after.keys()):
-        wanted, found = _format_value(before.get(name)), _format_value(after.get(name))
+        expected_lines, found = _format_value(before.get(name)), _format_value(after.get(name))
         if before.get(name) != after.get(name) or type(before.get(name)) is not type(after.get(name)):
             texts = (walk.blocks.get(id(pair.expected)), walk.blocks.get(id(pair.observed)))
             if (kind, name) == ("state", "script") and texts[0] is not None and texts[1] is not None:
-                wanted, found = diff_data_blocks(texts[0], texts[1])
-            yield _make_change(kind, walk.frame, pair.path, name=name, expected=wanted, observed=found)
+                expected_lines, found = diff_data_blocks(texts[0], texts[1])
+            yield _make_change(kind, walk.frame, pair.path, name=name, expected=expected_lines, observed=found)
 
 
 def _format_value(value: StateValue | None) -> str:
@@ -394,10 +396,10 @@ def _make_change(
     kind: DomChangeKind, frame: str, path: str, *, expected: str, observed: str, name: str = ""
 ) -> DomChange:
     """Create a change with shortened values that still show the difference."""
-    wanted, found = _shorten(expected, _MAX_VALUE_LENGTH), _shorten(observed, _MAX_VALUE_LENGTH)
-    if wanted == found and expected != observed:
-        wanted, found = _around_difference(expected, observed)
-    return DomChange(kind=kind, frame=frame, path=path, name=name, expected=wanted, observed=found)
+    expected_lines, found = _shorten(expected, _MAX_VALUE_LENGTH), _shorten(observed, _MAX_VALUE_LENGTH)
+    if expected_lines == found and expected != observed:
+        expected_lines, found = _around_difference(expected, observed)
+    return DomChange(kind=kind, frame=frame, path=path, name=name, expected=expected_lines, observed=found)
 
 
 def _around_difference(expected: str, observed: str) -> tuple[str, str]:

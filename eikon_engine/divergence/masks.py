@@ -156,14 +156,14 @@ def select_nodes(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRou
         route, kind, nodes, parent = waiting.pop()
         places = [place for place, node in enumerate(nodes) if not node.is_text]
         for place, spot in zip(places, element_positions(nodes, parent), strict=True):
-            way = (*route, (kind, place))
+            node_path = (*route, (kind, place))
             here = [mask for mask, selector in selectors if selector.matches(spot)]
             if here:
-                yield way, here
+                yield node_path, here
             if spot.node.children:
-                waiting.append((way, "child", spot.node.children, spot))
+                waiting.append((node_path, "child", spot.node.children, spot))
             if spot.node.shadow:
-                waiting.append((way, "shadow", spot.node.shadow, None))
+                waiting.append((node_path, "shadow", spot.node.shadow, None))
 
 
 _PendingPath: TypeAlias = "tuple[Mask, tuple[PathStep, ...]]"
@@ -237,9 +237,9 @@ def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[Page
     frames: list[FrameSnapshot] = []
     lost: list[str] = []
     for frame in page.frames:
-        wanted = [mask for mask in here if mask.frame in {None, frame.path}]
-        found = dict(_find_by_path(frame.root, wanted))
-        for route, selected in select_nodes(frame.root, wanted):
+        expected = [mask for mask in here if mask.frame in {None, frame.path}]
+        found = dict(_find_by_path(frame.root, expected))
+        for route, selected in select_nodes(frame.root, expected):
             found[route] = [*found.get(route, ()), *selected]
         names.extend(mask.name for each in found.values() for mask in each)
         if not found:
@@ -343,16 +343,16 @@ def _find_by_path(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRo
     waiting: list[tuple[NodeRoute, Literal["child", "shadow"], tuple[DomNode, ...], list[_PendingPath]]]
     waiting = [((), "child", (root,), hopes)] if hopes else []
     while waiting:
-        route, kind, nodes, wanted = waiting.pop()
+        route, kind, nodes, expected = waiting.pop()
         for place, sibling in _numbered_siblings(nodes):
-            here, below, shadow = _advance(wanted, sibling)
-            node, way = nodes[place], (*route, (kind, place))
+            here, below, shadow = _advance(expected, sibling)
+            node, node_path = nodes[place], (*route, (kind, place))
             if here:
-                yield way, here
+                yield node_path, here
             if below and node.children:
-                waiting.append((way, "child", node.children, below))
+                waiting.append((node_path, "child", node.children, below))
             if shadow and node.shadow:
-                waiting.append((way, "shadow", node.shadow, shadow))
+                waiting.append((node_path, "shadow", node.shadow, shadow))
 
 
 def _advance(
@@ -395,15 +395,15 @@ def _numbered_siblings(nodes: tuple[DomNode, ...]) -> Iterator[tuple[int, Siblin
 def _without_masked_nodes(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> DomNode:
     """Rebuild a tree from the last node to the first, so that the remaining routes stay valid."""
     for route in sorted(found, reverse=True):
-        way = [root]
+        node_path = [root]
         for kind, place in route[1:]:
-            way.append(((way[-1].shadow or ()) if kind == "shadow" else way[-1].children)[place])
-        changed: DomNode | None = way.pop()
+            node_path.append(((node_path[-1].shadow or ()) if kind == "shadow" else node_path[-1].children)[place])
+        changed: DomNode | None = node_path.pop()
         for mask in found[route]:
             if changed is not None and isinstance(mask.part, _NODE_PARTS):
                 changed = _strip_part(changed, mask.part)
         for kind, place in reversed(route[1:]):
-            changed = _with_child(way.pop(), kind, place, changed)
+            changed = _with_child(node_path.pop(), kind, place, changed)
         root = changed if changed is not None else DomNode(tag=root.tag, namespace=root.namespace)
     return root
 
@@ -411,16 +411,22 @@ def _without_masked_nodes(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> 
 def _removed_slots(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> Iterator[NodeSlot]:
     """Yield the places of the nodes that masks remove entirely."""
     for route, masks in found.items():
-        way = [root]
+        node_path = [root]
         for kind, place in route[1:]:
-            way.append(((way[-1].shadow or ()) if kind == "shadow" else way[-1].children)[place])
+            node_path.append(((node_path[-1].shadow or ()) if kind == "shadow" else node_path[-1].children)[place])
         for mask in masks:
-            if isinstance(mask.part, TextPart) and not way[-1].is_text:
+            if isinstance(mask.part, TextPart) and not node_path[-1].is_text:
                 yield from (
-                    (id(way[-1]), "child", place) for place, each in enumerate(way[-1].children) if each.is_text
+                    (id(node_path[-1]), "child", place)
+                    for place, each in enumerate(node_path[-1].children)
+                    if each.is_text
                 )
-            elif len(way) > 1 and isinstance(mask.part, _NODE_PARTS) and _strip_part(way[-1], mask.part) is None:
-                yield id(way[-2]), route[-1][0], route[-1][1]
+            elif (
+                len(node_path) > 1
+                and isinstance(mask.part, _NODE_PARTS)
+                and _strip_part(node_path[-1], mask.part) is None
+            ):
+                yield id(node_path[-2]), route[-1][0], route[-1][1]
 
 
 def _strip_part(node: DomNode, part: NodePart) -> DomNode | None:

@@ -145,8 +145,8 @@ def _matches(tree: css.Tree, spot: ElementPosition) -> bool:  # noqa: PLR0911 - 
             return name in (node.attribute("class") or "").split() and _matches(inner, spot)
         case css.Attrib(selector=inner, attrib=name, operator=operator, value=value):
             found = node.attribute(name)
-            wanted = "" if value is None else value.value or ""
-            return found is not None and _ATTRIBUTE_OPERATORS[operator](found, wanted) and _matches(inner, spot)
+            expected = "" if value is None else value.value or ""
+            return found is not None and _ATTRIBUTE_OPERATORS[operator](found, expected) and _matches(inner, spot)
         case css.Pseudo(selector=inner, ident=name):
             return _STRUCTURAL[name](spot) and _matches(inner, spot)
         case css.Function(selector=inner, name=name, arguments=arguments):
@@ -193,11 +193,11 @@ def _related(spot: ElementPosition, combinator: str) -> Iterator[ElementPosition
 
 
 _ATTRIBUTE_OPERATORS: Final[dict[str, Callable[[str, str], bool]]] = {
-    "exists": lambda _found, _wanted: True,
-    "=": lambda found, wanted: found == wanted,
-    "~=": lambda found, wanted: wanted in found.split(),
-    "|=": lambda found, wanted: found == wanted or found.startswith(f"{wanted}-"),
-    "^=": lambda found, wanted: wanted != "" and found.startswith(wanted),
-    "$=": lambda found, wanted: wanted != "" and found.endswith(wanted),
-    "*=": lambda found, wanted: wanted != "" and wanted in found,
+    "exists": lambda _found, _expected: True,
+    "=": lambda found, expected: found == expected,
+    "~=": lambda found, expected: expected in found.split(),
+    "|=": lambda found, expected: found == expected or found.startswith(f"{expected}-"),
+    "^=": lambda found, expected: expected != "" and found.startswith(expected),
+    "$=": lambda found, expected: expected != "" and found.endswith(expected),
+    "*=": lambda found, expected: expected != "" and expected in found,
 }

@@ -155,7 +155,7 @@ class _OpenSelect:
 
     end: int
     """Index after its last node."""
-    wanted: frozenset[str]
+    expected: frozenset[str]
     """Indices of the selected options."""
     options: int = 0
     """Number of options seen so far."""
@@ -281,8 +281,8 @@ class _HtmlWriter:
         tag = rendered_tag(node.tag, node.namespace)
         if tag == "select" and node.namespace == "":
             chosen = node.state_value("selected")
-            wanted = frozenset(chosen) if isinstance(chosen, tuple) else frozenset()
-            self._selects.append(_OpenSelect(self._index_after(index), wanted))
+            expected = frozenset(chosen) if isinstance(chosen, tuple) else frozenset()
+            self._selects.append(_OpenSelect(self._index_after(index), expected))
         self._append_markup(render_start_tag(node, selected=head.tag == "option" and self._is_chosen(index)))
         return self._write_content(index, head, tag)
 
@@ -336,7 +336,7 @@ class _HtmlWriter:
         chosen = False
         for select in self._selects:
             if index < select.end:
-                chosen = chosen or str(select.options) in select.wanted
+                chosen = chosen or str(select.options) in select.expected
                 select.options += 1
         return chosen
 

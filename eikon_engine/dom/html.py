@@ -248,9 +248,9 @@ def text_state(node: DomNode, name: str) -> str:
 def _selected_options(select: DomNode) -> set[int]:
     """Return the selected options of a select box, by `id(node)`."""
     selected = select.state_value("selected")
-    wanted = frozenset(selected) if isinstance(selected, tuple) else frozenset()
+    expected = frozenset(selected) if isinstance(selected, tuple) else frozenset()
     options = (node for node in select.walk() if node.tag == "option")
-    return {id(option) for place, option in enumerate(options) if str(place) in wanted}
+    return {id(option) for place, option in enumerate(options) if str(place) in expected}
 
 
 def _neutralized(node: DomNode, name: str, value: str) -> str:

@@ -248,10 +248,10 @@ def _rows(rows: object, name: str, kinds: tuple[type, ...]) -> tuple[tuple[objec
     return tuple(tuple(row) for row in rows)
 
 
-def shape_error(place: str, wanted: str, found: object) -> TraceFieldError:
+def shape_error(place: str, expected: str, found: object) -> TraceFieldError:
     """Build the error for a field of the wrong shape."""
     shown = repr(found)[:120]
-    return TraceFieldError(f"DOM snapshot, {place}: expected {wanted}, got {shown}; take the snapshot again")
+    return TraceFieldError(f"DOM snapshot, {place}: expected {expected}, got {shown}; take the snapshot again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

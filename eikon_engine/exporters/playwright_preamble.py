@@ -234,8 +234,9 @@ def _imports(names: set[str]) -> Iterator[str]:
         yield f"from urllib.parse import {', '.join(coders)}"
     yield ""
     yield "import pytest"
-    wanted = ["BrowserContext", *(["Dialog"] if "dialogs" in names else []), *(["Error"] if "Error" in names else [])]
-    yield f"from playwright.sync_api import {', '.join([*wanted, 'Page', *(['expect'] if 'expect' in names else [])])}"
+    expected = ["BrowserContext", *(["Dialog"] if "dialogs" in names else []), *(["Error"] if "Error" in names else [])]
+    imported = [*expected, "Page", *(["expect"] if "expect" in names else [])]
+    yield f"from playwright.sync_api import {', '.join(imported)}"
 
 
 def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:

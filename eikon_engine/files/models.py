@@ -97,9 +97,9 @@ def syntax_error(problem: str, source: str) -> TraceSyntaxError:
     return TraceSyntaxError(f"{source}: expected valid JSON, got: {problem}; restore the file or record again")
 
 
-def field_error(source: str, path: str, wanted: str, found: object) -> TraceFieldError:
+def field_error(source: str, path: str, expected: str, found: object) -> TraceFieldError:
     """Build the error for a field that failed a manual check."""
-    return TraceFieldError(f"{source}: {path}: expected {wanted}, got {describe_value(found)}")
+    return TraceFieldError(f"{source}: {path}: expected {expected}, got {describe_value(found)}")
 
 
 def describe_value(value: object) -> str:
@@ -137,8 +137,8 @@ def describe_fault(faults: Sequence[ErrorDetails]) -> str:
     if kind == "too_short":
         context = fault.get("ctx", {})
         return f"expected at least {pluralize(context['min_length'], 'item')}, got {context['actual_length'] or 'none'}"
-    wanted = " or ".join(dict.fromkeys(_expectation(each) for each in faults))
-    return f"expected {wanted}, got {describe_value(fault['input'])}"
+    expected = " or ".join(dict.fromkeys(_expectation(each) for each in faults))
+    return f"expected {expected}, got {describe_value(fault['input'])}"
 
 
 def _describe_tag_fault(fault: ErrorDetails) -> str:

@@ -76,6 +76,6 @@ def _require_valid_name(name: str) -> None:
         raise _rejected(name, f"up to {_MAX_PATH_BYTES} bytes, {_MAX_NAME_BYTES} between slashes", found)
 
 
-def _rejected(name: str, wanted: str, found: str) -> FixError:
+def _rejected(name: str, expected: str, found: str) -> FixError:
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return FixError(f"fix for {shown!r}: expected {wanted}, got {found}. Nothing was changed.", code="patch-rejected")
+    return FixError(f"fix for {shown!r}: expected {expected}, got {found}. Nothing was changed.", code="patch-rejected")

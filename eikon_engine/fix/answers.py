@@ -56,7 +56,7 @@ def read_blocks(lines: Sequence[str]) -> Iterator[PlacedEdit]:
     file: str | None = None
     while number < len(lines):
         if lines[number].rstrip() != SEARCH:
-            _reject_stray(lines, number)
+            _reject_unexpected_marker(lines, number)
             number += 1
             continue
         first, file = _path(lines, number, behind, file)
@@ -99,14 +99,14 @@ def _find_marker(lines: Sequence[str], begin: int, mark: str) -> int:
     raise _malformed(begin - 1, f"{mark!r} below it", "the end of the answer")
 
 
-def _reject_stray(lines: Sequence[str], number: int) -> None:
+def _reject_unexpected_marker(lines: Sequence[str], number: int) -> None:
     if lines[number].rstrip() == REPLACE:
         raise _malformed(number, f"{SEARCH!r} and {DIVIDER!r} above it", "none")
 
 
-def _malformed(number: int, wanted: str, found: str) -> FixError:
+def _malformed(number: int, expected: str, found: str) -> FixError:
     return FixError(
-        f"model response, block at line {number + 1}: expected {wanted}, got {found}. Retry, or use another model.",
+        f"model response, block at line {number + 1}: expected {expected}, got {found}. Retry, or use another model.",
         code="proposal-malformed",
     )
 

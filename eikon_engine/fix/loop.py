@@ -22,8 +22,8 @@ from eikon_engine.fix.models import (
 from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
 from eikon_engine.fix.verification import (
+    evaluate_fix,
     join_names,
-    judge_fix,
     one_line,
     original_files_used,
     original_files_warning,
@@ -179,7 +179,7 @@ class DebugLoop:
         if pending is None or self._analysis is None:
             self._store_analysis(analysis)
             return run.passed
-        judgement = judge_fix(self._analysis, analysis, run)
+        judgement = evaluate_fix(self._analysis, analysis, run)
         is_kept = judgement in {"passed", "helped"}
         self._log.update(pending.cycle, verification=Verification(judgement=judgement, rolled_back=not is_kept))
         if is_kept:

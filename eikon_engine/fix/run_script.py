@@ -168,13 +168,13 @@ def run_script(request: RunScriptInput, environ: Mapping[str, str] | None = None
     report = request.session / request.folder / _JUNIT
     stdout, stderr = (BoundedOutput(report.with_name(name)) for name in ("stdout.txt", "stderr.txt"))
     given, cwd = os.environ if environ is None else environ, request.tree / request.cwd
-    surroundings, secrets = _test_environment(given, request), EnvironmentSecrets(given, request.command)
-    reporting = with_junit_option(request.command, report, cwd=cwd, environ=surroundings)
+    test_environment, secrets = _test_environment(given, request), EnvironmentSecrets(given, request.command)
+    reporting = with_junit_option(request.command, report, cwd=cwd, environ=test_environment)
     with stdout, stderr, _redacting(stdout, secrets) as to_stdout, _redacting(stderr, secrets) as to_stderr:
         program = Command(
             arguments=(SHELL, "-c", reporting or request.command),
             cwd=cwd,
-            environ=surroundings,
+            environ=test_environment,
             timeout_seconds=request.timeout_seconds,
             stdout=to_stdout.write,
             stderr=to_stderr.write,

@@ -96,8 +96,8 @@ def tree_files(tree: UserTree, extra_files: tuple[str, ...] = ()) -> tuple[str, 
             "command in the project, or run `git init` there."
         )
         raise UsageError(message)
-    wanted = (*listed, *(each for name in extra_files for each in _extra_files(tree, name)))
-    return tuple(sorted({each for each in wanted if tree.contains(each) and _is_copied(tree.root / each)}))
+    expected = (*listed, *(each for name in extra_files for each in _extra_files(tree, name)))
+    return tuple(sorted({each for each in expected if tree.contains(each) and _is_copied(tree.root / each)}))
 
 
 def relative_paths(tree: UserTree, paths: tuple[str, ...], option: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.options import LoopOptions
 
 
-def judge_fix(before: Analysis, after: Analysis, run: TestRun) -> FixJudgement:
+def evaluate_fix(before: Analysis, after: Analysis, run: TestRun) -> FixJudgement:
     """Compare the failures before and after by id; a fix helps only if the remaining failures are a proper subset.
 
     A failing test of a module that could not be imported before is not new. A different failure may be progress or

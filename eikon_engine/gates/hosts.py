@@ -141,9 +141,9 @@ def _host_and_port(url: str) -> tuple[str, int] | None:
 def _matches_pattern(pattern: str, host: str, port: int) -> bool:
     found = _PATTERN.fullmatch(pattern)
     assert found is not None  # noqa: S101 - checked by the validator
-    below, name, wanted = found[1], found[2].strip("[]").lower(), found[3]
+    below, name, expected = found[1], found[2].strip("[]").lower(), found[3]
     fits = host.endswith(f".{name}") if below else host == name
-    return fits and (wanted is None or int(wanted) == port)
+    return fits and (expected is None or int(expected) == port)
 
 
 def _display_host(url: str) -> str:

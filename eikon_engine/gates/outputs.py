@@ -29,14 +29,14 @@ class OutputMatches(FileModel):
     gate: Literal["output_matches"] = "output_matches"
     skill: str | None = Field(default=None, min_length=1)
     tool: str | None = Field(default=None, min_length=1)
-    wanted: dict[str, FiniteJson] = Field(alias="schema")
+    expected: dict[str, FiniteJson] = Field(alias="schema")
     """References must point into the schema itself: nothing is fetched."""
     shorthand: ClassVar[str] = "schema"
 
     @property
     def limit(self) -> JsonValue:
         """The schema."""
-        return self.wanted
+        return self.expected
 
     @model_validator(mode="after")
     def _check_subject(self) -> Self:
@@ -46,7 +46,7 @@ class OutputMatches(FileModel):
 
     @model_validator(mode="after")
     def _check_schema(self) -> Self:
-        fault = _schema_error(self.wanted)
+        fault = _schema_error(self.expected)
         if fault is not None:
             raise ValueError(f"schema: {fault}")
         return self
@@ -67,7 +67,7 @@ class _OutputMeter:
     def process(self, line: EventLine) -> None:
         self.run.process(line.event)
         for stored in self._outputs(line):
-            fault = _mismatch(self.gate.wanted, self.value_of(stored))
+            fault = _mismatch(self.gate.expected, self.value_of(stored))
             if fault is None:
                 self.valid += 1
             else:

@@ -134,14 +134,14 @@ class _StatusMeter:
                 self.wrong.append(f"{document.url}: {document.status}")
 
     def reading(self) -> GateReading:
-        wanted = ", ".join(map(str, self.gate.statuses))
+        expected = ", ".join(map(str, self.gate.statuses))
         if self.wrong:
-            message = f"{self.wrong[0]}, expected {wanted}"
+            message = f"{self.wrong[0]}, expected {expected}"
             return GateReading(passed=False, observed=list(self.wrong), message=message)
         if not self.matching:
             which = "" if self.gate.url is None else f" at {self.gate.url}"
             return GateReading(passed=None, observed=[], message=f"no document{which} was loaded")
-        return _passed_if_observed(self.unseen, f"{pluralize(self.matching, 'document')} with status {wanted}")
+        return _passed_if_observed(self.unseen, f"{pluralize(self.matching, 'document')} with status {expected}")
 
     def _applies_to(self, url: str) -> bool:
         return self.gate.url is None or fnmatchcase(url, self.gate.url.replace("[", "[[]"))

@@ -221,8 +221,8 @@ def _url(request: HarNode) -> str:
 def _status(response: HarNode) -> int:
     status = response.number("status")
     if status not in VALID_STATUSES and status not in NO_RESPONSE_STATUSES:
-        wanted = "a three-digit status, or 0 if there was no response"
-        raise field_error(response.source, f"{response.path}.status", wanted, response.value["status"])
+        expected = "a three-digit status, or 0 if there was no response"
+        raise field_error(response.source, f"{response.path}.status", expected, response.value["status"])
     return int(status)
 
 

@@ -90,8 +90,8 @@ def _read_hop(entry: HarEntry, then: HarEntry) -> Hop:
     try:
         return Hop(url=entry.url, status=entry.status or 0, headers=entry.response_headers)
     except ValidationError as error:
-        wanted = f"a redirect (300 to 399), since {then.node.path} continues it with the same {EIKON_FIELD}.ordinal"
-        raise field_error(entry.node.source, f"{entry.node.path}.response.status", wanted, entry.status) from error
+        expected = f"a redirect (300 to 399), since {then.node.path} continues it with the same {EIKON_FIELD}.ordinal"
+        raise field_error(entry.node.source, f"{entry.node.path}.response.status", expected, entry.status) from error
 
 
 def _read_response(last: HarEntry, ours: HarNode, writer: NetworkWriter) -> RecordedResponse:

@@ -168,9 +168,9 @@ def _choose_context(file: ForeignFile, archive: Archive, chosen: str | None) -> 
     if chosen is not None and chosen not in names:
         message = f"{file.path}: expected the context {chosen}, got {', '.join(names) or 'none'}. Pass one with --test."
         raise UsageError(message)
-    wanted = names if chosen is None else [chosen]
-    contexts = {name: _read_trace(file, archive, name + TRACE_SUFFIX) for name in wanted}
-    used = [name for name, each in contexts.items() if _count_page_calls(each)] or wanted
+    expected = names if chosen is None else [chosen]
+    contexts = {name: _read_trace(file, archive, name + TRACE_SUFFIX) for name in expected}
+    used = [name for name, each in contexts.items() if _count_page_calls(each)] or expected
     if len(used) != 1:
         shown = ", ".join(f"{name} ({_count_page_calls(contexts[name])} calls)" for name in used) or "none"
         message = f"{file.path}: expected a trace of one context, got {shown}. Pass one with --test."

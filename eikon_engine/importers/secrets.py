@@ -37,9 +37,9 @@ def replace_secrets(mission: ImportedMission) -> ImportedMission:
     named: dict[str, str] = {}
     for subgoal in mission.subgoals:
         for action in subgoal.actions:
-            for wanted, value in _secrets(action):
+            for expected, value in _secrets(action):
                 if value not in named.values():
-                    named[_unused_name(wanted, named)] = value
+                    named[_unused_name(expected, named)] = value
     if not named:
         return mission
     redactor = Redactor(named)
@@ -84,8 +84,8 @@ def _is_for_password(action: Fill | TypeText | SetValue) -> bool:
     return is_password_name(action.target.model_dump_json())
 
 
-def _unused_name(wanted: str, taken: dict[str, str]) -> str:
-    names = (wanted, *(f"{wanted}_{number}" for number in range(2, len(taken) + 3)))
+def _unused_name(expected: str, taken: dict[str, str]) -> str:
+    names = (expected, *(f"{expected}_{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
 
 

@@ -170,8 +170,8 @@ def import_selenium_ide(data: object, test: str | None = None) -> ImportedMissio
         place = ".".join(str(each) for each in first["loc"]) or "top level"
         raise ForeignFormatError(f"Selenium IDE project: {place}: {first['msg']}. Save the project again.") from error
     names = [each.name for each in project.tests]
-    wanted = test if test is not None or len(names) != 1 else names[0]
-    chosen = next((each for each in project.tests if each.name == wanted), None)
+    expected = test if test is not None or len(names) != 1 else names[0]
+    chosen = next((each for each in project.tests if each.name == expected), None)
     if chosen is None:
         found = ", ".join(map(repr, names)) or "none"
         raise UsageError(f"expected one test in the project, got {found}. Pass one with --test.")

@@ -69,21 +69,21 @@ def _reason(
 
 def _nearest(request: CompletionRequest, candidates: list[ModelResponse]) -> ModelResponse:
     """Return the candidate with the most common lines; the best ones are compared by characters."""
-    wanted = _prompt_lines(request.messages)
-    lines = Counter(wanted)
+    expected = _prompt_lines(request.messages)
+    lines = Counter(expected)
     best = heapq.nlargest(DETAILED_COMPARISONS, candidates, key=lambda each: _common_line_ratio(lines, each))
-    return max(best, key=lambda each: (_similarity(wanted, each), -len(tuple(_setting_differences(request, each)))))
+    return max(best, key=lambda each: (_similarity(expected, each), -len(tuple(_setting_differences(request, each)))))
 
 
-def _common_line_ratio(wanted: Counter[str], candidate: ModelResponse) -> float:
+def _common_line_ratio(expected: Counter[str], candidate: ModelResponse) -> float:
     lines = Counter(_prompt_lines(candidate.prompt))
-    return 2 * (wanted & lines).total() / max(1, wanted.total() + lines.total())
+    return 2 * (expected & lines).total() / max(1, expected.total() + lines.total())
 
 
-def _similarity(wanted: list[str], candidate: ModelResponse) -> float:
+def _similarity(expected: list[str], candidate: ModelResponse) -> float:
     lines = _prompt_lines(candidate.prompt)
-    by_lines = difflib.SequenceMatcher(None, lines, wanted, autojunk=False).ratio()
-    begin, other = "\n".join(lines)[:2000], "\n".join(wanted)[:2000]
+    by_lines = difflib.SequenceMatcher(None, lines, expected, autojunk=False).ratio()
+    begin, other = "\n".join(lines)[:2000], "\n".join(expected)[:2000]
     return by_lines + difflib.SequenceMatcher(None, begin, other, autojunk=False).quick_ratio()
 
 

@@ -224,9 +224,9 @@ def _gaps(responses: list[ModelResponse]) -> Iterator[ModelResponse]:
     if responses and responses[0].sample_index > 0:
         yield responses[0].model_copy(update={"sample_index": 0})
     for before, after in pairwise(responses):
-        wanted = before.sample_index + 1 if before.key == after.key else 0
-        if after.sample_index != wanted:
-            yield after.model_copy(update={"sample_index": wanted})
+        expected = before.sample_index + 1 if before.key == after.key else 0
+        if after.sample_index != expected:
+            yield after.model_copy(update={"sample_index": expected})
 
 
 class ResponseWriter:

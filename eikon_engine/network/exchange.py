@@ -194,7 +194,7 @@ class Exchange(FileModel):
         return tuple(ref for ref in (self.request.body, response_body) if ref is not None)
 
     @model_validator(mode="after")
-    def _ends_in_one_way(self) -> Self:
+    def _has_one_end(self) -> Self:
         if self.response is not None and self.failure is not None and not self.pieces:
             message = f"response (status {self.response.status}) and failure ({self.failure}) are both set; set one"
             raise ValueError(message)

@@ -113,10 +113,10 @@ class RuleMatcher:
         self._index: dict[str, _RuleGroup] | None = None
 
     def find(
-        self, wanted: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs, served: Collection[int]
+        self, expected: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs, served: Collection[int]
     ) -> RuleMatch:
         """Return the first matching exchange not in `served` (ordinals); None if no rule leads to a match."""
-        freed = header_rules(wanted.method, wanted.url, self._rules)
+        freed = header_rules(expected.method, expected.url, self._rules)
         if not blanked.rules and not freed:
             return None
         group = self._get_index().get(blanked.key)
@@ -167,11 +167,11 @@ class RuleUsage:
         self._found: set[VolatileRule] = set()
         self._applied: Counter[VolatileRule] = Counter()
 
-    def record_parts(self, wanted: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs) -> None:
+    def record_parts(self, expected: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs) -> None:
         """Record the rules whose part a request contains, whether or not they are needed to match it."""
         self._found.update(blanked.rules)
         names = {name.lower() for name, _ in headers} & set(VARY_HEADERS)
-        freed = header_rules(wanted.method, wanted.url, self.rules)
+        freed = header_rules(expected.method, expected.url, self.rules)
         self._found.update(rule for rule in freed if rule.name.lower() in names)
 
     def count_use(self, rules: Iterable[VolatileRule]) -> None:
@@ -304,8 +304,8 @@ class Playback:
         headers: Iterable[tuple[str, str]],
     ) -> Match:
         """Match one request: the n-th request with a key gets the n-th recorded exchange with that key."""
-        wanted = canonical_request(method, url, body, content_type)
-        found = self._match(wanted, tuple(headers))
+        expected = canonical_request(method, url, body, content_type)
+        found = self._match(expected, tuple(headers))
         if isinstance(found, Hit):
             self._served.add(found.exchange.ordinal)
             self._hits.append(found)
@@ -313,58 +313,60 @@ class Playback:
             self._misses.append(found)
         return found
 
-    def _match(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Match:
+    def _match(self, expected: CanonicalRequest, headers: HeaderPairs) -> Match:
         """Find an exact match, or else a request that differs only in what rules ignore."""
-        exact = self._match_exactly(wanted, headers)
+        exact = self._match_exactly(expected, headers)
         by_rule = (
-            self._match_by_rules(self._rule_matcher, wanted, headers, exact) if self._rule_matcher is not None else None
+            self._match_by_rules(self._rule_matcher, expected, headers, exact)
+            if self._rule_matcher is not None
+            else None
         )
         if by_rule is not None:
             return by_rule
         return exact if isinstance(exact, Hit) else exact()
 
     def _match_by_rules(
-        self, loose: RuleMatcher, wanted: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
+        self, loose: RuleMatcher, expected: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
     ) -> Match | None:
         """Count the rules that apply to a request, and use them to match it unless there is an exact match."""
-        blanked = blank_request(wanted, self.rule_use.rules)
-        self.rule_use.record_parts(wanted, blanked, headers)
+        blanked = blank_request(expected, self.rule_use.rules)
+        self.rule_use.record_parts(expected, blanked, headers)
         if isinstance(exact, Hit):
             return exact
-        match loose.find(wanted, blanked, headers, self._served):
+        match loose.find(expected, blanked, headers, self._served):
             case RuleHit(exchange=exchange, rules=rules):
                 self.rule_use.count_use(rules)
                 return Hit(exchange=exchange, rules=rules)
             case Exhausted() as exhausted:
-                return _all_served(wanted, exhausted)
+                return _all_served(expected, exhausted)
             case None:
                 return None
 
-    def _match_exactly(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Hit | _MissFactory:
+    def _match_exactly(self, expected: CanonicalRequest, headers: HeaderPairs) -> Hit | _MissFactory:
         """Return the exact match, or a function that explains why there is none."""
-        answers = self._by_key.get(wanted.key)
+        answers = self._by_key.get(expected.key)
         if answers is None:
-            return partial(self._not_recorded, wanted)
+            return partial(self._not_recorded, expected)
         values = header_values(headers, answers.headers)
         group = answers.groups.get(values)
         if group is None:
-            return partial(_other_headers, wanted, answers, values)
-        count = self._counts[wanted.key, values]
+            return partial(_other_headers, expected, answers, values)
+        count = self._counts[expected.key, values]
         exchange = group.get(count)
         while exchange is not None and exchange.ordinal in self._served:  # served to another request by a rule
             count += 1
             exchange = group.get(count)
-        self._counts[wanted.key, values] = count + 1
+        self._counts[expected.key, values] = count + 1
         if exchange is not None:
             return Hit(exchange=exchange)
-        return partial(_no_such_occurrence, wanted, answers.first, group, count)
+        return partial(_no_such_occurrence, expected, answers.first, group, count)
 
-    def _not_recorded(self, wanted: CanonicalRequest) -> Miss:
+    def _not_recorded(self, expected: CanonicalRequest) -> Miss:
         if self._request_index is None:
             self._request_index = RequestIndex(self._exchanges, self._read_body)
-        nearest = self._request_index.find(wanted, self._served)
+        nearest = self._request_index.find(expected, self._served)
         reason = "it was not recorded, and no recorded request is similar" if nearest is None else nearest.reason
-        return Miss(key=wanted.key, reason=reason, nearest=nearest)
+        return Miss(key=expected.key, reason=reason, nearest=nearest)
 
 
 def _index_by_key(exchanges: tuple[Exchange, ...]) -> dict[str, _KeyedExchanges]:
@@ -394,7 +396,7 @@ def _group_exchanges(exchanges: list[Exchange]) -> _KeyedExchanges:
     return _KeyedExchanges(headers=differing, groups=groups)
 
 
-def _other_headers(wanted: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
+def _other_headers(expected: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
     differences = []
     for place, name in enumerate(answers.headers):
         recorded = {group[place] for group in answers.groups}
@@ -404,13 +406,13 @@ def _other_headers(wanted: CanonicalRequest, answers: _KeyedExchanges, values: H
     names = ", ".join(answers.headers)
     reason = f"it was recorded with different values of headers that select the response ({names})"
     nearest = NearestRequest(
-        exchange=answers.first, reason=reason, agreements=_key_parts(wanted), differences=tuple(differences)
+        exchange=answers.first, reason=reason, agreements=_key_parts(expected), differences=tuple(differences)
     )
-    return Miss(key=wanted.key, reason=reason, nearest=nearest)
+    return Miss(key=expected.key, reason=reason, nearest=nearest)
 
 
 def _no_such_occurrence(
-    wanted: CanonicalRequest, first: Exchange, group: dict[int, Exchange | None], count: int
+    expected: CanonicalRequest, first: Exchange, group: dict[int, Exchange | None], count: int
 ) -> Miss:
     known = [exchange for exchange in group.values() if exchange is not None]
     times = "once" if len(known) == 1 else f"{len(known)} times"
@@ -420,13 +422,13 @@ def _no_such_occurrence(
     nearest = NearestRequest(
         exchange=known[-1] if known else first,
         reason=reason,
-        agreements=_key_parts(wanted),
+        agreements=_key_parts(expected),
         differences=(f"occurrence: recorded {len(known)}, requested {count + 1}",),
     )
-    return Miss(key=wanted.key, reason=reason, nearest=nearest)
+    return Miss(key=expected.key, reason=reason, nearest=nearest)
 
 
-def _all_served(wanted: CanonicalRequest, exhausted: Exhausted) -> Miss:
+def _all_served(expected: CanonicalRequest, exhausted: Exhausted) -> Miss:
     recorded = len(exhausted.exchanges)
     times = "once" if recorded == 1 else f"{recorded} times"
     parts = ", ".join(describe_rule_part(rule) for rule in exhausted.rules)
@@ -434,12 +436,12 @@ def _all_served(wanted: CanonicalRequest, exhausted: Exhausted) -> Miss:
     nearest = NearestRequest(
         exchange=exhausted.exchanges[-1],
         reason=reason,
-        agreements=(f"method {wanted.method}", f"url {wanted.url.partition('?')[0]}"),
+        agreements=(f"method {expected.method}", f"url {expected.url.partition('?')[0]}"),
         differences=(f"occurrence: recorded {recorded}, requested {recorded + 1}",),
     )
-    return Miss(key=wanted.key, reason=reason, nearest=nearest)
+    return Miss(key=expected.key, reason=reason, nearest=nearest)
 
 
-def _key_parts(wanted: CanonicalRequest) -> tuple[str, ...]:
-    parts = (f"method {wanted.method}", f"url {wanted.url}")
-    return parts if wanted.body is None else (*parts, "body")
+def _key_parts(expected: CanonicalRequest) -> tuple[str, ...]:
+    parts = (f"method {expected.method}", f"url {expected.url}")
+    return parts if expected.body is None else (*parts, "body")

@@ -108,9 +108,9 @@ class RequestIndex:
             (shapes.setdefault(exchange.key, _shape_of_key(exchange.key)), exchange) for exchange in exchanges
         ]
 
-    def find(self, wanted: CanonicalRequest, served: Collection[int]) -> NearestRequest | None:
+    def find(self, expected: CanonicalRequest, served: Collection[int]) -> NearestRequest | None:
         """Return the most similar request, preferring those not in `served` (ordinals); None if none is similar."""
-        shape = _shape_of_key(wanted.key)
+        shape = _shape_of_key(expected.key)
         scores: dict[str, float] = {}
         ranked = []
         for place, (recorded, exchange) in enumerate(self._entries):
@@ -123,16 +123,16 @@ class RequestIndex:
             return None
         best = max(
             heapq.nlargest(MAX_DETAILED_CANDIDATES, ranked),
-            key=lambda rank: (self._detailed_score(rank, wanted, shape), rank),
+            key=lambda rank: (self._detailed_score(rank, expected, shape), rank),
         )
-        return self._compare(best[3], wanted, shape)
+        return self._compare(best[3], expected, shape)
 
     def _detailed_score(
-        self, rank: tuple[float, bool, int, int], wanted: CanonicalRequest, shape: _RequestShape
+        self, rank: tuple[float, bool, int, int], expected: CanonicalRequest, shape: _RequestShape
     ) -> float:
         recorded, exchange = self._entries[rank[3]]
         letters = SequenceMatcher(None, recorded.path[:MAX_PATH_LENGTH], shape.path[:MAX_PATH_LENGTH], autojunk=False)
-        ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
+        ours, theirs = self._recorded_fields(exchange), body_fields(expected.body, expected.media_type)
         return rank[0] + 2 * letters.ratio() + 3 * _overlap(ours, theirs)
 
     def _recorded_fields(self, exchange: Exchange) -> dict[str, str]:
@@ -147,7 +147,7 @@ class RequestIndex:
             return None
         return _canonical(exchange, strip_encodings(self._read_body(ref))).body
 
-    def _compare(self, place: int, wanted: CanonicalRequest, shape: _RequestShape) -> NearestRequest:
+    def _compare(self, place: int, expected: CanonicalRequest, shape: _RequestShape) -> NearestRequest:
         recorded, exchange = self._entries[place]
         agreements: list[str] = []
         differences: list[str] = []
@@ -161,9 +161,9 @@ class RequestIndex:
         if recorded.digest == shape.digest:
             agreements.extend(["body"] if shape.digest else [])
         else:
-            ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
+            ours, theirs = self._recorded_fields(exchange), body_fields(expected.body, expected.media_type)
             known = len(differences)
-            differences.extend(_time_differences(self._recorded_body(exchange), wanted.body))
+            differences.extend(_time_differences(self._recorded_body(exchange), expected.body))
             if len(differences) == known:
                 _compare_fields("body", ours, theirs, agreements, differences)
             if len(differences) == known:
@@ -213,14 +213,14 @@ def _shape_of_key(key: str) -> _RequestShape:
     )
 
 
-def _score(wanted: _RequestShape, recorded: _RequestShape) -> float:
+def _score(expected: _RequestShape, recorded: _RequestShape) -> float:
     """Return a similarity score of two requests; 0 if neither their site nor their path is equal."""
-    same_path = wanted.path == recorded.path
-    if wanted.site != recorded.site and not (same_path and wanted.path != "/"):
+    same_path = expected.path == recorded.path
+    if expected.site != recorded.site and not (same_path and expected.path != "/"):
         return 0.0
-    score = 4.0 * (wanted.site == recorded.site) + 2.0 * (wanted.method == recorded.method)
-    score += 8.0 if same_path else 6.0 * _common_segments(wanted.segments, recorded.segments)
-    return score + 3.0 * _overlap(recorded.query, wanted.query) + 3.0 * (wanted.digest == recorded.digest)
+    score = 4.0 * (expected.site == recorded.site) + 2.0 * (expected.method == recorded.method)
+    score += 8.0 if same_path else 6.0 * _common_segments(expected.segments, recorded.segments)
+    return score + 3.0 * _overlap(recorded.query, expected.query) + 3.0 * (expected.digest == recorded.digest)
 
 
 def _common_segments(one: tuple[str, ...], other: tuple[str, ...]) -> float:

@@ -73,9 +73,9 @@ def parse_json_path(path: str) -> tuple[PathStep, ...]:
 
 def set_null(document: object, path: str) -> bool:
     """Set every value at the path to null, in place; return whether there was one."""
-    *way, last = parse_json_path(path)
+    *parents, last = parse_json_path(path)
     places = [document]
-    for step in way:
+    for step in parents:
         places = [place[key] for place in places for key in _matching_keys(place, step)]  # type: ignore[index] # has the key
     found = False
     for place in places:
@@ -132,14 +132,14 @@ def applicable_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tu
     )
 
 
-def blank_request(wanted: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
+def blank_request(expected: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
     """Blank the parts of a request that rules ignore."""
-    fitting = applicable_rules(wanted.method, wanted.url, rules)
-    url, of_query = _blank_query(wanted.url, fitting)
-    body, of_body = _blank_body(wanted, fitting)
+    fitting = applicable_rules(expected.method, expected.url, rules)
+    url, of_query = _blank_query(expected.url, fitting)
+    body, of_body = _blank_body(expected, fitting)
     used = {*of_query, *of_body}
     return BlankedRequest(
-        key=replace(wanted, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used)
+        key=replace(expected, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used)
     )
 
 
@@ -211,16 +211,16 @@ def _blank_pairs(text: str, names: set[str]) -> tuple[str, set[str]]:
 
 
 def _blank_body(
-    wanted: CanonicalRequest, rules: tuple[VolatileRule, ...]
+    expected: CanonicalRequest, rules: tuple[VolatileRule, ...]
 ) -> tuple[bytes | None, tuple[VolatileRule, ...]]:
-    if wanted.body is None:
+    if expected.body is None:
         return None, ()
-    if wanted.media_type == URLENCODED:
-        body, used = _blank_form(wanted.body, rules)
-    elif wanted.media_type.startswith("multipart/"):
-        body, used = _blank_multipart(wanted.body, rules)
+    if expected.media_type == URLENCODED:
+        body, used = _blank_form(expected.body, rules)
+    elif expected.media_type.startswith("multipart/"):
+        body, used = _blank_multipart(expected.body, rules)
     else:
-        body, used = _blank_json(wanted.body, rules)
+        body, used = _blank_json(expected.body, rules)
     plain, timed = _blank_times(body, rules)
     return plain, (*used, *timed)
 

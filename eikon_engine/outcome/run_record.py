@@ -83,10 +83,10 @@ def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | N
     Raises:
         OutputError: it cannot be created, or a run with this id exists.
     """
-    wanted = run_id or f"{started_at:%Y%m%d_%H%M%S}_{safe_file_name(name, 'run')}"
+    expected = run_id or f"{started_at:%Y%m%d_%H%M%S}_{safe_file_name(name, 'run')}"
     number = 1
     while True:
-        folder = runs / (wanted if number == 1 else f"{wanted}_{number}")
+        folder = runs / (expected if number == 1 else f"{expected}_{number}")
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()

@@ -197,12 +197,12 @@ class ActionLog(ABC, Generic[OpenActionT]):
 
     async def wait_until_idle(self, at_least_s: float = 0.0) -> None:
         """Wait until the pages are idle, within a bound."""
-        ledger, begun = self._session.tracker, time.monotonic()
-        request_count, idle_since, patience_s = ledger.event_count, begun, FINAL_TIMEOUT_S
-        while (now := time.monotonic()) < begun + patience_s and not ledger.is_dead:
-            patience_s = max(patience_s, self._settle_timeout_s())
-            if ledger.requests.in_flight or ledger.event_count != request_count:
-                request_count, idle_since = ledger.event_count, now
+        page_tracker, begun = self._session.tracker, time.monotonic()
+        request_count, idle_since, timeout_s = page_tracker.event_count, begun, FINAL_TIMEOUT_S
+        while (now := time.monotonic()) < begun + timeout_s and not page_tracker.is_dead:
+            timeout_s = max(timeout_s, self._settle_timeout_s())
+            if page_tracker.requests.in_flight or page_tracker.event_count != request_count:
+                request_count, idle_since = page_tracker.event_count, now
             elif now > max(idle_since + IDLE_S, begun + at_least_s):
                 return
             await asyncio.sleep(POLL_INTERVAL_S)
@@ -267,8 +267,8 @@ class ActionLog(ABC, Generic[OpenActionT]):
 
     def _write_attempt_ends(self) -> None:
         """Write the end of closed attempts whose actions are all written."""
-        under_way = {entry.attempt for entry in self._open_actions}
-        for ending in [each for each in self._deferred_ends if each[0] not in under_way]:
+        in_progress = {entry.attempt for entry in self._open_actions}
+        for ending in [each for each in self._deferred_ends if each[0] not in in_progress]:
             self._deferred_ends.remove(ending)
             ending[1]()
 

@@ -104,7 +104,9 @@ class RecordOptions:
             checks.check_instance("geolocation", Geolocation, advice="Pass a Geolocation(latitude=…, longitude=…).")
         if self.clock_start is not None:
             checks.check_instance("clock_start", datetime, advice="Omit it to start at the current time.")
-        checks.check_integer("random_seed", minimum=1, advice="Any such number makes the pages repeatable.")
+        checks.check_integer(
+            "random_seed", minimum=1, maximum=2**31 - 1, advice="Any such number makes the pages repeatable."
+        )
         _check_settle_ms(self.settle_ms)
         checks.check_text_mappings("extra_http_headers", "secrets", "variables")
         _check_shared_options(self, checks)

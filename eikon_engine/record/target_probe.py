@@ -153,7 +153,7 @@ class TargetProbe:
     def _poll_target(self, pending: PendingAction, slot: TargetSlot, *, is_first: bool = False) -> None:
         """Probe a target; repeat until the call has ended while the target is not actionable."""
         loop = asyncio.get_running_loop()
-        asked_at = loop.time()
+        sent_at = loop.time()
 
         def take(seen: TargetSnapshot | None) -> None:
             if is_first and seen is not None and seen.element.is_actionable:
@@ -163,7 +163,7 @@ class TargetProbe:
             if pending.is_in_progress or is_first:
                 self._add_candidate(pending, slot, seen)
             if pending.is_in_progress:
-                loop.call_later(max(POLL_INTERVAL_S, loop.time() - asked_at), again)
+                loop.call_later(max(POLL_INTERVAL_S, loop.time() - sent_at), again)
             elif is_first:
                 self._probe_finally(pending, slot)
             self._on_result(pending, None)
@@ -197,10 +197,10 @@ class TargetProbe:
         return self._send(pending, frame_of_call(pending.call), "evalOnSelectorAll", params, parse_target, on_reply)
 
     def _add_candidate(self, pending: PendingAction, slot: TargetSlot, snapshot: TargetSnapshot | None) -> None:
-        sightings = pending.candidates.setdefault(slot, TargetCandidates())
+        target_candidates = pending.candidates.setdefault(slot, TargetCandidates())
         if snapshot is None:
             return
-        sightings.add(snapshot)
+        target_candidates.add(snapshot)
         if snapshot.element.count and snapshot.is_before_any_hit:
             self._store_result(pending, snapshot.element, slot)
 
@@ -210,11 +210,13 @@ class TargetProbe:
             self._store_result(pending, final.element, slot)
             return
         has_acted = isinstance(pending.result, Succeeded) and pending.method not in _READ_ONLY_CALLS
-        sightings = pending.candidates[slot]
-        known = sightings.resolve(final, must_be_hit=has_acted and slot == "element" and pending.method in _EVENT_CALLS)
+        target_candidates = pending.candidates[slot]
+        known = target_candidates.resolve(
+            final, must_be_hit=has_acted and slot == "element" and pending.method in _EVENT_CALLS
+        )
         if known is not None:
             self._store_result(pending, known, slot)
-        elif has_acted and not sightings.is_unprobed:
+        elif has_acted and not target_candidates.is_unprobed:
             setattr(pending, slot, None)
             pending.warnings.append(
                 f"{pending.id}: the element of {pending.target_selectors[slot]} could not be "

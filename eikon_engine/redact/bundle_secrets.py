@@ -76,15 +76,15 @@ class BundleSecrets:
 
     def _find_stored_values(self, trace: ExecutionTrace, recording: NetworkRecording) -> None:
         """Find the values of stored items with secret names by their digests in the recorded traffic."""
-        wanted = {
+        expected = {
             item.digest: item for item in _stored_items(trace) if self._detector.search.rules.is_secret(item.name)
         }
-        if not wanted:
+        if not expected:
             return
         for ref in recording.refs:
             text = recording.body(ref).decode("utf-8", "replace")
             for candidate in dict.fromkeys(_VALUE_CANDIDATE.findall(text)):
-                item = wanted.get(storage_digest(candidate))
+                item = expected.get(storage_digest(candidate))
                 if item is not None:
                     finding = SecretMatch(kind="storage", name=item.name, value=candidate)
                     self._add((finding,), by_page=True)

@@ -162,8 +162,8 @@ def secret_segments(match: SecretMatch) -> tuple[str, ...]:
     """
     is_listed = match.is_user_listed and len(match.value) >= MIN_SECRET_LENGTH
     if match.is_token or is_listed:
-        is_sought = is_listed or looks_random(match.value)
-        return (match.value,) if is_sought and match.value.isascii() else ()
+        is_redacted = is_listed or looks_random(match.value)
+        return (match.value,) if is_redacted and match.value.isascii() else ()
     rest, secret = unquote(match.value), []
     for token in sorted(find_tokens(rest), key=lambda each: each.end, reverse=True):
         if looks_random(token.secret):

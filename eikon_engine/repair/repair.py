@@ -81,14 +81,14 @@ async def _repair(path: Path, options: RepairOptions) -> RepairReport:
         return _report_no_divergence(bundle, tested, options)
     with destination.work_folder() as workshop:
         first = diagnosis.steps[0].explanation
-        way = RepairState(bundle=bundle, options=options, work_folder=workshop, explanation=first)
+        repair_state = RepairState(bundle=bundle, options=options, work_folder=workshop, explanation=first)
         try:
-            await _find_repairs(way, diagnosis)
-            return await _prove_and_store(way, destination)
+            await _find_repairs(repair_state, diagnosis)
+            return await _prove_and_store(repair_state, destination)
         except RepairRefused as refused:
-            visited = way.has_visited_site or options.against == "live"
+            visited = repair_state.has_visited_site or options.against == "live"
             hint = earlier_visit_hint(bundle.trace, options) if visited else ""
-            return _report(way, "refused", refusal=f"{refused}{hint}")
+            return _report(repair_state, "refused", refusal=f"{refused}{hint}")
 
 
 def _require_compatible_options(options: RepairOptions) -> None:

@@ -144,8 +144,8 @@ async def _replay_events(
                 opened.switch_to_live()
                 runner.switch_to_live()
 
-        surroundings = (opened.browser, opened.environment)
-        async with aclosing(replay_events(plan, runner, options, surroundings, go_on)) as events:
+        browser_and_environment = (opened.browser, opened.environment)
+        async with aclosing(replay_events(plan, runner, options, browser_and_environment, go_on)) as events:
             async for event in events:
                 if isinstance(event, RunEnd):
                     end = event

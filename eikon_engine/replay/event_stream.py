@@ -73,8 +73,8 @@ async def replay_events(
     yield RunEnd(how=how, ended_early=ended_early, network=runner.network_outcome())
 
 
-def _run_start(plan: Plan, options: ReplayOptions, surroundings: tuple[str, Environment]) -> RunStart:
-    browser, environment = surroundings
+def _run_start(plan: Plan, options: ReplayOptions, browser_info: tuple[str, Environment]) -> RunStart:
+    browser, environment = browser_info
     return RunStart(
         kind="bundle_replay",
         mission_id=plan.trace.mission_id,

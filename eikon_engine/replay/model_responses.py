@@ -26,15 +26,15 @@ def recorded_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelRes
         ResponseFolderError: the recorded responses are unreadable, corrupt or incomplete.
         BundlePathError: they lie outside the bundle.
     """
-    if options.model_client is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
+    if options.completion_client is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
         return ()
     return read_complete_folder(resolve_inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
 
 
-def model_client_for(plan: Plan, options: ReplayOptions) -> CompletionClient:
+def completion_client_for(plan: Plan, options: ReplayOptions) -> CompletionClient:
     """Return the model client of one run: the configured one, else the recorded responses, each used once."""
-    if options.model_client is not None:
-        return options.model_client
+    if options.completion_client is not None:
+        return options.completion_client
     return ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text, advice=_ADVICE)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Final, NoReturn, get_args
 
 from eikon_engine.errors import UsageError
 
+_MAX_INTEGER: Final = 2**63 - 1
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
@@ -38,17 +39,18 @@ class OptionChecks:
             if not isinstance(value := getattr(self._options, name), bool):
                 self._refuse(name, "True or False", value, "Pass a bool.")
 
-    def check_integer(self, name: str, *, minimum: int, advice: str) -> None:
-        """Require an integer of at least `minimum`."""
+    def check_integer(self, name: str, *, minimum: int, maximum: int = _MAX_INTEGER, advice: str) -> None:
+        """Require an integer from `minimum` to `maximum`."""
         value = getattr(self._options, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-            self._refuse(name, f"an integer of at least {minimum}", value, advice)
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            limit = f"of at least {minimum}" if maximum == _MAX_INTEGER else f"from {minimum} to {maximum}"
+            self._refuse(name, f"an integer {limit}", value, advice)
 
     def check_duration(self, name: str, unit: str, *, advice: str) -> None:
         """Require a finite number above 0."""
         value = getattr(self._options, name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value <= 0:
+        if not is_number or not 0 < value <= sys.float_info.max:
             self._refuse(name, f"a finite number of {unit} above 0", value, advice)
 
     def check_digest(self, name: str) -> None:
@@ -123,5 +125,7 @@ _MAX_SHOWN: Final = 80
 
 
 def _short_repr(value: object) -> str:
+    if isinstance(value, int) and abs(value) > _MAX_INTEGER:
+        return "a number of more than 19 digits"  # Python refuses to write those of more than 4300 digits
     text = repr(value)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

@@ -113,7 +113,7 @@ class ReplayOptions:
     storage_state: Path | None = None
     """Storage state file for a live replay, because the recorded cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
-    model_client: CompletionClient | None = None
+    completion_client: CompletionClient | None = None
     """Model client for skills; by default the recorded responses of the bundle, and no model."""
     reports: tuple[Report, ...] | None = None
     """Reports written next to outcome.json and events.jsonl; None for the standard reports."""
@@ -155,8 +155,8 @@ class ReplayOptions:
         """Check what is called during the replay."""
         checks.check_instance("skills", SkillRegistry, advice="Build one with SkillRegistry.of(…).")
         checks.check_method("controller", "decide", advice="Pass an instance of a Controller.")
-        if self.model_client is not None:
-            checks.check_method("model_client", "complete", advice="Pass a CompletionClient.")
+        if self.completion_client is not None:
+            checks.check_method("completion_client", "complete", advice="Pass a CompletionClient.")
         if self.gates is not None:
             checks.check_method("gates", "monitor", advice="Read a file of gates with read_gates_file(…).")
         if self.reports is not None:

@@ -423,8 +423,8 @@ def _checked_network_mode(bundle: Bundle, options: ReplayOptions, urls: BaseUrlM
             message = f"{name} requires a sealed replay, got {found}. Drop one of them."
             raise UsageError(message)
         return "sealed"
-    wanted: NetworkMode | None = "sealed" if options.from_step is not None else "live" if urls else None
-    network = choose_network(bundle, options.network or wanted)
+    expected: NetworkMode | None = "sealed" if options.from_step is not None else "live" if urls else None
+    network = choose_network(bundle, options.network or expected)
     if urls and network != "live":
         message = f"--base-url requires --network live, got --network {network}. Drop one of them."
         raise UsageError(message)

@@ -25,7 +25,7 @@ from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.effects_policy import EffectsPolicy
-from eikon_engine.replay.model_responses import model_client_for
+from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
@@ -175,7 +175,7 @@ class StepRunner:
         self._unchecked_environment: Environment | None = environment
         self._worker = worker
         self._options = options
-        self._model_client = model_client_for(plan, options)
+        self._completion_client = completion_client_for(plan, options)
         self._clock = environment.clock
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
@@ -440,7 +440,7 @@ class StepRunner:
             html=render_plain_html(document),
             url=usage.source.url,
             parameters=usage.parameters,
-            completion_client=self._model_client,
+            completion_client=self._completion_client,
         )
         try:
             return Succeeded(), skill.run(page), ()

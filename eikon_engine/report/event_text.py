@@ -151,10 +151,10 @@ def _step_text(event: ActionPerformed | SkillRun, iteration: int | None) -> str:
 def _call_text(event: ToolResult | CompletionReceived) -> str:
     if isinstance(event, ToolResult):
         failed = event.error.message if event.error is not None else None
-        name, came = event.tool, _call_result(event.result, failed)
+        name, result_text = event.tool, _call_result(event.result, failed)
     else:
-        name, came = event.metric_id, _call_result(event.response, event.error)
-    return f"{event.sequence:03d} {name}, {event.source}: {came}{_duration(event.latency_ms)}"
+        name, result_text = event.metric_id, _call_result(event.response, event.error)
+    return f"{event.sequence:03d} {name}, {event.source}: {result_text}{_duration(event.latency_ms)}"
 
 
 def _request_count(event: ObservationMade) -> str:

@@ -129,9 +129,9 @@ def _check_folder(file: ScenarioFile) -> None:
 
 
 def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known: dict[str, str]) -> None:
-    for path, stray in invalid_references(value):
+    for path, invalid in invalid_references(value):
         message = (
-            f"expected a reference {{{{name}}}} or {{{{name.path.0}}}}, got {stray}. "
+            f"expected a reference {{{{name}}}} or {{{{name.path.0}}}}, got {invalid}. "
             "Use a variable for text with double braces."
         )
         raise file.text.error_at((*place, *path), message)

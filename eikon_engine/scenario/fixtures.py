@@ -93,10 +93,10 @@ def read_digested(kind: type[RecordType], path: Path) -> RecordType:
         message = f"{path}: expected JSON with a digest, got {error}. Record again."
         raise FixtureFolderError(message, code="fixture-corrupt") from error
     if record.digest != found:
-        wanted = f"{record.digest[:12]}…" if record.digest else "none"
+        expected = f"{record.digest[:12]}…" if record.digest else "none"
         message = (
-            f"{path}: expected digest {wanted} as in the file, got {found[:12]}… for its content. The file is corrupt "
-            "or was edited. Record again."
+            f"{path}: expected digest {expected} as in the file, got {found[:12]}… for its content. The file is corrupt"
+            " or was edited. Record again."
         )
         raise FixtureFolderError(message, code="fixture-corrupt")
     return record
@@ -189,15 +189,15 @@ def read_fixture(
     """
     path = folder / tool / fixture_name(digest, occurrence)
     fixture = read_digested(Fixture, path)
-    for name, found, wanted in (
+    for name, found, expected in (
         ("tool", fixture.tool, tool),
         ("args_hash", fixture.args_hash, digest),
         ("occurrence", fixture.occurrence, occurrence),
         ("args with the hash", digest if fixture.args == hashed else args_hash(fixture.args), digest),
     ):
-        if found != wanted:
+        if found != expected:
             message = (
-                f"{path}: expected {name} {wanted} to match the path, got {found}. Restore the file, or record again."
+                f"{path}: expected {name} {expected} to match the path, got {found}. Restore the file, or record again."
             )
             raise FixtureFolderError(message, code="fixture-corrupt")
     return fixture

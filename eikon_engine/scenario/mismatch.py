@@ -34,23 +34,23 @@ def format_call(tool: str, args: dict[str, JsonValue]) -> str:
 
 def explain_miss(folder: FixtureFolder, made: ToolCallStart) -> str:
     """Describe the call, the nearest recorded one, and the differences."""
-    asked = f"no fixture for call {made.order} ({format_call(made.tool, made.args)})"
+    requested = f"no fixture for call {made.order} ({format_call(made.tool, made.args)})"
     keys = folder.keys(made.tool)
     same = sorted(occurrence for _, digest, occurrence in keys if digest == made.args_hash)
     if same and same[-1] > made.occurrence:
         lost = folder.folder / made.tool / fixture_name(made.args_hash, made.occurrence)
-        return f"{asked}: {lost} is missing, but occurrence {same[-1]} exists. Restore it, or record again."
+        return f"{requested}: {lost} is missing, but occurrence {same[-1]} exists. Restore it, or record again."
     if same:
         times = "once" if len(same) == 1 else f"{len(same)} times"
-        return f"{asked}: it was recorded {times} and called once more. Record again."
+        return f"{requested}: it was recorded {times} and called once more. Record again."
     if not keys:
-        return f"{asked}: {_describe_recorded_tools(folder, made.tool)}. Record again."
+        return f"{requested}: {_describe_recorded_tools(folder, made.tool)}. Record again."
     nearest, changes = min(
         ((each, _differences(each, made)) for each in map(folder.read, islice(keys, _MAX_COMPARED))),
         key=lambda pair: (len(pair[1]), -_similarity(pair[0], made), pair[0].order),
     )
     return (
-        f"{asked}: the nearest is {_short_path(nearest)}: {format_changes(changes)}. Call it as recorded, "
+        f"{requested}: the nearest is {_short_path(nearest)}: {format_changes(changes)}. Call it as recorded, "
         "or record again."
     )
 
@@ -72,14 +72,14 @@ def format_changes(changes: tuple[JsonChange, ...]) -> str:
 
 
 def _format_change(change: JsonChange) -> str:
-    recorded, asked = _short_json(change.expected), _short_json(change.observed)
+    recorded, requested = _short_json(change.expected), _short_json(change.observed)
     match change.kind:
         case JsonChangeKind.ADDED:
-            return f"{change.path}: expected nothing, got {asked}"
+            return f"{change.path}: expected nothing, got {requested}"
         case JsonChangeKind.REMOVED:
             return f"{change.path}: expected {recorded}, got nothing"
         case JsonChangeKind.CHANGED:
-            return f"{change.path}: expected {recorded}, got {asked}"
+            return f"{change.path}: expected {recorded}, got {requested}"
         case _:
             assert_never(change.kind)
 
@@ -105,36 +105,36 @@ _RECORDER_FIELDS: Final = frozenset({"identity", "under", "alternatives"})
 """Fields of targets that the recorder adds."""
 
 
-def action_difference(recorded: Action, asked: Action, redactor: Redactor) -> str | None:
+def action_difference(recorded: Action, requested: Action, redactor: Redactor) -> str | None:
     """Describe the differences between two actions; None if they are equal.
 
     A text recorded as a secret matches any text, because its value is not stored.
     """
-    wanted = _without_recorder_fields(recorded.model_dump(mode="json"))
-    found = _without_recorder_fields(redactor.redact_json(asked.model_dump(mode="json")))
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        text = wanted.get("text")
+    recorded_value = _without_recorder_fields(recorded.model_dump(mode="json"))
+    found = _without_recorder_fields(redactor.redact_json(requested.model_dump(mode="json")))
+    if isinstance(recorded_value, dict) and isinstance(found, dict):
+        text = recorded_value.get("text")
         if isinstance(text, dict) and isinstance(found.get("text"), str):
             found["text"] = text
-    return _difference(wanted, found)
+    return _difference(recorded_value, found)
 
 
 def skill_difference(
-    recorded: SkillUsage, asked: SkillStep, parameters: dict[str, JsonValue], redactor: Redactor
+    recorded: SkillUsage, requested: SkillStep, parameters: dict[str, JsonValue], redactor: Redactor
 ) -> str | None:
     """Describe the differences between two skill uses; None if they are equal."""
     frame = "" if recorded.source is None else recorded.source.frame
-    wanted: JsonValue = {"skill": recorded.skill, "parameters": dict(recorded.parameters), "frame": frame}
+    recorded_value: JsonValue = {"skill": recorded.skill, "parameters": dict(recorded.parameters), "frame": frame}
     found: JsonValue = {
-        "skill": asked.skill,
+        "skill": requested.skill,
         "parameters": redactor.redact_json(parameters),
-        "frame": asked.frame,
+        "frame": requested.frame,
     }
-    return _difference(wanted, found)
+    return _difference(recorded_value, found)
 
 
-def _difference(wanted: JsonValue, found: JsonValue) -> str | None:
-    changes = diff_json(wanted, found)
+def _difference(recorded_value: JsonValue, found: JsonValue) -> str | None:
+    changes = diff_json(recorded_value, found)
     return format_changes(changes) if changes else None
 
 

@@ -30,13 +30,13 @@ class CertifyMission(Protocol):
         """Return the status: certified, unstable, diverged …."""
 
 
-def no_model_client() -> CompletionClient:
+def no_completion_client() -> CompletionClient:
     """Fail, because no model client is configured.
 
     Raises:
         RequirementError: always.
     """
-    message = "no model client: the scenario calls a model. Set ScenarioOptions.make_model_client."
+    message = "no model client: the scenario calls a model. Set ScenarioOptions.make_completion_client."
     raise RequirementError(message, code="model-client-missing")
 
 
@@ -62,7 +62,7 @@ class ScenarioOptions:
     """Tools in addition to the built-in ones."""
     skills: SkillRegistry | None = None
     """None for the built-in and installed skills."""
-    make_model_client: Callable[[], CompletionClient] = no_model_client
+    make_completion_client: Callable[[], CompletionClient] = no_completion_client
     """Factory of the model client for recording, called on first use."""
     headless: bool = True
     browser_path: Path | None = None
@@ -92,7 +92,7 @@ class ScenarioOptions:
             checks.check_method("skills", "extended", advice="Build a registry with SkillRegistry.of(…).")
         checks.convert_items("readers", callable, "functions")
         optional = ("certify",) if self.certify is not None else ()
-        checks.check_callables("make_model_client", "now", "new_id", "new_key", *optional)
+        checks.check_callables("make_completion_client", "now", "new_id", "new_key", *optional)
 
 
 def scenario_skills(options: ScenarioOptions) -> SkillRegistry:

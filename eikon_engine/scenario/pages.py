@@ -371,14 +371,14 @@ class ReplayedPages:
             self._replay = asyncio.ensure_future(self._run(self._controller))
         return self._replay
 
-    async def _next_recorded(self, said: str) -> ActionTrace | SkillUsage:
+    async def _next_recorded(self, step_text: str) -> ActionTrace | SkillUsage:
         """Return the next recorded step."""
         replay = self._ensure_started()
         if self._next is None:
             self._next = await self._controller.next_step(replay)
         if self._next is None:
             await replay
-            message = f"no recorded step left for {said}. Run the scenario that was recorded, or record again."
+            message = f"no recorded step left for {step_text}. Run the scenario that was recorded, or record again."
             raise ReplayError(message, code="scenario-diverged")
         return self._next.step
 
@@ -390,9 +390,11 @@ class ReplayedPages:
         if self._next is None:
             self.outcome = await replay
 
-    async def _diverged(self, recorded: ActionTrace | SkillUsage, said: str, different: str) -> ReplayError:
+    async def _diverged(self, recorded: ActionTrace | SkillUsage, step_text: str, different: str) -> ReplayError:
         await self._halt("the scenario diverged from the recording")
-        reason = f"{said} differs: {different}" if different else f"expected {step_label(recorded)}, got {said}"
+        reason = (
+            f"{step_text} differs: {different}" if different else f"expected {step_label(recorded)}, got {step_text}"
+        )
         return ReplayError(
             f"{recorded.id}: {reason}. Run the scenario that was recorded, or record again.", code="scenario-diverged"
         )

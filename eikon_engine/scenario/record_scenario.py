@@ -118,7 +118,9 @@ class _ScenarioRecording:
                 pages = await self._open_pages(stack, folder, readers)
                 around = ScenarioServices(
                     box=self._allowed_tools(pages).with_calls(calls),
-                    models=self._open_model_client(stack, folder.folder / RUN_RESPONSES_FOLDER, readers.on_completion),
+                    models=self._open_completion_client(
+                        stack, folder.folder / RUN_RESPONSES_FOLDER, readers.on_completion
+                    ),
                     pages=pages,
                     events=folder.events,
                     redactor=self._secrets.redactor,
@@ -146,7 +148,7 @@ class _ScenarioRecording:
         options, mission = self._options, folder.folder / MISSION_FOLDER
         ask = None
         if any(isinstance(step, SkillStep) for _, step in scenario_steps(self._file)):
-            ask = self._open_model_client(stack, mission / RUN_RESPONSES_FOLDER, folder.events.on_completion)
+            ask = self._open_completion_client(stack, mission / RUN_RESPONSES_FOLDER, folder.events.on_completion)
         recorder = await stack.enter_async_context(
             open_recorder(
                 mission,
@@ -170,7 +172,7 @@ class _ScenarioRecording:
         readers.add(pages)
         return pages
 
-    def _open_model_client(
+    def _open_completion_client(
         self, stack: AsyncExitStack, folder: Path, watch: Callable[[ServedResponse], None]
     ) -> CompletionClient | None:
         """Return a model client that stores its responses in a folder; None if no step may call a model."""
@@ -182,7 +184,7 @@ class _ScenarioRecording:
             records_outages=True,
             new_id=self._options.new_id,
         )
-        return stack.enter_context(open_debug_dir(folder, self._options.make_model_client, options=chosen)).client
+        return stack.enter_context(open_debug_dir(folder, self._options.make_completion_client, options=chosen)).client
 
     def _allowed_tools(self, pages: Pages) -> ToolBox:
         """Return the allowed tools; without pages, `browser` is not among them."""

@@ -139,12 +139,12 @@ class _ScenarioReplay:
 
     async def _replay_steps(self, folder: RunFolder, calls: ReplayingCalls) -> None:
         redactor = calls.secrets.redactor
-        models = self._recorded_model_client(folder, calls, self.recording.responses)
+        models = self._recorded_completion_client(folder, calls, self.recording.responses)
         mission = self.recording.mission
-        asked_by_skills = self._recorded_model_client(
+        skill_models = self._recorded_completion_client(
             folder, calls, None if mission is None else mission / RUN_RESPONSES_FOLDER
         )
-        pages = self._open_pages(folder, calls, asked_by_skills)
+        pages = self._open_pages(folder, calls, skill_models)
         around = ScenarioServices(
             box=ToolBox.of().with_calls(calls).allowing(self.file.scenario.allowed_tools),
             models=models,
@@ -166,12 +166,12 @@ class _ScenarioReplay:
         calls.close()
         self._require_pages_used()
         _require_responses_used(models)
-        _require_responses_used(asked_by_skills)
+        _require_responses_used(skill_models)
         outputs = redact_args(walk.outputs, redactor)
         folder.write_outputs(outputs)
         self._require_same_outputs(outputs)
 
-    def _recorded_model_client(
+    def _recorded_completion_client(
         self, folder: RunFolder, calls: ReplayingCalls, responses: Path | None
     ) -> ReplayClient | None:
         """Return a client that serves the recorded responses; None if there are none."""
@@ -200,7 +200,7 @@ class _ScenarioReplay:
                 network="sealed",
                 secrets=self.options.secrets,
                 skills=scenario_skills(self.options),
-                model_client=ask,
+                completion_client=ask,
                 controller=turns,
                 readers=(pages.forward,),
                 now=self.options.now,

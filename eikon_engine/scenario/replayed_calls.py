@@ -136,9 +136,12 @@ class ReplayingCalls:
 
     def _order_findings(self) -> list[str]:
         recorded = sorted(self._served, key=lambda each: each.order)
-        for place, (given, wanted) in enumerate(zip(self._served, recorded, strict=True), start=1):
-            if given is not wanted:
-                found, expected = format_call(given.tool, given.args), format_call(wanted.tool, wanted.args)
+        for place, (given, expected_text) in enumerate(zip(self._served, recorded, strict=True), start=1):
+            if given is not expected_text:
+                found, expected = (
+                    format_call(given.tool, given.args),
+                    format_call(expected_text.tool, expected_text.args),
+                )
                 return [f"tool calls were made in another order: expected call {place} to be {expected}, got {found}"]
         return []
 

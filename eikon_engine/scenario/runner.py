@@ -130,9 +130,9 @@ class ScenarioRunner:
                 raise
             return {"error": {"code": error.code, "message": self._redactor.redact_text(error.message)}}
         if step.expect_error is not False:
-            wanted = "an error" if step.expect_error is True else f"the error {step.expect_error}"
+            expected = "an error" if step.expect_error is True else f"the error {step.expect_error}"
             raise ScenarioError(
-                f"{where}: expected {wanted} (expect_error), got success. Fix the step or expect_error."
+                f"{where}: expected {expected} (expect_error), got success. Fix the step or expect_error."
             )
         return output
 
@@ -161,15 +161,15 @@ class ScenarioRunner:
         return store_result(await self._box.acall(step.tool, args), blob_ref)
 
     async def _call_model(self, step: CompletionStep, where: str) -> JsonValue:
-        asked = step.completion
+        completion_step = step.completion
         request = CompletionRequest(
             metric_id=step.metric_id or where.replace(", step ", "."),
             messages=tuple(
                 Message(role=each.role, content=_as_text(self._resolve(each.content)))
-                for each in (asked.messages or (Message(role="user", content=asked.prompt or ""),))
+                for each in (completion_step.messages or (Message(role="user", content=completion_step.prompt or ""),))
             ),
-            model=asked.model,
-            parameters=self._resolve_object(asked.parameters),
+            model=completion_step.model,
+            parameters=self._resolve_object(completion_step.parameters),
         )
         if self._models is None:
             raise InternalError(f"{where}: the step calls a model, but the scenario runs without one")

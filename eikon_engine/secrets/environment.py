@@ -85,9 +85,9 @@ class EnvironmentSecrets:
     def __init__(self, environ: Mapping[str, str], command: str = "") -> None:
         """Collect the secret values of an environment, and of variables that a command sets."""
         self._names = {
-            spelling.encode(errors="surrogateescape"): told.encode()
+            spelling.encode(errors="surrogateescape"): redacted.encode()
             for name, value in (*sorted(environ.items()), *assignments_in(command))
-            for secret, told in _replacements(name, value)
+            for secret, redacted in _replacements(name, value)
             for spelling in _encodings(secret)
         }
         values = sorted(self._names, key=lambda each: (-len(each), each))
@@ -107,14 +107,14 @@ class EnvironmentSecrets:
         if self._pattern is None:
             return data, b""
         last = len(data) - self._max_length  # last offset at which a value is complete
-        told, behind = [], 0
+        redacted, behind = [], 0
         for found in self._pattern.finditer(data):
             if found.start() > last:
                 break
-            told += [data[behind : found.start()], self._names[found[0]]]
+            redacted += [data[behind : found.start()], self._names[found[0]]]
             behind = found.end()
         end = max(behind, last + 1)
-        return b"".join((*told, data[behind:end])), data[end:]
+        return b"".join((*redacted, data[behind:end])), data[end:]
 
 
 class RedactingStream:
@@ -128,8 +128,8 @@ class RedactingStream:
 
     def write(self, data: bytes) -> None:
         """Process a chunk."""
-        told, self._pending = self._secrets.redact_complete(self._pending + data)
-        self._sink(told)
+        redacted, self._pending = self._secrets.redact_complete(self._pending + data)
+        self._sink(redacted)
 
     def flush(self) -> None:
         """Forward the buffered tail."""

@@ -93,8 +93,10 @@ def make_password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], 
     """
     drawn = _random_bytes(str(number), PUBLIC_KEY)
     alphabets = (string.ascii_lowercase, string.ascii_uppercase, string.digits, "!")
-    wanted = [alphabet for alphabet, is_wanted in zip(alphabets, classes, strict=True) if is_wanted] or alphabets[:1]
-    return "".join((each := wanted[place % len(wanted)])[next(drawn) % len(each)] for place in range(length))
+    expected = [alphabet for alphabet, is_included in zip(alphabets, classes, strict=True) if is_included] or alphabets[
+        :1
+    ]
+    return "".join((each := expected[place % len(expected)])[next(drawn) % len(each)] for place in range(length))
 
 
 def character_classes(value: str) -> tuple[bool, bool, bool, bool]:

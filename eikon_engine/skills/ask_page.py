@@ -132,9 +132,9 @@ def _parse_answer(completion: str, schema: dict[str, JsonValue] | None) -> JsonV
         )
         canonical_json(value).encode()
     except (ValueError, RecursionError, TraceFieldError) as error:
-        wanted = "text" if schema is None else "JSON"
+        expected = "text" if schema is None else "JSON"
         message = (
-            f"{_NAME}: expected {wanted} as the answer, got {completion[:80]!r}. Ask for this form in the question."
+            f"{_NAME}: expected {expected} as the answer, got {completion[:80]!r}. Ask for this form in the question."
         )
         raise SkillError(message) from error
     fault = None if schema is None else _schema_violation(value, schema)

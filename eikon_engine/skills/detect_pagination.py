@@ -183,9 +183,11 @@ def _find_steps(document: Document, controls: list[tuple[LexborNode, str]]) -> d
             found[step] = _step_link(document, linked)
     for node, label in controls:
         aria = normalize_text(node.attributes.get("aria-label") or "")
-        way = pager_direction(label, right_to_left=right_to_left) or pager_direction(aria, right_to_left=right_to_left)
-        if way is not None and way not in found and not _is_disabled(node) and _is_pager(node, label):
-            found[way] = _step_link(document, node)
+        direction = pager_direction(label, right_to_left=right_to_left) or pager_direction(
+            aria, right_to_left=right_to_left
+        )
+        if direction is not None and direction not in found and not _is_disabled(node) and _is_pager(node, label):
+            found[direction] = _step_link(document, node)
     for relation, step in relations:
         head = document.tree.css_first(f"link[rel~={relation}][href]")
         if head is not None and step not in found:

@@ -94,13 +94,13 @@ class Document:
         """Resolve a URL of the page; None if it is missing or malformed."""
         if address is None:
             return None
-        wanted = address.strip()
-        if _ABSOLUTE_URL.match(wanted):
-            return wanted
-        if self.origin and _ROOT_RELATIVE_URL.fullmatch(wanted):
-            return f"{self.origin}{wanted}"
+        expected = address.strip()
+        if _ABSOLUTE_URL.match(expected):
+            return expected
+        if self.origin and _ROOT_RELATIVE_URL.fullmatch(expected):
+            return f"{self.origin}{expected}"
         try:
-            return urljoin(self.base_url, wanted)
+            return urljoin(self.base_url, expected)
         except ValueError:
             return None
 

@@ -85,8 +85,8 @@ class ExtractLinks(TypedSkill[LinksParameters, Links]):
         """
         found = (_link(document, node) for node in _link_elements(document, parameters.selector))
         kinds = parameters.kinds
-        wanted = (link for link in found if kinds is None or link.kind in kinds)
-        links = tuple(islice(wanted, parameters.limit))
+        expected = (link for link in found if kinds is None or link.kind in kinds)
+        links = tuple(islice(expected, parameters.limit))
         return Links(count=len(links), links=links)
 
 

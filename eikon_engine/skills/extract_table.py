@@ -230,10 +230,10 @@ def _unique_names(names: Iterable[str]) -> tuple[str, ...]:
     """Make names unique: a second `price` becomes `price (2)`, an empty third name becomes `column 3`."""
     given: dict[str, None] = {}
     for position, name in enumerate(names, start=1):
-        wanted = name or f"column {position}"
-        unique, number = wanted, 1
+        expected = name or f"column {position}"
+        unique, number = expected, 1
         while unique in given:
             number += 1
-            unique = f"{wanted} ({number})"
+            unique = f"{expected} ({number})"
         given[unique] = None
     return tuple(given)

@@ -89,8 +89,8 @@ def read_parameters(model: type[_ParametersT], skill_input: SkillInput, skill: s
         if first["type"] == "extra_forbidden":
             message = f"{skill}: unknown parameter {name!r}. Known parameters: {known}."
         else:
-            wanted = first["msg"][:1].lower() + first["msg"][1:]
-            message = f"{skill}: parameter {name!r}: {wanted}, got {first['input']!r}. Known parameters: {known}."
+            expected = first["msg"][:1].lower() + first["msg"][1:]
+            message = f"{skill}: parameter {name!r}: {expected}, got {first['input']!r}. Known parameters: {known}."
         raise SkillError(message) from error
 
 

@@ -323,8 +323,8 @@ def _example_field(model: BaseModel) -> str:
 
 def _set_value(value: JsonValue, parts: list[str | int], where: tuple[str, str], new: JsonValue) -> None:
     """Set the value at a path; its parent must exist."""
-    *way, last = parts
-    for part in way:
+    *parents, last = parts
+    for part in parents:
         value = _child_value(value, part, where)
     if isinstance(value, dict) and isinstance(last, str):
         value[last] = new

@@ -348,8 +348,8 @@ def _recorded_step(
             return completion
 
 
-def _unexpected_record(place: str, record: JournalRecord, wanted: str) -> TraceFieldError:
-    return TraceFieldError(f"{place}: expected {wanted}, got {record.record}; restore the file or record again")
+def _unexpected_record(place: str, record: JournalRecord, expected: str) -> TraceFieldError:
+    return TraceFieldError(f"{place}: expected {expected}, got {record.record}; restore the file or record again")
 
 
 def _build_trace(reading: _JournalState, *, is_truncated: bool) -> ExecutionTrace:

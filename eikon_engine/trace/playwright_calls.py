@@ -334,8 +334,8 @@ def _read_assertion(params: Params, context: CallContext) -> Fields | None:
         case "to.be.visible" | "to.be.hidden":
             return _wait_for_selector(target, str(expression).removeprefix("to.be."))
         case "to.have.text" if text is not None:
-            wanted = {"kind": "text", "target": _to_json(target), "text": text[0], "contains": text[1]}
-            return {"type": "assert", "expectation": wanted}
+            expected = {"kind": "text", "target": _to_json(target), "text": text[0], "contains": text[1]}
+            return {"type": "assert", "expectation": expected}
         case "to.have.count":
             number = params.get("expectedNumber")
             count = max(0, int(number)) if isinstance(number, int | float) else 0

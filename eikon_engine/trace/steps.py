@@ -244,8 +244,8 @@ def has_unobserved_edits(trace: ExecutionTrace) -> bool:
 def without_identities(action: Action) -> Action:
     """Return an action without element identities."""
     plain: JsonValue = json.loads(action.model_dump_json())
-    forgotten = _without_identity(plain)
-    return action if forgotten == plain else type(action).model_validate_json(json.dumps(forgotten))
+    without_identity = _without_identity(plain)
+    return action if without_identity == plain else type(action).model_validate_json(json.dumps(without_identity))
 
 
 def _without_identity(value: JsonValue) -> JsonValue:

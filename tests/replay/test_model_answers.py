@@ -10,7 +10,7 @@ import pytest
 from eikon_engine.errors import NoReplayDataError, ResponseFolderError, SkillError
 from eikon_engine.llm import EchoClient
 from eikon_engine.llm.response_folder import read_complete_folder
-from eikon_engine.replay.model_responses import ProbeResponses, model_client_for, recorded_responses
+from eikon_engine.replay.model_responses import ProbeResponses, completion_client_for, recorded_responses
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import Plan
 from eikon_engine.trace.bundle import open_bundle
@@ -30,7 +30,7 @@ def plan(tmp_path: Path) -> Plan:
 def test_each_run_has_all_answers_once(plan: Plan) -> None:
     """Several replays of one plan do not take answers from each other."""
     for _ in range(2):
-        client = model_client_for(plan, ReplayOptions())
+        client = completion_client_for(plan, ReplayOptions())
         assert [client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
         with pytest.raises(NoReplayDataError, match="A replay calls no model without --debug-dir"):
             client.complete(request("a"))
@@ -40,8 +40,8 @@ def test_a_client_that_was_given_answers_alone(plan: Plan) -> None:
     """The responses of the bundle are not even read then."""
     given = EchoClient()
 
-    assert model_client_for(plan, ReplayOptions(model_client=given)) is given
-    assert recorded_responses(plan.bundle, ReplayOptions(model_client=given)) == ()
+    assert completion_client_for(plan, ReplayOptions(completion_client=given)) is given
+    assert recorded_responses(plan.bundle, ReplayOptions(completion_client=given)) == ()
 
 
 def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:

@@ -50,6 +50,13 @@ MASK = Mask(name="clock", part=TextPart(path="** > time"), reason="it ticks")
                 "Copy it from the outcome of an earlier run."
             ),
         ),
+        (
+            {"from_step": 10**5000},
+            (
+                "ReplayOptions.from_step: expected an integer of at least 1, got a number of more than 19 digits. "
+                "Steps are numbered from 1."
+            ),
+        ),
         ({"headless": "no"}, "ReplayOptions.headless: expected True or False, got 'no'. Pass a bool."),
         (
             {"base_urls": ["http://a=http://b"]},

@@ -67,8 +67,8 @@ async def check_assertion(session: Session, action: Assert) -> ActionEffect:
     """
     page = require_page(session, action.page)
     match action.expectation:
-        case AssertUrl(url=wanted):
-            _require_expectation(url_matches(wanted, page.url), f"the URL {wanted}", page.url)
+        case AssertUrl(url=expected_state):
+            _require_expectation(url_matches(expected_state, page.url), f"the URL {expected_state}", page.url)
         case AssertCount(target=target, count=count):
             seen = await inspect_target(page, target, _NO_READINESS)
             _require_expectation(seen.count == count, f"{count} of {target}", str(seen.count))
@@ -78,9 +78,9 @@ async def check_assertion(session: Session, action: Assert) -> ActionEffect:
         case AssertText(target=target, text=text, contains=contains):
             seen = await _inspect_unique(page, target)
             holds = text in seen.text if contains else text == seen.text
-            wanted = f"{target} {'with' if contains else 'reading'} {text!r}"
+            expected_state = f"{target} {'with' if contains else 'reading'} {text!r}"
             _require_expectation(
-                bool(seen.count) and holds, wanted, repr(seen.text) if seen.count else "no such element"
+                bool(seen.count) and holds, expected_state, repr(seen.text) if seen.count else "no such element"
             )
         case _:
             assert_never(action.expectation)

@@ -27,9 +27,9 @@ _BEING_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached
 """Playwright's errors for a document that is being replaced."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
 """Wall time for finding a frame again that was counted a moment ago."""
-_INSPECT_NATIVE_CSS: Final = """([selector, wanted]) => {
-  const own = window.__eikon__, found = own?.sight && own.query?.(selector);
-  return found ? own.sight(found, wanted) : null;
+_INSPECT_NATIVE_CSS: Final = """([selector, inspection]) => {
+  const own = window.__eikon__, found = own?.inspect && own.query?.(selector);
+  return found ? own.inspect(found, inspection) : null;
 }"""
 _POINT_THROUGH_FRAME: Final = """(frame, [left, top]) => {
   const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);

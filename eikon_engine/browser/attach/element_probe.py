@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ACTIONABILITY: Final = {"visible": True, "enabled": True, "editable": False, "pointer": False, "position": None}
-_DESCRIBE: Final = f"window.__eikon__?.sight?.(elements, {json.dumps(_ACTIONABILITY)}) ?? null"
+_DESCRIBE: Final = f"window.__eikon__?.inspect?.(elements, {json.dumps(_ACTIONABILITY)}) ?? null"
 _DESCRIBE_AS_JSON: Final = f"JSON.stringify({_DESCRIBE})"
 _CSS_PATH: Final = """each => {
   const root = each.getRootNode(), parent = each.parentElement;
@@ -28,7 +28,7 @@ _CSS_PATH: Final = """each => {
 }"""
 DESCRIBE_MATCHES: Final = f"elements => {_DESCRIBE_AS_JSON}"
 DESCRIBE_TARGET: Final = """(elements, value) =>
-  JSON.stringify(window.__eikon__?.seek?.(elements, JSON.parse(value)) ?? null)"""
+  JSON.stringify(window.__eikon__?.probeTarget?.(elements, JSON.parse(value)) ?? null)"""
 """Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets
 earlier hits.
 """

@@ -149,7 +149,7 @@ def require_display(environ: Mapping[str, str], platform: str = sys.platform) ->
         raise UsageError(message)
 
 
-def free_port(wanted: int | None) -> int:
+def free_port(expected: int | None) -> int:
     """Return the wanted port if it is free, or any free port.
 
     Raises:
@@ -157,9 +157,9 @@ def free_port(wanted: int | None) -> int:
     """
     with socket.socket() as probe:
         try:
-            probe.bind((_LOOPBACK, wanted or 0))
+            probe.bind((_LOOPBACK, expected or 0))
         except OSError as error:
-            message = f"--debugging-port: port {wanted} is in use ({error.strerror}); choose another"
+            message = f"--debugging-port: port {expected} is in use ({error.strerror}); choose another"
             raise UsageError(message) from error
         port: int = probe.getsockname()[1]
         return port
@@ -206,13 +206,13 @@ class Window:
         """Observe nothing yet."""
         self.context = context
         self._listener: WindowListener
-        self._ledger: PageTracker
+        self._tracker: PageTracker
         self._tasks: set[asyncio.Task[Any]] = set()
         self._monitors: list[PageMonitor] = []
 
-    async def start(self, ledger: PageTracker, listener: WindowListener) -> None:
-        """Observe the open page and future ones; `ledger` assigns their ordinals."""
-        self._ledger, self._listener = ledger, listener
+    async def start(self, tracker: PageTracker, listener: WindowListener) -> None:
+        """Observe the open page and future ones; `tracker` assigns their ordinals."""
+        self._tracker, self._listener = tracker, listener
         await self.context.expose_binding(BINDING, self._on_message)
         await self.context.add_init_script(interaction_script())
         (page,) = self.context.pages
@@ -220,11 +220,11 @@ class Window:
         self.context.on("page", self._on_page)
         self.context.on("dialog", _ignore_dialog)
 
-    async def observe_open_pages(self, ledger: PageTracker, listener: WindowListener) -> None:
+    async def observe_open_pages(self, tracker: PageTracker, listener: WindowListener) -> None:
         """Observe all pages of a context that someone else drives and whose dialogs they answer."""
         from playwright.async_api import Error
 
-        self._ledger, self._listener = ledger, listener
+        self._tracker, self._listener = tracker, listener
         await self.context.expose_binding(BINDING, self._on_message)
         await self.context.add_init_script(interaction_script())
         self.context.on("page", self._on_page)
@@ -276,7 +276,7 @@ class Window:
 
     def _ordinal(self, page: Page) -> int:
         """Return the ordinal of a page; -1 if it is not recorded. The ledger has its own views."""
-        known = (number for number, each in enumerate(self._ledger.pages) if impl_of(each) is impl_of(page))
+        known = (number for number, each in enumerate(self._tracker.pages) if impl_of(each) is impl_of(page))
         return next(known, -1)
 
     def _on_page(self, page: Page) -> None:

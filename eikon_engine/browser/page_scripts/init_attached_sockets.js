@@ -5,8 +5,8 @@
   const own = window.__eikon__;
   const binding = window.__eikon_sockets__;
   delete window.__eikon_sockets__;
-  if (!binding || !window.WebSocket || own.hearsSockets) return;
-  own.hearsSockets = true;
+  if (!binding || !window.WebSocket || own.capturesSockets) return;
+  own.capturesSockets = true;
   const { WebSocket, FileReader, Blob } = window;
   const { stringify } = JSON;
   const { addEventListener } = EventTarget.prototype;
@@ -16,7 +16,7 @@
   let count = 0;
   let blobs = 0;
 
-  const heard = new Proxy(WebSocket, {
+  const captured = new Proxy(WebSocket, {
     construct(native, values, target) {
       const made = Reflect.construct(native, values, target);
       const socket = count++;
@@ -28,8 +28,8 @@
       return made;
     },
   });
-  WebSocket.prototype.constructor = heard;
-  window.WebSocket = heard;
+  WebSocket.prototype.constructor = captured;
+  window.WebSocket = captured;
 
   const stateOf = each => sockets.has(each) ? Reflect.apply(readyState, each, []) : 3;
   WebSocket.prototype.close = new Proxy(WebSocket.prototype.close, {

@@ -11,7 +11,7 @@
   const natives = Object.create(null);
   natives["Reflect.apply"] = Reflect.apply;
   natives["JSON.stringify"] = JSON.stringify;
-  const wanted = {
+  const observedMembers = {
     Node: "nodeType firstChild nextSibling namespaceURI",
     Element: "namespaceURI localName getAttribute getAttributeNames hasAttribute matches shadowRoot scrollLeft scrollTop "
       + "checkVisibility",
@@ -31,9 +31,9 @@
     Array: "sort join push slice",
     String: "toWellFormed replace charCodeAt",
   };
-  for (const owner of Object.keys(wanted)) {
+  for (const owner of Object.keys(observedMembers)) {
     const place = window[owner] && window[owner].prototype;
-    for (const name of wanted[owner].split(" ")) {
+    for (const name of observedMembers[owner].split(" ")) {
       const found = place && Object.getOwnPropertyDescriptor(place, name);
       if (found) natives[`${owner}.${name}`] = found.get || found.value;
     }

@@ -2,46 +2,47 @@
 // before the page handled the event, for calls whose element did not exist when they began.
 (() => {
   const own = window.__eikon__;
-  if (own.seek) return;
+  if (own.probeTarget) return;
   const EVENTS = ['pointerdown', 'keydown', 'beforeinput', 'input', 'change', 'click', 'drop'];
   const UNTRUSTED = ['input', 'change']; // Playwright itself raises these, where it chooses options or sets a date
-  const WANTED = { visible: true, enabled: true, editable: false, pointer: false, position: null };
+  const INSPECTION = { visible: true, enabled: true, editable: false, pointer: false, position: null };
   const WHOLE = 'button, [role=button], a, [role=link]';
-  const born = performance.timeOrigin;
+  const documentTime = performance.timeOrigin;
   // Since the call began: identities of hit elements at that time, whether there are any, and the last known element of
   // each target before the first hit.
-  let hits = new WeakMap(), hasHits = false, met = {};
+  let hits = new WeakMap(), hasHits = false, lastElements = {};
   // A document that loaded after the call began has not been queried yet: it remembers the first hit.
-  let isSought = true, isAsked = false;
+  let expectsHit = true, isProbed = false;
 
   // Elements that Playwright accepts for a target: the button or link around it, or the control of its label.
-  const standIns = element =>
+  const acceptedElements = element =>
     [element, element.closest(WHOLE), element.closest('label')?.control].filter(each => each);
-  const isHit = element => standIns(element).some(each => hits.has(each));
+  const isHit = element => acceptedElements(element).some(each => hits.has(each));
   const remember = event => {
-    if (!isSought || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
+    if (!expectsHit || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
     const path = event.composedPath().filter(node => node.nodeType === 1);
-    const led = Object.values(met).filter(element => standIns(element).some(each => path.includes(each)));
+    const led = Object.values(lastElements)
+      .filter(element => acceptedElements(element).some(each => path.includes(each)));
     const fresh = [...new Set([...path, ...led])].filter(element => !hits.has(element));
-    const identities = own.sight(fresh, { identities: true });
+    const identities = own.inspect(fresh, { identities: true });
     fresh.forEach((element, place) => hits.set(element, identities[place]));
     hasHits ||= event.isTrusted; // events of page scripts do not indicate an action
-    isSought = isAsked;
+    expectsHit = isProbed;
   };
   for (const type of EVENTS) window.addEventListener(type, remember, { capture: true, passive: true });
 
   // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
   // element found earlier, was hit; and its identity before the hit.
-  own.seek = (elements, [name, isFirst]) => {
-    if (isFirst) { hits = new WeakMap(); hasHits = false; met = {}; isSought = false; }
-    const seen = own.sight(elements, WANTED), [element] = elements;
+  own.probeTarget = (elements, [name, isFirst]) => {
+    if (isFirst) { hits = new WeakMap(); hasHits = false; lastElements = {}; expectsHit = false; }
+    const seen = own.inspect(elements, INSPECTION), [element] = elements;
     const isHitNow = Boolean(element && isHit(element));
     const is_early = !hasHits && !isHitNow;
-    const was_hit = isHitNow || Boolean(met[name] && isHit(met[name]));
+    const was_hit = isHitNow || Boolean(lastElements[name] && isHit(lastElements[name]));
     const before = (isHitNow && hits.get(element)) || null;
-    if (element && is_early) met[name] = element;
-    isAsked = true;
-    isSought ||= seen.count !== 1 || Boolean(seen.obstacle);
-    return { ...seen, document: born, is_early, was_hit, before };
+    if (element && is_early) lastElements[name] = element;
+    isProbed = true;
+    expectsHit ||= seen.count !== 1 || Boolean(seen.obstacle);
+    return { ...seen, document: documentTime, is_early, was_hit, before };
   };
 })();

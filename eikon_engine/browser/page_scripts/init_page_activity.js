@@ -39,13 +39,13 @@
   // Returns: loading or unloading, animating, number of pending fetches and other work, number of workers.
   own.activity = () => {
     const moves = !stopAnimations() || isPointerStale();
-    const loaded = document.readyState === 'complete' || own.waived === document;
+    const loaded = document.readyState === 'complete' || own.ignoredDocument === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
     const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0)) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0];
     if (!seen[3]) return seen;
     return own.settleWorkers().then(fetches => {
-      const loading = seen[0] || (own.waived !== document && own.hasStartingWorkers() ? 1 : 0);
+      const loading = seen[0] || (own.ignoredDocument !== document && own.hasStartingWorkers() ? 1 : 0);
       return [loading, seen[1], pending + fetches, seen[3]];
     });
   };

@@ -8,7 +8,7 @@
 
   class WebSocket extends Routed {
     #state;
-    #told = false;
+    #announced = false;
     #asked = false;
     #inside = false;
 
@@ -21,7 +21,7 @@
       }
       this.#state = this.readyState;
       Object.defineProperty(this, 'readyState', {
-        get: () => this.#told || this.#inside || this.#state > 1 ? this.#state : 0,
+        get: () => this.#announced || this.#inside || this.#state > 1 ? this.#state : 0,
         set: value => { this.#state = value; },
       });
     }
@@ -41,13 +41,13 @@
         this.#hear(JSON.parse(event.data.slice(MARK.length)));
         return true;
       }
-      if (this.#told) return super.dispatchEvent(event);
+      if (this.#announced) return super.dispatchEvent(event);
       if (event.type === 'open') {
         if (this.#asked || this.#inside) return true;
         const { protocol, extensions } = this;
-        this.#asked = this.#told = true;
+        this.#asked = this.#announced = true;
         super.send(MARK + JSON.stringify({ protocol, extensions }));
-        this.#told = false;
+        this.#announced = false;
         return true;
       }
       if (event.type === 'error') return true;
@@ -56,7 +56,7 @@
 
     #hear({ accepted, closed }) {
       if (this.#state === 3) return;
-      this.#told = true;
+      this.#announced = true;
       if (accepted) {
         this.protocol = accepted.protocol;
         this.extensions = accepted.extensions;

@@ -466,7 +466,7 @@
       return word.fetches;
     };
     own.hasStartingWorkers = () => records.size > 0 && starting > 0;
-    own.waiveWorkers = () => {
+    own.ignoreWorkers = () => {
       for (const record of records) {
         if (record.state === 'starting' && !record.broken) stopWaiting(record, record.whenReady);
       }

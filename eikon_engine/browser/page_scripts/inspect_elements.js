@@ -1,6 +1,6 @@
 // Inspects all elements that a selector matches: their number, what the first one is, and whether it is actionable. One
 // round trip answers everything that binding needs.
-(elements, wanted) => {
+(elements, inspection) => {
   const squeeze = text => (text || '').replace(/\s+/g, ' ').trim();
   const ROLES = {
     A: e => (e.hasAttribute('href') ? 'link' : ''), ARTICLE: 'article', ASIDE: 'complementary', BUTTON: 'button',
@@ -142,21 +142,21 @@
     return false;
   };
   const obstacleOf = element => {
-    if (wanted.visible && !isVisible(element)) return 'hidden';
+    if (inspection.visible && !isVisible(element)) return 'hidden';
     const control = controlOf(element);
-    if (wanted.enabled && isDisabled(control)) return 'disabled';
-    if (wanted.editable && (control.readOnly || control.getAttribute('aria-readonly') === 'true')) return 'read-only';
-    if (wanted.pointer) {
-      point = scrolledPoint(element, wanted.position);
+    if (inspection.enabled && isDisabled(control)) return 'disabled';
+    if (inspection.editable && (control.readOnly || control.getAttribute('aria-readonly') === 'true')) return 'read-only';
+    if (inspection.pointer) {
+      point = scrolledPoint(element, inspection.position);
       if (outside(point)) return 'outside of the viewport, also after scrolling';
       const cover = coveredBy(element, point);
       if (cover) return `covered by ${cover}`;
     }
     return '';
   };
-  if (wanted.identities) return elements.map(identityOf);
-  if (wanted.names) return elements.map(each => { const role = roleOf(each); return [role, nameOf(each, role)]; });
-  if (wanted.every) {
+  if (inspection.identities) return elements.map(identityOf);
+  if (inspection.names) return elements.map(each => { const role = roleOf(each); return [role, nameOf(each, role)]; });
+  if (inspection.every) {
     let [high, low] = [0xdeadbeef, 0x41c6ce57];
     for (const each of elements) {
       const form = each.type === 'password' ? null : [each.value, each.checked, each.selectedIndex];
@@ -167,7 +167,7 @@
       }
     }
     const boxOf = each => { const { x, y, width, height } = each.getBoundingClientRect(); return [x, y, width, height]; };
-    const shown = elements.slice(0, wanted.every)
+    const shown = elements.slice(0, inspection.every)
       .map(each => ({ description: describe(each), visible: isVisible(each), box: boxOf(each) }));
     return { count: elements.length, shown, digest: `${high >>> 0}.${low >>> 0}` };
   }

@@ -7,7 +7,7 @@
     const found = Object.getOwnPropertyDescriptor(window, name);
     if (found?.configurable) Object.defineProperty(window, name, { ...found, enumerable: false });
   }
-  if (!own?.sight || !send || own.recorder) return;
+  if (!own?.inspect || !send || own.recorder) return;
   const recorder = own.recorder = { isBar: () => false };
   const { stringify } = JSON;
   const report = message => { send(stringify(message)).catch(() => {}); };

@@ -66,11 +66,11 @@
   };
 
   const byRole = (element, { deep, isOnly, add }) => {
-    const [[role, name]] = own.sight([element], { names: true });
+    const [[role, name]] = own.inspect([element], { names: true });
     if (!/^[a-z]+$/.test(role) || ['presentation', 'none'].includes(role) || !name || name.length > 120) return;
     if (element.type === 'password') return; // has no ARIA role
     const rivals = deep(`${OF_ROLE[role] || element.localName}, [role]`);
-    const names = own.sight(rivals, { names: true });
+    const names = own.inspect(rivals, { names: true });
     const alike = rivals.filter((_, place) => names[place][0] === role && names[place][1] === name);
     if (isOnly(alike)) add('role', `role=${role}[name=${quoted(name)}s]`, hasPlainName(element));
   };
@@ -178,6 +178,6 @@
   recorder.describe = element => ({
     key: recorder.keyOf(element),
     names: recorder.name(element),
-    identity: own.sight([element], { visible: false, enabled: false }).identity,
+    identity: own.inspect([element], { visible: false, enabled: false }).identity,
   });
 }

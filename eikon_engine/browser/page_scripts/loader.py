@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-STORED_SCRIPTS: Final = {"inspect_elements.js": "sight", "dom_snapshot.js": "snapshot"}
+STORED_SCRIPTS: Final = {"inspect_elements.js": "inspect", "dom_snapshot.js": "snapshot"}
 """Scripts that every document keeps loaded, with their names there: sending them each time takes longer than running
 them."""
 

@@ -76,7 +76,7 @@ class DeliveryQueue:
         self._pending: dict[int, Delivery] = {}
         self.delivered: set[int] = set()
         """Orders of everything delivered so far."""
-        self._overtaken: set[int] = set()
+        self._skipped_orders: set[int] = set()
         self._never_answered: set[Request] = set()
         self.late_count = 0
         """How many were delivered after a later event of the recording, or early."""
@@ -101,8 +101,8 @@ class DeliveryQueue:
         order = delivery.moment.order
         if self._pending.pop(order, None) is None:
             return False
-        self.late_count += order in self._overtaken or not self._is_in_time(delivery)
-        self._overtaken.discard(order)
+        self.late_count += order in self._skipped_orders or not self._is_in_time(delivery)
+        self._skipped_orders.discard(order)
         self.delivered.add(order)
         self._in_delivery = 1
         return True
@@ -177,12 +177,12 @@ class DeliveryQueue:
                 self.late_count += 1
         self.wake()
 
-    def forget(self, orders: Iterable[int]) -> None:
+    def stop_expecting(self, orders: Iterable[int]) -> None:
         """Stop expecting these orders: later events no longer wait for them."""
-        forgotten = frozenset(orders)
-        self._expected = [each for each in self._expected if each[0] not in forgotten]
+        removed = frozenset(orders)
+        self._expected = [each for each in self._expected if each[0] not in removed]
         heapq.heapify(self._expected)
-        self._overtaken -= forgotten
+        self._skipped_orders -= removed
         self.wake()
 
     def wake(self) -> None:
@@ -224,7 +224,7 @@ class DeliveryQueue:
             if place == order:
                 continue
             if self._is_past(moment):
-                self._overtaken.add(place)
+                self._skipped_orders.add(place)
             else:
                 kept.append((place, moment))
         for each in kept:

@@ -54,7 +54,7 @@ class LiveTraffic:
         """Start without requests."""
         self._served = 0
         self.sockets: LiveSockets | None = None
-        self._strays: list[str] = []
+        self._unmapped: list[str] = []
         self._session: Session | None = None
         self._uninstrumented_workers = UninstrumentedWorkers()
         self.request_holds: list[Callable[[Request], Awaitable[None]]] = []
@@ -65,7 +65,7 @@ class LiveTraffic:
         self._session = session
         self._uninstrumented_workers.listen(session)
         self.sockets = LiveSockets(session, self.socket_names())
-        session.context.on("request", lambda request: self._note_stray(session, request))
+        session.context.on("request", lambda request: self._note_unmapped(session, request))
         await session.context.route("**/*", self._forward)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
         await session.context.add_init_script(load_script("init_sockets.js"))
@@ -94,12 +94,12 @@ class LiveTraffic:
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
         return NetworkOutcome(
-            served=self._served, strays=tuple(self._strays), notes=self._uninstrumented_workers.notes()
+            served=self._served, strays=tuple(self._unmapped), notes=self._uninstrumented_workers.notes()
         )
 
-    def _note_stray(self, session: Session, request: Request) -> None:
+    def _note_unmapped(self, session: Session, request: Request) -> None:
         if session.urls.is_recorded_url(request.url):
-            self._strays.append(f"{request.method} {session.redactor.redact_text(request.url)}")
+            self._unmapped.append(f"{request.method} {session.redactor.redact_text(request.url)}")
 
     async def _forward(self, route: Route) -> None:
         from playwright.async_api import Error

@@ -132,12 +132,12 @@ class ProbeTraffic(LiveTraffic):
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         redact = session.redactor.redact_text
         headers = tuple((pair["name"].lower(), redact(pair["value"])) for pair in await response.headers_array())
-        wanted = exchange.response is not None and exchange.response.body is not None
+        expected = exchange.response is not None and exchange.response.body is not None
         return ComparedResponse(
             url=redact(response.url),
             status=response.status,
             headers=headers,
-            body=await self._body(session, response) if wanted else None,
+            body=await self._body(session, response) if expected else None,
         )
 
     async def _body(self, session: Session, response: Response) -> bytes | None:

@@ -196,10 +196,10 @@ class DeliverySchedule:
         """Wait briefly, or until a delivery is requested that is not in `before`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CAUSE_POLL_S):
-                while not self._is_overtaken(before):
+                while not self._has_new_request(before):
                     await self.queue.wait_until_woken()
 
-    def _is_overtaken(self, before: frozenset[int]) -> bool:
+    def _has_new_request(self, before: frozenset[int]) -> bool:
         """Whether a delivery was requested that is not in `before`, or a document blocks."""
         return bool(self.queue.pending_orders() - before) or self.queue.blocking_delivery() is not None
 
@@ -207,10 +207,10 @@ class DeliverySchedule:
         """Check the pages; None once a delivery is requested that is not in `before`: pages may wait for it."""
         looking = asyncio.ensure_future(query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True))
         try:
-            while not looking.done() and not self._is_overtaken(before):
+            while not looking.done() and not self._has_new_request(before):
                 woken = asyncio.ensure_future(self.queue.wait_until_woken())
                 await asyncio.wait({looking, woken}, return_when=asyncio.FIRST_COMPLETED)
                 woken.cancel()
-            return None if self._is_overtaken(before) else await looking
+            return None if self._has_new_request(before) else await looking
         finally:
             looking.cancel()

@@ -200,7 +200,7 @@ class SealedTraffic:
         self._live_responders = (*(each for each in self._live_responders if each is not responder), responder)
         if responder.sends_every_request:
             self._started.session.is_live_now = True
-            self._started.schedule.queue.forget(delivery_orders(self._recording.exchanges))
+            self._started.schedule.queue.stop_expecting(delivery_orders(self._recording.exchanges))
 
     async def start(self, session: Session) -> None:
         """Set up the routes."""
@@ -267,7 +267,7 @@ class SealedTraffic:
         if late:
             what = f"{late} recorded responses and messages"
             notes.append(f"schedule: {what} were delivered at a different time than in the recording")
-        met = NetworkOutcome(
+        network_outcome = NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
             unused=(
@@ -279,14 +279,14 @@ class SealedTraffic:
             notes=(*notes, *self._playback.rule_use.notes()),
         )
         for live in self._live_responders:
-            met = live.add_to_outcome(met)
-        return met
+            network_outcome = live.add_to_outcome(network_outcome)
+        return network_outcome
 
     async def _serve(self, route: Route) -> None:
         """Serve a request; a failure ends the session and aborts the request."""
-        met = self._started.background.start(self._serve_from_match(route))
-        await asyncio.wait({met})
-        if not met.cancelled() and met.exception() is not None:
+        serving = self._started.background.start(self._serve_from_match(route))
+        await asyncio.wait({serving})
+        if not serving.cancelled() and serving.exception() is not None:
             await self._abort(route, "failed")
 
     async def _serve_from_match(self, route: Route) -> None:

@@ -170,14 +170,14 @@ class _PlayedSocket:
 
         self._route.on_message(lambda content: self._on_message(session, schedule, content))
         self._route.on_close(lambda code, reason: self._compare_close(session, schedule, code, reason or ""))
-        wanted, closed = 0, False
+        expected_message, closed = 0, False
         for event in self._events:
             if isinstance(event, SocketMessage) and event.sender == "page":
-                wanted += 1
+                expected_message += 1
             closed = closed or event is self._close
             if not _is_from_server(event):
                 continue
-            await self._wait_for_cause(session, schedule, (wanted, closed), event)
+            await self._wait_for_cause(session, schedule, (expected_message, closed), event)
             async with schedule.in_turn(event.moment):
                 self._server_events_left -= 1
                 try:
@@ -192,10 +192,10 @@ class _PlayedSocket:
 
         `before` is how many messages it had sent, and whether it had closed the socket.
         """
-        wanted, closed = before
-        while not self._is_closed and (closed or self._sent < wanted):
+        expected_message, closed = before
+        while not self._is_closed and (closed or self._sent < expected_message):
             if session.timeline.phase >= event.moment.phase + OVERDUE_PHASES:
-                done = "not closed the socket" if closed else f"sent {self._sent} of {wanted}"
+                done = "not closed the socket" if closed else f"sent {self._sent} of {expected_message}"
                 session.stabilizer.notes.append(
                     f"{self._route.url}: a message was delivered though the page had {done}"
                 )
@@ -235,15 +235,15 @@ class _PlayedSocket:
             self._player.misses.append(NetworkMiss(key=key, reason=reason))
         else:
             recorded = self._player.content(self._expected[self._sent])
-            wanted = message_key(self._url, recorded)
+            expected_message = message_key(self._url, recorded)
             if self._player.rules.are_equal(self._url, recorded, data):
-                key = wanted
+                key = expected_message
                 differences = self._form_difference(content)
             else:
                 differences = (*self._form_difference(content), *_differences(recorded, data))
             if differences:
                 reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
-                miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
+                miss = NetworkMiss(key=key, reason=reason, nearest=expected_message, differences=differences)
                 self._player.misses.append(miss)
         session.tracker.note_key(key)
         self._sent += 1
@@ -282,11 +282,14 @@ class _PlayedSocket:
             return NetworkMiss(key=key, reason=reason)
         if close.code == code and self._player.rules.are_equal(self._url, close.reason.encode(), reason.encode()):
             return None
-        wanted = describe_close(close.code, close.reason)
-        reason = f"the page closed this socket ({sent_close}); recorded: {wanted}"
+        expected_message = describe_close(close.code, close.reason)
+        reason = f"the page closed this socket ({sent_close}); recorded: {expected_message}"
         nearest = close_key(self._url, close.code, close.reason)
         return NetworkMiss(
-            key=key, reason=reason, nearest=nearest, differences=(f"end: recorded {wanted}, sent {sent_close}",)
+            key=key,
+            reason=reason,
+            nearest=nearest,
+            differences=(f"end: recorded {expected_message}, sent {sent_close}",),
         )
 
     def unused(self) -> Iterator[str]:

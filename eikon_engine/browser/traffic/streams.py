@@ -334,9 +334,9 @@ class StreamCapture:
         """List the URLs whose requests could not be distinguished."""
         redact = self._session.redactor.redact_text
         return tuple(
-            f"{redact(key.url)}: {heard} of {asked} requests came from the page itself, others from a worker or a "
-            "cross-site frame; they cannot be distinguished, so their bodies are not recorded in pieces"
-            for key, (heard, asked) in self._ambiguous.items()
+            f"{redact(key.url)}: {observed} of {requested} requests came from the page itself, others from a worker or "
+            "a cross-site frame; they cannot be distinguished, so their bodies are not recorded in pieces"
+            for key, (observed, requested) in self._ambiguous.items()
         )
 
     async def stop(self) -> None:

@@ -194,13 +194,15 @@ async def allow_live_requests(
     network = branch.trace.network
     if network is None:
         return None
-    keeper = LiveResponseStore(resolve_inside(branch.bundle.root, network.folder, "network.folder"))
+    response_store = LiveResponseStore(resolve_inside(branch.bundle.root, network.folder, "network.folder"))
     session = context.session
     if session.secret_detector is None:
         session.start_secret_detection(access.rules, access.new_key(), branch.trace.redaction.found)
         await exclude_from_detection(session)
-    context.browser.traffic.set_live_responder(LiveResponder(access.launched.api_request, deliveries.recording, keeper))
-    return keeper
+    context.browser.traffic.set_live_responder(
+        LiveResponder(access.launched.api_request, deliveries.recording, response_store)
+    )
+    return response_store
 
 
 NOT_RECORDED_CODE: Final = "request-not-recorded"
@@ -315,7 +317,7 @@ class BranchRunner:
                 return event if divergence in self._divergences else None
             case ActionPerformed(outcome=ActionOutcome() as action):
                 blocked = _describe_blocked(action, is_live=self.branch.file.is_live)
-                judged = _judge_new_step(action, blocked)
+                judged = _classify_new_step(action, blocked)
                 self._divergences = judged.divergences
                 self._blocked_notes = tuple(Note(text=each) for each in blocked)
                 return action_event(event.subgoal, judged)
@@ -323,7 +325,7 @@ class BranchRunner:
                 return event
 
 
-def _judge_new_step(action: ActionOutcome, blocked: tuple[str, ...]) -> ActionOutcome:
+def _classify_new_step(action: ActionOutcome, blocked: tuple[str, ...]) -> ActionOutcome:
     of_block = (
         {NOT_RECORDED_CODE, NavigationError.code}
         if blocked and is_blocked_navigation(action.result)

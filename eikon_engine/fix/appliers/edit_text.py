@@ -55,8 +55,10 @@ def find_lines(lines: Sequence[str], old: Sequence[str]) -> list[int]:
     """Return the indexes, from 0, of the lines at which `old` starts."""
     if not old:
         return []
-    wanted = list(old)
-    return [number for number in range(len(lines) - len(old) + 1) if list(lines[number : number + len(old)]) == wanted]
+    expected = list(old)
+    return [
+        number for number in range(len(lines) - len(old) + 1) if list(lines[number : number + len(old)]) == expected
+    ]
 
 
 def text_lines(text: str) -> list[str]:

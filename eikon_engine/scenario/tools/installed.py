@@ -20,10 +20,10 @@ def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
     Raises:
         RequirementError: two packages provide the same name, or a tool cannot be loaded.
     """
-    wanted = set(names)
+    expected = set(names)
     found: dict[str, Tool] = {}
-    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP) if wanted else ():
-        if entry.name not in wanted:
+    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP) if expected else ():
+        if entry.name not in expected:
             continue
         if entry.name in found:
             message = f"tool {entry.name!r} is provided by two installed packages. Remove one of them."

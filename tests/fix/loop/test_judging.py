@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.fix.models import Analysis, CapturedStream, TestFailure, TestRun
-from eikon_engine.fix.verification import judge_fix
+from eikon_engine.fix.verification import evaluate_fix
 from eikon_engine.process_group import ProcessEnding
 
 NOTHING = CapturedStream(file="stdout.txt", bytes_written=0)
@@ -44,7 +44,7 @@ def test_a_fix_helps_only_if_failures_disappear_and_none_is_new(
     before: tuple[str, ...], after: tuple[str, ...], expected: str
 ) -> None:
     """Whatever fails that did not fail before is no help; tests of a module that could not be read did fail before."""
-    assert judge_fix(analysis(*before), analysis(*after), run()) == expected
+    assert evaluate_fix(analysis(*before), analysis(*after), run()) == expected
 
 
 def test_unlisted_failures_count() -> None:
@@ -54,8 +54,8 @@ def test_unlisted_failures_count() -> None:
     def long(every: list[str]) -> Analysis:
         return analysis(*every[:200]).model_copy(update={"unlisted": tuple(every[200:])})
 
-    assert judge_fix(long(ids), long(ids[1:]), run()) == "helped"
-    assert judge_fix(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
+    assert evaluate_fix(long(ids), long(ids[1:]), run()) == "helped"
+    assert evaluate_fix(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_run_that_stops_early_leaves_tests_unexecuted(
     first = analysis(*before[0]).model_copy(update={"stopped_early": True, "other_tests": before[1]})
     second = analysis(*after[0]).model_copy(update={"stopped_early": after[1] is not None, "other_tests": after[1]})
 
-    assert judge_fix(first, second, run()) == expected
+    assert evaluate_fix(first, second, run()) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,17 +103,17 @@ def test_without_a_list_of_executed_tests_the_result_is_unclear(
         analysis(*ids).model_copy(update={"stopped_early": how == "early"}) for ids, how in (before, after)
     )
 
-    assert judge_fix(first, second, run()) == expected
+    assert evaluate_fix(first, second, run()) == expected
 
 
 def test_a_killed_run_does_not_help() -> None:
     """Fewer failures count only where all could have shown."""
-    assert judge_fix(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
+    assert evaluate_fix(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.lists(st.sampled_from("abcd"), unique=True))
 def test_a_fix_that_helps_never_adds_a_failure(before: list[str], after: list[str]) -> None:
     """What is kept fails in nothing that passed before."""
-    if judge_fix(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
+    if evaluate_fix(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
         assert set(after) < set(before)
