@@ -6,11 +6,16 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+settings.register_profile("patient", deadline=None)  # an example may take long on a busy machine
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_benchmark_measures_what_it_says(tmp_path: Path) -> None:
+def test_the_benchmark_measures_what_it_claims(tmp_path: Path) -> None:
     """A short run gives a figure for each part; how fast it is depends on the machine and is not judged here."""
     measured = measure(tmp_path, responses=20, kilobytes=1)
 

@@ -62,7 +62,7 @@ def test_random_numbers_differ_within_a_session(desk: Desk) -> None:
     assert desk.js("new Set([...Array(50)].map(() => crypto.getRandomValues(new Uint32Array(1))[0])).size") == 50
 
 
-def test_the_clock_starts_where_the_environment_says(desk: Desk) -> None:
+def test_the_clock_starts_at_the_time_of_the_environment(desk: Desk) -> None:
     """Page time begins at the start of the recording and advances only when we step it."""
     desk.show("<p>")
     begin = desk.js("Date.now()")

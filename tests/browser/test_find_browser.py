@@ -138,7 +138,7 @@ def test_a_browser_that_does_not_start_is_skipped(tmp_path: Path) -> None:
     assert browser.path == full
 
 
-def test_no_browser_found_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_browser_names_the_remedy(tmp_path: Path) -> None:
     """One message names the searched places, the skipped candidates and the remedies."""
     broken = _program(tmp_path / "bin" / "chromium", "not a browser", status=1)
 

@@ -49,7 +49,7 @@ def test_an_installed_browser_is_enough() -> None:
     assert (browser, machine.ran, said) == (BROWSER, [], [])
 
 
-def test_playwrights_download_comes_first() -> None:
+def test_playwrights_download_is_tried_first() -> None:
     """Where the download works, nothing else is tried, and it was announced."""
     machine = Machine(works=("--only-shell",), brings_browser="--only-shell")
 

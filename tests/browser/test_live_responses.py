@@ -151,7 +151,9 @@ BINARY = "const all = new Uint8Array(256).map((_, i) => i);"
 SAME = "const same = b => all.every((each, i) => each === b[i]) && b.length === 256;"
 
 
-def test_binary_bodies_are_whole_both_ways(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
+def test_binary_bodies_are_complete_in_both_directions(
+    sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
+) -> None:
     """Bytes are posted and returned unchanged; a status from 400 on is a response."""
     site.answers["/next"] = Answer(
         body=page(f"""{BINARY}{SAME}

@@ -266,8 +266,8 @@ def test_parallel_responses_keep_their_recorded_order(
 
     def answer(asked: Asked) -> Answer:
         number = int(asked.path.rpartition("=")[2])
-        turns[number].wait(5)
-        threading.Timer(0.03, lambda: turns[following[number]].set() if number in following else None).start()
+        turns[number].wait(30)
+        threading.Timer(0.2, lambda: turns[following[number]].set() if number in following else None).start()
         return Answer(body=str(number))
 
     site.answers["/part"] = answer

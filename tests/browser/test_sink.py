@@ -73,7 +73,7 @@ def test_a_tunnel_is_refused_and_counted() -> None:
         ("GET http://update.googleapis.com@a.test/", "page"),
     ],
 )
-def test_hosts_of_the_browser_itself_are_told_apart(target: str, kind: str) -> None:
+def test_hosts_of_the_browser_itself_are_distinguished(target: str, kind: str) -> None:
     """A host that only the browser contacts is not the page's violation, but one with a similar name is."""
     violations, _ = caught(f"{target} HTTP/1.1\r\n\r\n".encode())
 

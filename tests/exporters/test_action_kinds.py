@@ -121,7 +121,7 @@ def test_every_kind_is_tried() -> None:
     assert {type(action) for action, _ in CASES} == set(get_args(get_args(Action)[0]))
 
 
-def test_what_does_nothing_is_told() -> None:
+def test_actions_without_effect_are_noted() -> None:
     """Notes and kept documents stand in the list of what is not carried over."""
     test = exported(trace_of(step(1, actions.Note(text="x")), step(2, actions.ExtractDom())))
 

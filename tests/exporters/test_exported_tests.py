@@ -107,7 +107,7 @@ def test_the_bundles_of_the_tests_pass(tmp_path: Path, name: str) -> None:
     assert ran.passed, ran.output
 
 
-def test_an_upload_lies_beside_the_test(tmp_path: Path) -> None:
+def test_an_upload_is_stored_beside_the_test(tmp_path: Path) -> None:
     """Upload a file from the folder of the test: green."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,amount\nbanana,3\n")

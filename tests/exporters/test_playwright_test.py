@@ -215,7 +215,7 @@ def test_what_passes_by_before_a_wait_is_not_demanded() -> None:
     assert lines[2:] == ['page.locator("#go").click()', 'expect(page).to_have_url("/done")']
 
 
-def test_storage_state_lies_beside_the_test_without_its_secrets() -> None:
+def test_storage_state_is_stored_beside_the_test_without_its_secrets() -> None:
     """Placeholders are filled from the environment when the test runs."""
     companions = CompanionFiles(
         read_file=lambda _: CONTENT, storage_state='{"cookies": [], "origins": ["{{eikon-secret:T}}"]}'

@@ -88,7 +88,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_file_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_a_duplicate_file_is_refused(tmp_path: Path) -> None:
     """One reader would take the first, another one the last."""
     path = tmp_path / "twice.zip"
     with zipfile.ZipFile(path, "w") as packed:
@@ -117,7 +117,7 @@ def test_sizes_have_bounds(
     assert message in refused(tmp_path / "big.zip")
 
 
-def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_archive_is_reported(tmp_path: Path) -> None:
     """Neither JSON nor zip, nothing at all, and a folder that is none of ours."""
     (tmp_path / "a.zip").write_bytes(b"\x1f\x8b\x08 no zip")
 

@@ -155,7 +155,7 @@ def test_a_device_that_changes_during_the_flow_is_unsupported(
         ({"type": "waitForExpression", "expression": "1", "frame": [0]}, "in a frame"),
     ],
 )
-def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) -> None:
     """A step that would be missing in a replay is named with the reason."""
     mission = read_content(flow(step))
 

@@ -43,7 +43,7 @@ OTHERS = st.dictionaries(st.text().filter(lambda name: name not in Outer.model_f
 
 
 @given(more=OTHERS)
-def test_fields_that_are_not_used_are_dropped_and_can_be_told(more: dict[str, JsonValue]) -> None:
+def test_unused_fields_are_dropped_and_can_be_reported(more: dict[str, JsonValue]) -> None:
     """The value is the same with and without them, on every level."""
     plain = Outer.model_validate(json.loads(json.dumps(KNOWN)))
 

@@ -109,7 +109,7 @@ def test_calls_become_actions(
         ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"n": 1}}}, "with an argument"),
     ],
 )
-def test_what_cannot_be_carried_over_is_told(tmp_path: Path, name: str, params: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_converted_is_reported(tmp_path: Path, name: str, params: dict[str, Any], why: str) -> None:
     """A call without counterpart is lost, by name and with the reason."""
     mission = read(tmp_path, *call(2, name, **params))
 

@@ -175,7 +175,7 @@ def test_older_versions_are_read(tmp_path: Path) -> None:
     assert [each.at_ms for each in eight.action_times] == [WALL_MS + 100.0, WALL_MS + 220.0]
 
 
-def test_lines_of_unknown_types_are_told(tmp_path: Path) -> None:
+def test_lines_of_unknown_types_are_reported(tmp_path: Path) -> None:
     """A known version should have none."""
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(), opened(), *GOTO, {"type": "hologram"}]))
 
@@ -205,7 +205,7 @@ def test_broken_lines_are_refused(tmp_path: Path, lines: bytes, match: str) -> N
     assert "\n" not in caught.value.message
 
 
-def test_answers_belong_to_the_action_after_whose_act_they_came(tmp_path: Path) -> None:
+def test_responses_belong_to_the_action_that_they_follow(tmp_path: Path) -> None:
     """An action acts when it touches its element, not when it begins to look for it; what waits does not act."""
     lines = [
         *(head(), opened(), *GOTO, click(2)[0], snapshot(2, "action"), click(2)[1]),

@@ -128,7 +128,9 @@ def test_a_trace_replays_sealed_after_its_server_has_gone(recorded: Recorded, tm
     ]
 
 
-def test_a_trace_without_scripts_says_so(recorded: Recorded, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_without_scripts_is_reported(
+    recorded: Recorded, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """By default Playwright leaves the bodies of scripts out: that is told, and what to do."""
     code = _eikon("import", str(recorded.usual), "-o", str(tmp_path / "bundle"))
 

@@ -170,7 +170,7 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
         (command("sendKeys", "id=a", "${KEY_ANY}"), "unknown key ANY"),
     ],
 )
-def test_what_cannot_be_carried_over_is_told(given: dict[str, object], why: str) -> None:
+def test_what_cannot_be_converted_is_reported(given: dict[str, object], why: str) -> None:
     """A command that would be missing in a replay is named with the reason."""
     (lost,) = read_content(project(given)).unsupported
 
@@ -201,7 +201,7 @@ def test_other_shapes_are_refused(data: object) -> None:
         read_content(json.dumps(data).encode())
 
 
-def test_keys_are_pressed_where_they_stand() -> None:
+def test_keys_are_pressed_at_their_place_in_the_text() -> None:
     """Texts are typed, keys pressed; a modifier is held for all that follows."""
     assert list(parse_keys("a b${KEY_ENTER}c")) == [("type", "a b"), ("press", "Enter"), ("type", "c")]
     assert list(parse_keys("${KEY_CTRL}a${KEY_DOWN}")) == [("press", "Control+a"), ("press", "Control+ArrowDown")]

@@ -83,7 +83,7 @@ def test_keys_go_to_what_has_the_focus() -> None:
         ({"type": "keys", "playwrightArguments": {"method": "type", "text": "é"}}, "have a key"),
     ],
 )
-def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) -> None:
     """A step that would be missing in a replay is named with the reason."""
     (lost,) = read_content(cache(step)).unsupported
 

@@ -82,7 +82,7 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
         used.client.complete(request())
 
 
-def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> None:
+def test_a_subclass_of_another_library_is_recorded_under_our_code(tmp_path: Path) -> None:
     """A client may have errors of its own; what is recorded can be raised by anyone."""
 
     class OddError(CompletionError):

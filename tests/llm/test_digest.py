@@ -56,7 +56,7 @@ def test_the_purpose_of_a_request_is_not_in_its_digest() -> None:
     ],
     ids=["text", "model", "parameter", "role", "number of messages"],
 )
-def test_whatever_reaches_the_model_counts(other: CompletionRequest) -> None:
+def test_everything_that_reaches_the_model_is_part_of_the_digest(other: CompletionRequest) -> None:
     """A change of text, role, order, model or parameter is another prompt."""
     assert prompt_digest(other) != prompt_digest(request("one"))
 

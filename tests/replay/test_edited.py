@@ -59,7 +59,7 @@ def with_variable(recorded: Recorded, tmp_path: Path) -> Path:
     return edit("set", bundle, TYPE, "action.text={{fruit}}", "--var", "fruit=banana", to=tmp_path / "variable")
 
 
-def test_an_edited_text_asks_for_what_is_not_recorded(recorded: Recorded, tmp_path: Path) -> None:
+def test_an_edited_text_requests_what_is_not_recorded(recorded: Recorded, tmp_path: Path) -> None:
     """Search for something else: its request has no recorded answer, and no rule is proposed that gives it one."""
     short = search_alone(recorded, tmp_path / "short", up_to=4)
     copy = edit("set", short, TYPE, "action.text=carrot", to=tmp_path / "copy")
@@ -115,7 +115,7 @@ def test_steps_that_only_look_leave_everything_comparable(recorded: Recorded, tm
 
 
 @pytest.mark.parametrize(("selector", "verdict"), [("input[type=search]", "faithful"), ("#quantity", "diverged")])
-def test_another_way_to_the_same_element_is_proved(
+def test_another_selector_of_the_same_element_is_proved(
     recorded: Recorded, tmp_path: Path, selector: str, verdict: str
 ) -> None:
     """A new selector that finds the recorded element is faithful, and one that does not diverges."""
@@ -154,7 +154,9 @@ def test_another_value_does_the_mission_on_a_live_site(recorded: Recorded, with_
     )
 
 
-def test_a_mission_is_recorded_anew_with_another_value(recorded: Recorded, with_variable: Path, tmp_path: Path) -> None:
+def test_a_mission_is_recorded_again_with_another_value(
+    recorded: Recorded, with_variable: Path, tmp_path: Path
+) -> None:
     """The new bundle keeps the variable with its new value, is faithful, and reports what it lacks."""
     source = edit("delete", with_variable, *SKILLS, to=tmp_path / "source")
     recorded.shop.restart()

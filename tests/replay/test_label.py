@@ -36,7 +36,7 @@ def test_a_target_is_shown_with_its_name() -> None:
     assert action_label(Click(target=target)) == "click #buy ('Buy now')"
 
 
-def test_a_place_is_shown_with_what_lies_there() -> None:
+def test_a_position_is_shown_with_the_element_there() -> None:
     """Numbers say nothing to a person; the name of the element does, where it is known."""
     under = Identity(tag="button", role="button", name="Buy now")
 

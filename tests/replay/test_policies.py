@@ -26,7 +26,7 @@ url = "{url}/"
 
 
 @pytest.mark.parametrize(("policy", "verdict"), [("strict", "diverged"), ("effects", "faithful")])
-def test_a_change_that_touches_nothing_is_a_finding_if_asked(
+def test_a_change_without_effect_is_a_finding_under_policy_effects(
     recorded: Recorded, tmp_path: Path, policy: str, verdict: str
 ) -> None:
     """Swap two cards of a listing of which the mission uses the search field alone."""

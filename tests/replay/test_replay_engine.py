@@ -115,7 +115,7 @@ def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
         engine.replay(TRACES / "old_format")
 
 
-def test_whatever_ends_a_run_its_worker_is_gone_before_its_browser(
+def test_the_worker_is_closed_before_its_browser_however_a_run_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader that raises leaves nothing to be closed in a browser that is closed already."""

@@ -151,7 +151,7 @@ def test_site_that_changed_diverges_in_the_second_part(recorded: Recorded, tmp_p
     assert first.because != ()
 
 
-def test_divergence_on_the_way_ends_the_run(tmp_path: Path) -> None:
+def test_a_divergence_before_the_resumed_step_ends_the_run(tmp_path: Path) -> None:
     """Steps that lead elsewhere by now lead to no second part, even where divergences are collected."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_bytes())

@@ -57,7 +57,7 @@ def fail(why: str = "no reason") -> None:
         ({"n": 1.0}, '{"n":1}', "2bfd14f43d17fc7cea24e0917a8879b4b2f880b8baeec1b9d90fbaad655e71bd"),
     ],
 )
-def test_hashes_are_those_that_stand_in_the_documents(args: dict[str, JsonValue], text: str, digest: str) -> None:
+def test_hashes_are_those_of_the_specification(args: dict[str, JsonValue], text: str, digest: str) -> None:
     """Hashes are those that stand in the documents."""
     assert hashlib.sha256(text.encode()).hexdigest() == digest
     assert args_hash(args) == digest

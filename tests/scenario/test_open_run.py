@@ -100,7 +100,7 @@ def test_calls_are_noted_in_the_mission_as_well(tmp_path: Path) -> None:
     assert notes.noted == [("add", {"left": 1, "right": 2}, 3, "")]
 
 
-def test_calls_stand_in_a_recorded_mission_among_its_actions(tmp_path: Path) -> None:
+def test_calls_are_recorded_among_the_actions_of_a_mission(tmp_path: Path) -> None:
     """Calls stand in a recorded mission among its actions."""
     with serve_pages() as site, sync_playwright() as playwright:
         url = site.put("<title>Shop</title><button>Buy</button>")

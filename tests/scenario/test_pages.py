@@ -119,7 +119,7 @@ def both(shown: Shown) -> tuple[Ran, Ran]:
     return shown.recorded, shown.replayed
 
 
-def test_actions_and_tools_stand_in_the_mission_in_their_order(shown: Shown) -> None:
+def test_actions_and_tools_are_recorded_in_order(shown: Shown) -> None:
     """Actions and tools stand in the mission in their order."""
     (attempt,) = read_trace(shown.recorded.folder / "mission").subgoal_traces
 
@@ -149,7 +149,7 @@ GATES = {
 
 
 @pytest.mark.parametrize(("gate", "status"), GATES.items())
-def test_gates_judge_a_recorded_run_afterwards(shown: Shown, tmp_path: Path, gate: str, status: int) -> None:
+def test_gates_check_a_recorded_run_afterwards(shown: Shown, tmp_path: Path, gate: str, status: int) -> None:
     """Gates judge a recorded run afterwards."""
     gates = tmp_path / "gates.yaml"
     gates.write_text(f"gates: {{{gate}}}\n")

@@ -81,7 +81,7 @@ def test_what_is_meant_for_a_reference_and_is_none_is_found() -> None:
 
 
 @given(name=names, value=values)
-def test_a_whole_reference_is_the_value_whatever_it_is(name: str, value: JsonValue) -> None:
+def test_a_whole_reference_is_the_value_of_any_type(name: str, value: JsonValue) -> None:
     """A whole reference is the value whatever it is."""
     assert resolve_references(f"{{{{{name}}}}}", {name: value}) == value
 

@@ -37,7 +37,7 @@ def test_a_tool_that_ends_the_process_fails_the_run_and_its_replay(run: Run) -> 
 
 
 @pytest.mark.parametrize("expected", ["true", "LookupError", "tool-failed"])
-def test_a_failure_that_is_expected_lets_the_run_go_on(run: Run, expected: str) -> None:
+def test_a_run_continues_after_an_expected_failure(run: Run, expected: str) -> None:
     """A failure that is expected lets the run go on."""
     steps = f"- {{tool: fail, args: {{why: no page}}, expect_error: {expected}, as: failed}}\n- {{tool: echo}}"
 

@@ -81,7 +81,7 @@ def test_a_model_that_fails_fails_the_run_and_its_replay_alike(run: Run, model: 
     assert "(code completion-server)" in replayed.err
 
 
-def test_a_scenario_that_asks_wants_a_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scenario_that_calls_a_model_requires_a_client(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scenario that asks wants a model."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
@@ -116,7 +116,7 @@ def test_an_edited_answer_is_found_where_something_follows_from_it(run: Run, kep
     assert "completions: 0 recorded, 1 replayed" in replayed.out
 
 
-def test_responses_are_left_over_where_no_step_asks_any_more(run: Run, model: ModelServer) -> None:
+def test_responses_remain_unused_if_no_step_requests_them(run: Run, model: ModelServer) -> None:
     """Responses are left over where no step asks any more."""
     run(f"{ASKS}\n- {{tool: next_number}}".replace(", as: a", "").replace(", as: b", ""))
 

@@ -52,7 +52,7 @@ def test_the_admin_has_its_styles_and_ends_with_its_block(tmp_path: Path) -> Non
         visitor.get("/admin/login/")
 
 
-def test_a_site_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_a_site_that_cannot_start_reports_why(tmp_path: Path) -> None:
     """The reason of the process stands in the error."""
     (tmp_path / "site.sqlite3").write_text("this is no database, whatever its name says", encoding="utf-8")
 

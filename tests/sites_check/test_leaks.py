@@ -26,7 +26,7 @@ async def text(url: str) -> str:
         return await response.text()
 
 
-def test_every_way_has_a_name_and_a_button() -> None:
+def test_every_leak_has_a_name_and_a_button() -> None:
     """No two ways have one name, and the page has a button for each."""
     with serve_leaks() as site:
         page = asyncio.run(text(site.url))

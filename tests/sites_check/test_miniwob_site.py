@@ -24,7 +24,7 @@ def test_every_task_loads_only_files_that_are_there() -> None:
     assert {reply.headers.get_content_type() for reply in replies.values()} == {"text/css", "text/javascript"}
 
 
-def test_every_task_is_seeded_and_started_the_way_our_notes_say() -> None:
+def test_every_task_is_seeded_and_started_as_documented() -> None:
     """The script that all tasks share still has the sheet, the seed and the reward."""
     with serve_miniwob() as url:
         script = Visitor(url).get("/core/core.js").text

@@ -76,7 +76,7 @@ def test_every_page_is_there(page: str) -> None:
     assert visit(visits) == [[item.name for item in ITEMS if item.page == page]]
 
 
-def test_sockets_speak_as_told() -> None:
+def test_sockets_send_the_requested_messages() -> None:
     """Echo, turns, and connections that differ by their number, twice the same."""
 
     async def visits(session: ClientSession) -> list[str]:
@@ -115,7 +115,7 @@ def test_bytes_come_back_in_reverse_and_the_protocol_is_agreed_on() -> None:
     assert visit(visits) == [["ff0100", "v2.torture"]]
 
 
-def test_the_notice_comes_after_the_third_action() -> None:
+def test_the_notice_appears_after_the_third_action() -> None:
     """Two actions bring nothing, the third brings a frame."""
 
     async def visits(session: ClientSession) -> list[str]:
@@ -162,7 +162,7 @@ def test_an_event_waits_for_the_action() -> None:
     ]
 
 
-def test_a_body_comes_in_pieces() -> None:
+def test_a_body_arrives_in_pieces() -> None:
     """The five chunks are five on the wire, and a character is cut in two."""
 
     async def visits(session: ClientSession) -> list[str]:

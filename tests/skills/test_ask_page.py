@@ -95,7 +95,7 @@ def test_an_answer_that_no_file_can_hold_is_refused(answer: str) -> None:
         ask(Known(answer), answer_schema={})
 
 
-def test_without_a_model_nothing_is_asked() -> None:
+def test_without_a_model_nothing_is_requested() -> None:
     """No client is an error that says what to give; a schema that is none is one before anything is asked."""
     with pytest.raises(RequirementError, match="Pass --debug-dir", check=has_code("model-client-missing")):
         ask(None)

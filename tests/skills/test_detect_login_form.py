@@ -27,7 +27,7 @@ def forms(markup: str) -> list[dict[str, JsonValue]]:
     return [form for form in found if isinstance(form, dict)]
 
 
-def test_the_login_form_is_told_from_all_the_others(stored_page: Callable[..., SkillInput]) -> None:
+def test_the_login_form_is_distinguished_from_all_others(stored_page: Callable[..., SkillInput]) -> None:
     """Search, sign-up, password-change and newsletter forms on the same page are left out."""
     result = DetectLoginForm().run(stored_page("logins"))
 

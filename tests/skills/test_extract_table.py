@@ -70,7 +70,7 @@ def test_a_name_that_looks_made_up_is_not_given_twice() -> None:
     ("header", "columns", "count"),
     [("auto", ["column 1", "column 2"], 2), ("first-row", ["a", "b"], 1), ("none", ["column 1", "column 2"], 2)],
 )
-def test_header_says_where_the_names_stand(header: str, columns: list[str], count: int) -> None:
+def test_the_header_option_gives_the_row_of_the_names(header: str, columns: list[str], count: int) -> None:
     """Without `<th>` the first row is a header only when asked for."""
     result = extracted("<table><tr><td>a<td>b<tr><td>1<td>2</table>", header=header)
 
@@ -194,7 +194,7 @@ def test_a_generated_table_gives_back_its_cells(cells: list[list[str]]) -> None:
 
 
 @given(markup=st.text("<>/table trdh=\"'&#x; -!", max_size=80))
-def test_no_markup_makes_it_fail_otherwise(markup: str) -> None:
+def test_no_markup_raises_another_error(markup: str) -> None:
     """Any text gives a result or a `SkillError`."""
     try:
         result = extracted(f"<table>{markup}")

@@ -135,7 +135,7 @@ def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
     assert "skill 'extract_table' of bold-skills 1.2: the name is already registered" in registry.errors[0]
 
 
-def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
+def test_unreadable_entry_points_are_reported(site: Path) -> None:
     """Metadata that is no metadata is one broken distribution, and no more."""
     install(site, "odd-skills", "count_links", GOOD)
 

@@ -95,7 +95,7 @@ def test_controls_outside_and_passwords() -> None:
     assert (loose["fields"][0]["value"], loose["fields"][0]["disabled"]) == (None, True)
 
 
-def test_metadata_is_read_and_faults_are_told(stored_page: Stored) -> None:
+def test_metadata_is_read_and_faults_are_reported(stored_page: Stored) -> None:
     """OpenGraph, languages, feeds, robots, charset; of two JSON-LD blocks one is broken and told."""
     found = run("extract_metadata", stored_page("product_de"))
 
@@ -152,7 +152,7 @@ def test_amounts_as_people_write_them(language: str, text: str, amount: str | No
     assert [(each["amount"], each["currency"]) for each in found] == ([(amount, currency)] if amount else [])
 
 
-def test_an_amount_that_can_be_read_twice_is_told() -> None:
+def test_an_ambiguous_amount_is_reported() -> None:
     """Without a language 1.234 € is one thousand or one; nobody guesses, a parameter decides."""
     (price,) = on("<p>1.234 €", "extract_prices")["prices"]
     (known,) = on("<p>1.234 €", "extract_prices", language="de")["prices"]
@@ -189,7 +189,7 @@ def test_dates_as_people_write_them(text: str, iso: str) -> None:
     assert (found["iso"], found["readings"]) == (iso, [])
 
 
-def test_ambiguous_dates_are_told_and_never_guessed() -> None:
+def test_ambiguous_dates_are_reported_and_never_guessed() -> None:
     """03/04/2025 has two readings whatever the language of the page; a parameter decides."""
     html = "<html lang=en-US><p>03/04/2025 and 31.02.2025 and 1.2.3</p>"
 
@@ -236,7 +236,7 @@ def test_a_page_without_a_text_has_no_article(stored_page: Stored) -> None:
         on("<p>a</p><p>b</p>", "extract_article", selector="p")
 
 
-def test_pages_from_right_to_left_lead_the_other_way(stored_page: Stored) -> None:
+def test_right_to_left_pages_have_the_opposite_direction(stored_page: Stored) -> None:
     """An arrow to the left is the next page there."""
     found = run("detect_pagination", stored_page("article_ar"))
 
@@ -261,7 +261,7 @@ def test_pages_from_right_to_left_lead_the_other_way(stored_page: Stored) -> Non
         ("<ul><li class=active><a href=?p=1>1</a><li><a href=?p=2>2</a></ul>", "numbered", None),
     ],
 )
-def test_ways_to_the_rest_of_a_list(html: str, kind: str, following: str | None) -> None:
+def test_controls_that_load_more_of_a_list(html: str, kind: str, following: str | None) -> None:
     """Numbers, steps, buttons and endless lists are told apart, and carousels from all of them."""
     found = on(html, "detect_pagination")
 

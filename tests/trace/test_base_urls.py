@@ -136,7 +136,7 @@ def test_the_longer_address_counts() -> None:
     assert urls.to_new.replace_text("http://h/shop/1 http://h/x") == "http://shop/1 http://n/x"
 
 
-def test_a_request_to_the_recorded_deployment_is_a_stray() -> None:
+def test_a_request_to_the_recorded_deployment_is_reported() -> None:
     """Tell the addresses of the recording from those of today."""
     assert URLS.is_recorded_url("http://old.example/x")
     assert not URLS.is_recorded_url("http://127.0.0.1:8001/?from=http://old.example/")

@@ -60,7 +60,7 @@ def name() -> Iterator[Callable[[str, str], Names]]:
 
 
 @pytest.mark.parametrize(("html", "css", "best"), CASES)
-def test_the_best_selector_comes_first(name: Callable[[str, str], Names], html: str, css: str, best: str) -> None:
+def test_the_best_selector_is_first(name: Callable[[str, str], Names], html: str, css: str, best: str) -> None:
     """It matches only the element, and so does every other suggested selector."""
     assert name(html, css)[0]["selector"] == best
 

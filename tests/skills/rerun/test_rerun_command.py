@@ -234,7 +234,7 @@ def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tm
 
 
 @pytest.mark.parametrize("left", ["dom", CERTIFICATE_FILE])
-def test_a_bundle_whose_trace_is_gone_is_told_beside_another(run: Run, tmp_path: Path, left: str) -> None:
+def test_a_bundle_without_a_trace_is_reported_beside_another(run: Run, tmp_path: Path, left: str) -> None:
     """Its pages, or its certificate, say that it was one: it cannot be read, whatever became of the other."""
     shown = page(element("p", "€ 1", class_="price"))
     for name in ("a", "b"):
@@ -251,7 +251,7 @@ def test_a_bundle_whose_trace_is_gone_is_told_beside_another(run: Run, tmp_path:
     assert f"{gone}: cannot be read: {gone}: expected a bundle with trace.json" in done.stdout
 
 
-def test_what_cannot_be_rerun_is_told_and_never_a_pass(run: Run, tmp_path: Path) -> None:
+def test_what_cannot_be_rerun_is_reported_and_never_a_pass(run: Run, tmp_path: Path) -> None:
     """No page, no output, no such skill, no such frame, no model: status 3, and each says why."""
     shown = page(element("p", "€ 1", class_="price"))
     folder = write_bundle(
@@ -362,7 +362,7 @@ def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path
     assert all(len(each.stderr.splitlines()) == 1 for each in (empty, unknown))
 
 
-def test_a_file_in_another_encoding_is_read_as_it_says_or_refused(run: Run, tmp_path: Path) -> None:
+def test_a_file_in_another_encoding_is_read_as_declared_or_refused(run: Run, tmp_path: Path) -> None:
     """No character is replaced in silence."""
     html = tmp_path / "page.html"
     html.write_bytes("<p class=price>5 é</p>".encode("latin-1"))
