@@ -217,14 +217,14 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
     for _ in range(OBSERVATION_TRIES):
         news = session.tracker.data_events
         with session.stabilizer.barrier.hold():
-            calm, target, captured, storage = await asyncio.gather(
+            is_idle, target, captured, storage = await asyncio.gather(
                 session.stabilizer.confirm_idle(),
                 _target_state(session, bound),
                 _capture_pages(session),
                 read_stored_items(session),
             )
         live = session.stabilizer.pending_deliveries is None and session.tracker.data_events != news
-        if calm and not live and captured is not None:
+        if is_idle and not live and captured is not None:
             return _PageState(target=target, captured=captured, storage=storage)
         await session.stabilizer.wait_until_idle()
     session.stabilizer.notes.append(

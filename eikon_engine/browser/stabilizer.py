@@ -174,13 +174,13 @@ class PageStabilizer:
         Raises:
             BrowserDiedError: the browser went away.
         """
-        calm = repaints = 0
+        idle_checks = repaints = 0
         busy_at = time.monotonic()
         deadline = busy_at + self._idle_timeout_s
-        while calm < checks:
+        while idle_checks < checks:
             self._require_alive()
             if self._is_busy():
-                calm, busy_at = 0, time.monotonic()
+                idle_checks, busy_at = 0, time.monotonic()
                 if not await self._wait_for_change(deadline):
                     self._stop_waiting()
                     return
@@ -188,18 +188,22 @@ class PageStabilizer:
             arrived = self._tracker.requests.take_navigation_end()
             news = self._tracker.data_events
             seen = await query_activity(
-                self._tracker, ACTIVITY_AFTER_NAVIGATION if arrived else ACTIVITY, main_only=bool(calm) and not arrived
+                self._tracker,
+                ACTIVITY_AFTER_NAVIGATION if arrived else ACTIVITY,
+                main_only=bool(idle_checks) and not arrived,
             )
-            self._has_workers = bool(seen.workers) or (bool(calm) and self._has_workers)
+            self._has_workers = bool(seen.workers) or (bool(idle_checks) and self._has_workers)
             if seen.animating and repaints < MAX_REPAINTS:
                 repaints += 1
                 await seen.render_frame(self._tracker)
             complete = self._is_complete(seen.loading, seen.pending) and not (
                 seen.animating and repaints < MAX_REPAINTS
             )
-            if calm:
+            if idle_checks:
                 await self.collect_events()
-            calm = calm + 1 if complete and not self._is_busy() and news == self._tracker.data_events else 0
+            idle_checks = (
+                idle_checks + 1 if complete and not self._is_busy() and news == self._tracker.data_events else 0
+            )
             if not complete and time.monotonic() > busy_at + UNFINISHED_DOCUMENT_S:
                 self._tracker.requests.uncommitted_documents.clear()
                 await query_activity(self._tracker, STOP_WAITING)
@@ -278,7 +282,7 @@ class PageStabilizer:
         if self._tracker.error is not None:
             raise self._tracker.error
         if self._tracker.is_dead:
-            message = "a page crashed; the browser cannot go on"
+            message = "a page crashed; the browser cannot continue"
             raise BrowserDiedError(message)
 
     async def _wait_for_change(self, deadline: float) -> bool:

@@ -143,7 +143,7 @@ class BrowserWorker:
             BrowserDiedError: the browser is gone, or does not answer.
         """
         async with _hang_timeout(self._require_current()[0].action):
-            return await self._look_again()
+            return await self._observe_once_more()
 
     def end_action(self) -> None:
         """End the current action: unused dialog answers are disarmed, and later events belong to the next action."""
@@ -177,7 +177,7 @@ class BrowserWorker:
         self._current = (unobserved, performed)
         return performed
 
-    async def _look_again(self) -> PerformedAction:
+    async def _observe_once_more(self) -> PerformedAction:
         unobserved, earlier = self._require_current()
         await self.session.stabilizer.wait_until_idle()
         if earlier.captured is not None:

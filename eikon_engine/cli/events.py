@@ -62,11 +62,11 @@ def _read_all(path: Path | None) -> Iterator[ParsedLine]:
                 yield from reader.feed(data)
     except OSError as error:
         raise EventsError(f"{name}: cannot read the events ({error.strerror}); check the path") from error
-    last, torn = reader.finish()
+    last, truncated_line = reader.finish()
     if last is not None:
         yield last
-    if torn is not None:
-        click.echo(f"note: {torn}", err=True)
+    if truncated_line is not None:
+        click.echo(f"note: {truncated_line}", err=True)
     if not reader.has_ended:
         click.echo(f"note: {name}: no run_end: the run is still going on, or was killed", err=True)
     sys.stderr.flush()

@@ -98,6 +98,6 @@ def _save_traceback(text: str) -> str:
 
 def _discard_output() -> None:
     """Redirect stdout to /dev/null, or the interpreter reports the broken pipe again when it exits."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, sys.stdout.fileno())
+    os.close(null_device)

@@ -143,9 +143,9 @@ class ReplayContext:
             raise UsageError(message)
         before, after = subgoals_around(self.plan, planned)
         agrees = None if expected is None else self.observed.matches(expected)
-        session, is_in_vain = self.session, expected is not None and is_timeout(expected)
+        session, is_known_timeout = self.session, expected is not None and is_timeout(expected)
         session.stabilizer.known_timeout = (
-            KnownTimeout(session.tracker, session.environment.tick_ms) if is_in_vain else None
+            KnownTimeout(session.tracker, session.environment.tick_ms) if is_known_timeout else None
         )
         with self.browser.interruptible(f"step {planned.position}"):
             for event in before:

@@ -198,10 +198,10 @@ def _read_events(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine
                 yield from reader.feed(data)
     except OSError as error:
         raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
-    last, torn = reader.finish()
+    last, truncated_line = reader.finish()
     if last is not None:
         yield last
-    if torn is not None:
-        warn(torn)
+    if truncated_line is not None:
+        warn(truncated_line)
     if not reader.has_ended:
         warn(f"{path}: no run_end: the session still runs, or was killed")

@@ -40,8 +40,10 @@ _MAX_LABEL_LENGTH: Final = 60
 
 def find_candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
     """Return the most similar plausible elements of a page, best first."""
-    glances = ((_preliminary_score(recorded, each), each) for frame in page.frames for each in locate_elements(frame))
-    likely = heapq.nlargest(MAX_COMPARED_ELEMENTS, glances, key=lambda each: each[0])
+    preliminary_scores = (
+        (_preliminary_score(recorded, each), each) for frame in page.frames for each in locate_elements(frame)
+    )
+    likely = heapq.nlargest(MAX_COMPARED_ELEMENTS, preliminary_scores, key=lambda each: each[0])
     judged = ((each, tuple(_compare_properties(recorded, each.identity))) for _, each in likely)
     scored = [(_score(agreements), each, agreements) for each, agreements in judged if _is_plausible(agreements)]
     best = heapq.nlargest(MAX_CANDIDATES, scored, key=lambda each: each[0])

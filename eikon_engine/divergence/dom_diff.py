@@ -81,8 +81,8 @@ def match_children(
     left = _unmatched(rest, partner)
     _match_unique([_sibling_key(before[i]) for i in left[0]], [_sibling_key(after[i]) for i in left[1]], left, partner)
     pairs = sorted(partner.items())
-    steady = _longest_increasing_subsequence([found for _, found in pairs])
-    moved = frozenset(pairs[place][0] for place in range(len(pairs)) if place not in steady)
+    unmoved = _longest_increasing_subsequence([found for _, found in pairs])
+    moved = frozenset(pairs[place][0] for place in range(len(pairs)) if place not in unmoved)
     anchors = [pair for pair in pairs if pair[0] not in moved]
     kinds = ([(node.tag, node.namespace) for node in before], [(node.tag, node.namespace) for node in after])
     anything = ([True] * len(before), [True] * len(after))

@@ -339,9 +339,9 @@ def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservat
 
 def _find_by_path(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRoute, list[Mask]]]:
     """Yield each node at a path that masks name, with its masks."""
-    hopes = [(mask, parse_path(mask.part.path)) for mask in masks if isinstance(mask.part, _PATH_PARTS)]
+    parsed_masks = [(mask, parse_path(mask.part.path)) for mask in masks if isinstance(mask.part, _PATH_PARTS)]
     waiting: list[tuple[NodeRoute, Literal["child", "shadow"], tuple[DomNode, ...], list[_PendingPath]]]
-    waiting = [((), "child", (root,), hopes)] if hopes else []
+    waiting = [((), "child", (root,), parsed_masks)] if parsed_masks else []
     while waiting:
         route, kind, nodes, expected = waiting.pop()
         for place, sibling in _numbered_siblings(nodes):
@@ -356,13 +356,13 @@ def _find_by_path(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRo
 
 
 def _advance(
-    hopes: list[_PendingPath], sibling: SiblingPosition
+    parsed_masks: list[_PendingPath], sibling: SiblingPosition
 ) -> tuple[list[Mask], list[_PendingPath], list[_PendingPath]]:
     """Return the masks whose path ends at a node, and the paths that continue in its children and its shadow root."""
     here: dict[str, Mask] = {}
     below: list[_PendingPath] = []
     shadow: list[_PendingPath] = []
-    for mask, steps in hopes:
+    for mask, steps in parsed_masks:
         rest = steps
         if steps[0].tag == ANY_DEPTH:
             below.append((mask, steps))

@@ -61,9 +61,9 @@ def _compare(before: Image, after: Image) -> PixelDiff:
     difference = ImageChops.difference(before, after)
     channels = difference.split()
     mask = ImageChops.lighter(ImageChops.lighter(channels[0], channels[1]), channels[2]).point(_to_mask)
-    paled = Image.blend(after, Image.new("RGB", after.size, "white"), FADE_RATIO)
-    paled.paste(MARK_COLOUR, (0, 0, *after.size), mask)
-    return _diff(before, after, mask.histogram()[255], mask.getbbox() or (0, 0, 0, 0), paled)
+    faded = Image.blend(after, Image.new("RGB", after.size, "white"), FADE_RATIO)
+    faded.paste(MARK_COLOUR, (0, 0, *after.size), mask)
+    return _diff(before, after, mask.histogram()[255], mask.getbbox() or (0, 0, 0, 0), faded)
 
 
 def _to_mask(value: int) -> int:

@@ -37,8 +37,8 @@ def write_action(action: Action, element: str, context: SourceContext) -> tuple[
         return (f"{page_variable(action.page)} = {lines[0]}",)
     if isinstance(action, SetValue) and len(lines) > 1:
         select, fill = lines
-        asked = f'if {element}.evaluate("each => each.localName") == "select":'
-        return Block(asked, (select,)), Block("else:", (fill,))
+        condition = f'if {element}.evaluate("each => each.localName") == "select":'
+        return Block(condition, (select,)), Block("else:", (fill,))
     return tuple(lines)
 
 

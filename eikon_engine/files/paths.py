@@ -28,10 +28,10 @@ def resolve_inside(root: Path, relative: str, field: str = "path") -> Path:
         raise BundlePathError(_message(field, relative, "by its text"))
     path = root / relative
     try:
-        strays = not path.resolve().is_relative_to(root.resolve())
+        is_outside = not path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError) as error:
         raise BundlePathError(_message(field, relative, "through a loop of links")) from error
-    if strays:
+    if is_outside:
         raise BundlePathError(_message(field, relative, "through a symbolic link"))
     return path
 

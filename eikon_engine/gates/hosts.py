@@ -72,13 +72,15 @@ class _HostMeter:
                 self.disallowed[_display_host(url)] = None
 
     def reading(self) -> GateReading:
-        strangers: JsonValue = list(self.disallowed)
+        disallowed_hosts: JsonValue = list(self.disallowed)
         if self.disallowed:
             message = f"contacted {', '.join(self.disallowed)}; allowed: {', '.join(self.gate.hosts)}"
-            return GateReading(passed=False, observed=strangers, message=message)
+            return GateReading(passed=False, observed=disallowed_hosts, message=message)
         if self.unseen.count:
-            return GateReading(passed=None, observed=strangers, message=str(self.unseen))
-        return GateReading(passed=True, observed=strangers, message=f"{self.contacted} URLs, all on allowed hosts")
+            return GateReading(passed=None, observed=disallowed_hosts, message=str(self.unseen))
+        return GateReading(
+            passed=True, observed=disallowed_hosts, message=f"{self.contacted} URLs, all on allowed hosts"
+        )
 
     def _urls(self, line: EventLine) -> Iterator[str]:
         match line.event:

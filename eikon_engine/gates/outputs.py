@@ -124,12 +124,12 @@ def _mismatch(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
 
     kind = _validator_class(schema)
     try:
-        misfit = best_match(kind(schema, registry=REGISTRY).iter_errors(value))
+        mismatch = best_match(kind(schema, registry=REGISTRY).iter_errors(value))
     except RecursionError:
         return "the schema is recursive without end"
     except Unresolvable as error:
         return f"unresolved reference {error.ref!r} in the schema"
-    return None if misfit is None else f"{misfit.json_path}: {_first_line(misfit.message)}"
+    return None if mismatch is None else f"{mismatch.json_path}: {_first_line(mismatch.message)}"
 
 
 def _validator_class(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema ships no types

@@ -153,8 +153,8 @@ def blank_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body:
         content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
         body = strip_encodings(read_body(ref))
         return blank_request(canonical_request(method, url, body, content_type), fitting)
-    loosened, used = _blank_query(url, fitting)
-    return BlankedRequest(key=f"{method} {loosened}{mark}{digest}", rules=used)
+    blanked, used = _blank_query(url, fitting)
+    return BlankedRequest(key=f"{method} {blanked}{mark}{digest}", rules=used)
 
 
 def blank_message(url: str, content: bytes, rules: Iterable[VolatileRule]) -> tuple[bytes, tuple[VolatileRule, ...]]:

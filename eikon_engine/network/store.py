@@ -251,7 +251,7 @@ def read_network(folder: Path) -> NetworkRecording:
         TraceFieldError: a line is not a valid exchange or event, or reuses a number.
     """
     path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), UsedNumbers()
-    exchanges, torn = _read_lines(path, _EXCHANGE, "exchange")
+    exchanges, truncated_line = _read_lines(path, _EXCHANGE, "exchange")
     for number, exchange in exchanges:
         places.claim_exchange(exchange, f"{path}, line {number}")
         require_blobs(exchange, blobs, f"{path}, line {number}")
@@ -264,7 +264,7 @@ def read_network(folder: Path) -> NetworkRecording:
             raise TraceError(message, code="attachment-missing")
     return NetworkRecording(
         exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
-        truncation=torn or torn_sockets,
+        truncation=truncated_line or torn_sockets,
         blobs=blobs,
         sockets=tuple(sorted((each for _, each in sockets), key=lambda event: event.moment.order)),
     )

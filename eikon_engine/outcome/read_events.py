@@ -105,11 +105,11 @@ def parse_events(data: bytes, source: str) -> RunEvents:
     """
     reader = EventsParser(source)
     lines = [line for read in reader.feed(data) for line in read.lines]
-    last, torn = reader.finish()
+    last, truncated_line = reader.finish()
     lines.extend(last.lines if last is not None else ())
     if not lines:
-        raise EventsError(f"{source}: no events found: {torn or 'the file is empty'}")
-    return RunEvents(lines=tuple(lines), truncation=torn)
+        raise EventsError(f"{source}: no events found: {truncated_line or 'the file is empty'}")
+    return RunEvents(lines=tuple(lines), truncation=truncated_line)
 
 
 class EventsParser:

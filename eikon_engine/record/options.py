@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.errors import UsageError
 from eikon_engine.files.wall_clock import random_id, random_key, utc_now
 from eikon_engine.replay.option_checks import OptionChecks
 from eikon_engine.secrets.search import RedactionRules
@@ -107,18 +105,9 @@ class RecordOptions:
         checks.check_integer(
             "random_seed", minimum=1, maximum=2**31 - 1, advice="Any such number makes the pages repeatable."
         )
-        _check_settle_ms(self.settle_ms)
+        checks.check_duration("settle_ms", "milliseconds", allows_zero=True, advice="Omit it for 500.")
         checks.check_text_mappings("extra_http_headers", "secrets", "variables")
         _check_shared_options(self, checks)
-
-
-def _check_settle_ms(value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        message = (
-            f"RecordOptions.settle_ms: expected a finite number of milliseconds of at least 0, got {value!r}. "
-            "Omit it for 500."
-        )
-        raise UsageError(message)
 
 
 def _check_shared_options(options: RecordOptions | AttachOptions, checks: OptionChecks) -> None:

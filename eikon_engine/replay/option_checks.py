@@ -46,12 +46,13 @@ class OptionChecks:
             limit = f"of at least {minimum}" if maximum == _MAX_INTEGER else f"from {minimum} to {maximum}"
             self._refuse(name, f"an integer {limit}", value, advice)
 
-    def check_duration(self, name: str, unit: str, *, advice: str) -> None:
-        """Require a finite number above 0."""
+    def check_duration(self, name: str, unit: str, *, advice: str, allows_zero: bool = False) -> None:
+        """Require a finite number above 0, or of at least 0."""
         value = getattr(self._options, name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 < value <= sys.float_info.max:
-            self._refuse(name, f"a finite number of {unit} above 0", value, advice)
+        if not is_number or not 0 <= value <= sys.float_info.max or (value == 0 and not allows_zero):
+            limit = "of at least 0" if allows_zero else "above 0"
+            self._refuse(name, f"a finite number of {unit} {limit}", value, advice)
 
     def check_digest(self, name: str) -> None:
         """Require the hex digits of a SHA-256."""

@@ -236,11 +236,11 @@ def stand_in_warnings(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[s
                 yield f"{action.id} sends stand-ins for {listed} to the site. Name the values in RecordOptions.secrets."
 
 
-def stand_ins_as_cause(stood_in: tuple[str, ...]) -> str | None:
+def stand_ins_as_cause(replaced: tuple[str, ...]) -> str | None:
     """Describe the stand-ins that may explain the first divergence; None if every value was supplied."""
-    if not stood_in:
+    if not replaced:
         return None
-    names = ", ".join(stood_in)
+    names = ", ".join(replaced)
     return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ. Use --secret."
 
 

@@ -91,10 +91,10 @@ def latest_recording(runs: Path, scenario_id: str) -> Recording:
     ]
     complete = [(note.started_at, len(run.name), run.name, run) for note, run in ours if note.state == "complete"]
     if not complete:
-        unfit = "; ".join(f"{run.name} is {_describe_state(note)}" for note, run in ours)
-        found = f"none that is complete ({unfit})" if unfit else "none"
+        unusable = "; ".join(f"{run.name} is {_describe_state(note)}" for note, run in ours)
+        found = f"none that is complete ({unusable})" if unusable else "none"
         message = f"{runs}: expected a recording of scenario {scenario_id}, got {found}. Record one with --mode record."
-        raise FixtureFolderError(message, code="fixtures-incomplete") if unfit else FixtureFolderError(message)
+        raise FixtureFolderError(message, code="fixtures-incomplete") if unusable else FixtureFolderError(message)
     return recording_at(max(complete)[-1] / FIXTURES_FOLDER)
 
 

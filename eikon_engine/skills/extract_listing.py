@@ -248,8 +248,8 @@ def _title(card: LexborNode, heading: LexborNode | None, link: LexborNode | None
         text = text_of(source) if source is not None else ""
         if text:
             return text
-    pictured = card.css_first("img[alt]")
-    return (pictured.attributes.get("alt") or None) if pictured is not None else None
+    image = card.css_first("img[alt]")
+    return (image.attributes.get("alt") or None) if image is not None else None
 
 
 def _is_heading(node: LexborNode) -> bool:

@@ -21,6 +21,10 @@ from eikon_engine.record import AttachOptions, RecordOptions
         ({"forced_colors": None}, "forced_colors: expected 'active' or 'none', got None."),
         ({"headless": "no"}, "headless: expected True or False, got 'no'."),
         ({"settle_ms": -1}, "settle_ms: expected a finite number of milliseconds of at least 0, got -1."),
+        (
+            {"settle_ms": 10**400},
+            "settle_ms: expected a finite number of milliseconds of at least 0, got a number of more",
+        ),
         ({"settle_ms": math.nan}, "settle_ms: expected a finite number of milliseconds of at least 0, got nan."),
         ({"random_seed": 0}, "random_seed: expected an integer from 1 to 2147483647, got 0."),
         ({"random_seed": 2**31}, "random_seed: expected an integer from 1 to 2147483647, got 2147483648."),

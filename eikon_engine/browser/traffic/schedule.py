@@ -171,16 +171,16 @@ class DeliverySchedule:
         before = self.queue.pending_orders()
         is_timed = earlier.phase != 0 and self._stabilizer.timeline.phase != self._phase_without_cause
         expected_until = time.monotonic() + (CAUSE_TIMEOUT_S if is_timed else UNTIMED_CAUSE_TIMEOUT_S)
-        calm = 0
+        idle_checks = 0
         try:
             async with asyncio.timeout(BLOCKED_S):
-                while calm < CAUSE_CHECKS or time.monotonic() < expected_until:
+                while idle_checks < CAUSE_CHECKS or time.monotonic() < expected_until:
                     seen = await self._query_activity(before)
                     if seen is None:
                         return False
-                    rests = seen.pending <= self.queue.unanswered_fetches() and not self._stabilizer.has_pending_work
-                    calm = calm + 1 if rests else 0
-                    if calm >= CAUSE_CHECKS:
+                    is_idle = seen.pending <= self.queue.unanswered_fetches() and not self._stabilizer.has_pending_work
+                    idle_checks = idle_checks + 1 if is_idle else 0
+                    if idle_checks >= CAUSE_CHECKS:
                         await self._pause(before)
         except TimeoutError:
             # The page is blocked on a response, as by a synchronous request, or the machine is very slow.

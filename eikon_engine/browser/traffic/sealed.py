@@ -325,8 +325,8 @@ class SealedTraffic:
         request = route.request
         self._recorded_keys[request] = match.key
         self._note_requested(match.exchange)
-        waits_in_vain = match.exchange.is_cancelled and not is_main_document(request)
-        if match.exchange.is_pending or (self._on_delivery is not None and waits_in_vain):
+        is_never_answered = match.exchange.is_cancelled and not is_main_document(request)
+        if match.exchange.is_pending or (self._on_delivery is not None and is_never_answered):
             if self._on_demand is not None:
                 self._on_demand.unanswered.add(match.exchange.ordinal)
             self._started.schedule.queue.mark_never_answered(request)
