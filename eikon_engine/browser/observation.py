@@ -182,6 +182,23 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
     )
 
 
+def repeat_observation(session: Session, before: CapturedObservation) -> CapturedObservation:
+    """Build the observation of an action that only read something, with the pages as observed before it.
+
+    Events stay for the next observation.
+    """
+    session.stabilizer.mark_observed()
+    observation = Observation(
+        pages=before.observation.pages,
+        storage=before.observation.storage,
+        begun_ms=session.timeline.begun_ms,
+        acted_ms=session.timeline.acted_ms,
+        virtual_ms=session.timeline.used_ms,
+        repeats_pages=True,
+    )
+    return CapturedObservation(observation=observation, snapshots=before.snapshots)
+
+
 def observe_without_waiting(session: Session, events: PageEvents) -> Observation:
     """Build the part of an observation that needs neither queries nor waiting."""
     return Observation(
@@ -400,20 +417,20 @@ def _recorded_or_own_key(session: Session, request: Request) -> str:
 
 def counting_key(session: Session, request: Request) -> str:
     """Compute the key that counts requests while more secrets are being found. Never written to files."""
-    return _compute_key(session.redactor.named_only, request)
+    return _compute_key(session, session.redactor.named_only, request)
 
 
 def redacted_key(session: Session, request: Request) -> str:
     """Compute the key of a request, without secrets."""
-    key = _compute_key(session.redactor, request)
-    body, content_type = request.post_data_buffer, request.headers.get("content-type")
+    key = _compute_key(session, session.redactor, request)
+    body, content_type = session.request_bodies.of(request), request.headers.get("content-type")
     if session.secret_detector is not None:
         session.digest_memory.note_request(key, request.method, request.url, body, content_type)
     return key
 
 
-def _compute_key(redactor: Redactor, request: Request) -> str:
-    body = request.post_data_buffer
+def _compute_key(session: Session, redactor: Redactor, request: Request) -> str:
+    body = session.request_bodies.of(request)
     sent = None if body is None else redactor.redact_key_bytes(body)
     return request_key(request.method, redactor.redact_text(request.url), sent, request.headers.get("content-type"))
 

@@ -31,6 +31,9 @@ class PageTimeline:
         """Page time at which the action began."""
         self.acted_ms: float | None = None
         """Page time at which the action acted on its target, if that is a phase of its own and was reached."""
+        self.is_timer_driven = False
+        """Whether timers, and not the last action, cause what pages do now: the clock moved since it acted, and pages
+        received nothing since then that was requested because of it."""
         self.moments_issued = 0
         """How many moments were issued."""
         self.phase_listeners: list[Callable[[], None]] = []
@@ -42,6 +45,11 @@ class PageTimeline:
     def now_ms(self) -> float:
         """Return the page time since the session began."""
         return self._clock.now_ms
+
+    @property
+    def recorded_ms(self) -> float:
+        """Return the page time in the timeline of the recording, which a replay may lag behind."""
+        return self._clock.now_ms - self.lag_ms
 
     @property
     def used_ms(self) -> float:
@@ -77,6 +85,10 @@ class PageTimeline:
 
     def mark_acting(self) -> None:
         """Mark that the action acts on its target now; deliveries while locating the target precede it."""
+        self.is_timer_driven = False
+        self._begin_acting()
+
+    def _begin_acting(self) -> None:
         if self.has_acting_phase and self.acted_ms is None:
             self.acted_ms = self._clock.now_ms
             self._advance_phase()
@@ -85,7 +97,7 @@ class PageTimeline:
         """End the action; an action that did not act has the same number of phases."""
         if self._are_phases_over:
             return
-        self.mark_acting()
+        self._begin_acting()
         self._advance_phase()
         self._are_phases_over = True
 

@@ -17,6 +17,8 @@ from eikon_engine.errors import (
 if TYPE_CHECKING:
     from playwright.async_api import Error as PlaywrightError
 
+    from eikon_engine.browser.playwright_internals import ExpectationFailure
+
 _STATE_WAIT: Final = r" to be (?:visible|hidden|attached|detached)\b"
 """State waits that may also time out in a replay, as recorded."""
 ERROR_PATTERNS: Final[tuple[tuple[str, str], ...]] = (
@@ -34,6 +36,8 @@ ERROR_PATTERNS: Final[tuple[tuple[str, str], ...]] = (
     (r"Timeout .*exceeded", "wait-timeout"),
 )
 """Patterns of Playwright's messages, and the codes of our errors; the first match counts."""
+ASSERTION_FAILED: Final = "assertion-failed"
+"""Code of an assertion that does not hold."""
 _CLASSES: Final = {
     kind.code: kind for kind in (PageMissingError, BrowserDiedError, ActionRejectedError, NavigationError)
 }
@@ -47,10 +51,18 @@ def translate(error: PlaywrightError, operation: str) -> EikonError:
 
     An unknown message becomes `action-rejected`, with its first line as the reason.
     """
-    matches = (code for pattern, code in ERROR_PATTERNS if re.search(pattern, error.message))
-    code = next(matches, ActionRejectedError.code)
+    code = _code_of(error.message)
     message = f"{operation}: {first_line(error.message)}"
     return _CLASSES[code](message) if code in _CLASSES else ActionError(message, code=code)
+
+
+def expectation_code(failure: ExpectationFailure) -> str:
+    """Return the code of an assertion that does not hold, or that could not be checked."""
+    return ASSERTION_FAILED if failure.is_compared else _code_of(failure.message)
+
+
+def _code_of(message: str) -> str:
+    return next((code for pattern, code in ERROR_PATTERNS if re.search(pattern, message)), ActionRejectedError.code)
 
 
 def is_target_gone(error: PlaywrightError) -> bool:

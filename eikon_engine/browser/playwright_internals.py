@@ -8,6 +8,7 @@ update of Playwright renames one of them, this is the only module to change.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -110,6 +111,62 @@ def listener_error_kept(connection: Connection) -> Iterator[None]:
         yield
     finally:
         connection._error = connection._error or kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationFailure:
+    """An assertion of Playwright's `expect` that does not hold."""
+
+    message: str
+    received: tuple[object] | None
+    """What the page has instead; None if it has nothing to compare."""
+    is_compared: bool
+    """Whether the page was compared at all: not with an invalid or ambiguous selector."""
+
+
+async def check_expectation(
+    place: object, expression: str, options: Mapping[str, Any], *, is_not: bool
+) -> ExpectationFailure | None:
+    """Check an assertion once, on a page or locator; None if it holds.
+
+    `options` are those of the client, by their names in the protocol.
+    """
+    impl = impl_of(place)
+    given = {**options, "isNot": is_not, "timeout": 1}
+    main_frame = getattr(impl, "main_frame", None)
+    if main_frame is not None:
+        result = await main_frame._expect(None, expression, given, None)
+    else:
+        result = await impl._expect(expression, given, None)
+    if result["matches"] != is_not:
+        return None
+    received = result.get("received")
+    return ExpectationFailure(
+        message=result.get("errorMessage") or "the assertion does not hold",
+        received=None if received is None else (received.get("value"),),
+        is_compared=received is not None or bool(result.get("timedOut")),
+    )
+
+
+def expectation_failure(error: Exception) -> ExpectationFailure | None:
+    """Return why an assertion of an agent failed; None if the error has another cause."""
+    details = getattr(error, "_details", None)
+    if not isinstance(details, dict):
+        return None
+    received = details.get("received")
+    value = (received or {}).get("value")
+    return ExpectationFailure(
+        message=details.get("customErrorMessage") or "the assertion does not hold",
+        received=None if received is None else (None if value is None else _parse_result(value),),
+        is_compared=received is not None or bool(details.get("timedOut")),
+    )
+
+
+def _parse_result(value: Any) -> object:  # noqa: ANN401 - has no public type
+    from playwright._impl.js_handle import parse_result
+
+    parsed: object = parse_result(value)
+    return parsed
 
 
 def mapping_class() -> type:

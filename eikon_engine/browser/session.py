@@ -13,10 +13,12 @@ from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedCloc
 from eikon_engine.browser.page_scripts.loader import load_script, stored_scripts_init, worker_script
 from eikon_engine.browser.page_tracker import PageTracker
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone
+from eikon_engine.browser.request_bodies import RequestBodies
 from eikon_engine.browser.stabilizer import PageStabilizer
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.redact.digests import DigestSources
 from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH
 from eikon_engine.secrets.redaction import PLACEHOLDER_PREFIX, Redactor, secret_names_in
 from eikon_engine.secrets.stand_ins import StandInMap
 from eikon_engine.trace.base_urls import BaseUrlMap, build_redactor
@@ -98,6 +100,8 @@ class Session:
     """What was digested before all secrets were known."""
     redacted_scripts: dict[str, str] = field(default_factory=dict)
     """Digests of redacted inline scripts, by the digests of the scripts that pages have."""
+    has_short_password: bool = False
+    """Whether a password was typed that is too short to be replaced."""
     is_live_now: bool = False
     """Whether the live site answers from now on, after a recording did."""
     redirects_served: int = 0
@@ -106,6 +110,7 @@ class Session:
     """URL mapping of `redactor`."""
     uploads: BlobStore | None = None
     """Contents of uploaded files."""
+    request_bodies: RequestBodies = field(default_factory=RequestBodies)
     devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)
     """Called with the DevTools session of each recorded page before it is enabled."""
 
@@ -128,10 +133,14 @@ class Session:
         return next((name for name, value in self.secrets.values.items() if value == text), None)
 
     def redact_typed_secret(self, text: str) -> None:
-        """Redact a text that is typed as a secret from now on, under a new name if it has none."""
-        if not text:
-            return
+        """Redact a text that is typed as a secret from now on, under a new name if it has none.
+
+        A very short one without a name stays as it is: neither it nor a stand-in can be told from other texts.
+        """
         name = self.secret_name(text)
+        if not text or (name is None and len(text) < MIN_PASSWORD_LENGTH):
+            self.has_short_password = self.has_short_password or bool(text)
+            return
         if name is None:
             taken = self.secrets.values.keys()
             names = ("PASSWORD", *(f"PASSWORD_{number}" for number in range(2, len(taken) + 3)))
@@ -179,7 +188,8 @@ class Session:
         """Search what a page sends for secrets, before any of it is written."""
         if self.secret_detector is None:
             return
-        discover, body = self.secret_detector.search, request.post_data_buffer
+        discover = self.secret_detector.search
+        body = None if self.request_bodies.is_awaited(request) else self.request_bodies.of(request)
         self.secret_detector.add(discover.in_url(request.url), by_page=True)
         self.secret_detector.add(discover.in_headers(request.headers.items()), by_page=True)
         if body:
@@ -298,12 +308,12 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
 
 def init_scripts(options: SessionOptions) -> tuple[str, ...]:
     """Return the scripts that run in every document, in order; the same in recording and replay."""
-    seed = options.environment.random_seed
+    seed, draws_math = options.environment.random_seed, options.environment.random_source == "script"
     determinism = load_script("init_determinism.js")
-    comment_end = determinism.index("(seed =>")
+    comment_end = determinism.index("((seed, drawsMath) =>")
     return (
-        f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});",
-        worker_script(seed, stepped=not options.natural_clock),
+        f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed}, {json.dumps(draws_math)});",
+        worker_script(seed, draws_math=draws_math, stepped=not options.natural_clock),
         *map(load_script, STATIC_INIT_SCRIPTS),
         stored_scripts_init(),
         machine_script(options),

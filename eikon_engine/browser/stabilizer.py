@@ -237,6 +237,7 @@ class PageStabilizer:
         from playwright.async_api import Error
 
         duration = min(left_ms, self._tick_ms)
+        self.timeline.is_timer_driven = True
         coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
         if coming is not None:
             duration = max(1.0, min(duration, coming - self._clock.now_ms))

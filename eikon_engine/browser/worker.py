@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.actions import perform
 from eikon_engine.browser.actions.effect import ActionEffect, require_page
-from eikon_engine.browser.observation import CapturedObservation, capture_page, observe
+from eikon_engine.browser.observation import CapturedObservation, capture_page, observe, repeat_observation
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.stabilizer import wait_until_quiet
 from eikon_engine.errors import ActionError, BrowserDiedError, InternalError
-from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
+from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, Expect, ExtractDom, Note, Read, Screenshot
 from eikon_engine.trace.execution import Failed, RecordedTiming, Result, Succeeded
 from eikon_engine.trace.observation import Observation
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 HANG_TIMEOUT_S: Final = 300.0
 """Wall time after which an action counts as hung: a last resort behind the deadlines in page time."""
-PASSIVE_ACTIONS: Final = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
+PASSIVE_ACTIONS: Final = (AnswerDialog, Assert, Expect, ExtractDom, Note, Read, Screenshot)
 """Actions without effect on a page: no page time passes after them."""
 
 
@@ -55,6 +55,8 @@ class PerformedAction:
     """PNG of a screenshot action."""
     captured: CapturedObservation | None = field(default=None, repr=False)
     """Snapshots and downloads behind the observation."""
+    long_text: str | None = field(default=None, repr=False)
+    """The JSON text of a long value that was read."""
 
 
 class Worker(Protocol):
@@ -96,6 +98,8 @@ class _UnobservedAction:
     """Dialog answers that were armed when it began."""
     disarms_answers: bool
     """Whether its end disarms them: it succeeded when it was performed first, and its dialogs could use them."""
+    repeats_pages: bool = False
+    """Whether it has the pages of the observation before, as recorded."""
 
     @property
     def uses_dialog_answers(self) -> bool:
@@ -110,6 +114,8 @@ class BrowserWorker:
         self.session = session
         self._current: tuple[_UnobservedAction, PerformedAction] | None = None
         """The action that has not ended, and its last observation."""
+        self._last_captured: CapturedObservation | None = None
+        """The last observation that was made of the pages."""
 
     async def execute(self, action: Action, recorded: Observation | None = None) -> PerformedAction:
         """Perform exactly one action, let its page time pass, observe once, and end it.
@@ -164,7 +170,8 @@ class BrowserWorker:
         armed = len(self.session.tracker.dialog_answers)
         effect, error = await self._perform(action)
         await stabilizer.settle(self._settle_ms(action, moment))
-        if not self.session.follows_schedule and not stabilizer.timeline.is_natural:
+        repeats_pages = isinstance(recorded, Observation) and recorded.repeats_pages
+        if not self.session.follows_schedule and not stabilizer.timeline.is_natural and not repeats_pages:
             await wait_until_quiet(stabilizer, self.session.tracker)
         unobserved = _UnobservedAction(
             action=action,
@@ -172,6 +179,7 @@ class BrowserWorker:
             error=error,
             armed_answers=armed,
             disarms_answers=error is None and armed > 0 and not isinstance(action, AnswerDialog),
+            repeats_pages=repeats_pages,
         )
         performed = await self._observe(unobserved)
         self._current = (unobserved, performed)
@@ -197,15 +205,19 @@ class BrowserWorker:
 
     async def _observe(self, unobserved: _UnobservedAction) -> PerformedAction:
         effect, error = unobserved.effect, unobserved.error or self._missing_dialogs(unobserved)
-        captured = await observe(self.session, effect.bound)
+        if unobserved.repeats_pages and self._last_captured is not None:
+            captured = repeat_observation(self.session, self._last_captured)
+        else:
+            captured = self._last_captured = await observe(self.session, effect.bound)
         return PerformedAction(
             result=Succeeded() if error is None else self._failed_result(error),
-            observation=captured.observation,
+            observation=captured.observation.model_copy(update={"value": effect.value}),
             error=error,
             identity=effect.bound.identity if effect.bound else None,
             identity_second=effect.bound_second.identity if effect.bound_second else None,
             screenshot=effect.screenshot,
             captured=captured,
+            long_text=effect.long_text,
         )
 
     async def snapshot(self, page: int) -> PageSnapshot:
@@ -243,12 +255,14 @@ class BrowserWorker:
 
     async def _perform(self, action: Action) -> tuple[ActionEffect, ActionError | None]:
         try:
-            return await perform(self.session, self._with_secrets(action)), None
+            effect = await perform(self.session, self._with_secrets(action))
         except ActionError as error:
             if self.session.tracker.is_dead:
                 message = f"the browser is gone; it closed during {action.type}: {error.message}"
                 raise BrowserDiedError(message) from error
             return ActionEffect(), error
+        else:
+            return effect, effect.error
 
     def _with_secrets(self, action: Action) -> Action:
         """Insert the values of secrets into texts that contain their stand-ins."""

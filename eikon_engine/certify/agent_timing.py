@@ -6,15 +6,15 @@ responses served on request, and all later replays deliver them at the moments f
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.worker import PASSIVE_ACTIONS
 from eikon_engine.certify.compare_runs import compare_runs
-from eikon_engine.certify.findings import WHOLE_RUN
-from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.network.exchange import PHASES_PER_ACTION_WITH_LOOKUP, SAFE_METHODS
+from eikon_engine.network.exchange import PHASES_PER_ACTION_WITH_LOOKUP
 from eikon_engine.network.retiming import derive_timeline
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.certification import CertificationFinding
@@ -29,14 +29,9 @@ if TYPE_CHECKING:
     from eikon_engine.certify.draft import Draft
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.runs import ReplayedRun
-    from eikon_engine.network.exchange import Exchange, Moment
+    from eikon_engine.network.exchange import Moment
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
-
-MAX_ATTEMPTS: Final = 4
-"""Maximum number of attempts while new rules for requests are found."""
-RUNS_PER_ATTEMPT: Final = 2
-"""Replays per attempt; request parts that differ between them are random."""
 
 
 async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
@@ -48,54 +43,42 @@ async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -
     recording = recorded_network(bundle)
     if recording is None:
         return
-    for _ in range(MAX_ATTEMPTS):
-        given: dict[int, Moment] = {}
-        replay = concurrent_replays(options, given.__setitem__)
-        runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), RUNS_PER_ATTEMPT)
-        added = draft.add_rules(runs)
-        if not added:
-            break
-        options.progress(f"waiting for idle pages; trying {added}")
+    given: dict[int, Moment] = {}
+    lesson = await replay_and_learn(
+        replace(bundle, trace=draft.trace, dom=draft.dom),
+        options,
+        given.__setitem__,
+        may_get_rules=draft.may_get_rules,
+    )
+    draft.learn(lesson.rules, options)
+    runs = () if lesson.run is None else (lesson.run,)
     agreements = compare_runs(draft.trace, runs)
-    if any(each.has_failed for each in agreements):
+    if not runs or any(each.has_failed for each in agreements):
         options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
         return
     draft.adopt_timeline(agreements, runs, derive_timeline(recording, given))
     options.progress("found a timeline that waits for idle pages, unlike the agent")
 
 
-def find_unreplayed_requests(
-    bundle: Bundle, draft: Draft, runs: Sequence[ReplayedRun]
-) -> tuple[CertificationFinding, ...]:
-    """Find requests that an agent sent and a replay did not: the agent did something that is not replayed.
+def find_unsent_requests(runs: Sequence[ReplayedRun]) -> tuple[CertificationFinding, ...]:
+    """Find what was sent in the recording and not in a replay: the agent did something that is not replayed.
 
-    No other check finds them, because such a recording has no baselines. Safe requests other than page loads are
-    ignored; their number varies with timing.
+    No other check finds it, because recordings of agents have no baselines of their own.
     """
-    recording = recorded_network(bundle) if draft.is_agent_recording else None
-    if recording is None:
-        return ()
-    relevant = {each.key for each in recording.exchanges if _is_relevant(each)}
-    left = dict.fromkeys(key for run in runs for key in run.outcome.network.unused if key in relevant)
+    counts = Counter(each for run in runs for each in dict.fromkeys(run.outcome.network.unsent))
     return tuple(
         CertificationFinding(
             kind="unverifiable",
-            subgoal="",
-            sequence=0,
-            step=WHOLE_RUN,
-            runs=sum(key in run.outcome.network.unused for run in runs),
-            message=f"{key} is in the recording, but a replay did not send it: "
-            "the agent did something that is not replayed",
+            subgoal=each.subgoal,
+            sequence=each.sequence,
+            step=each.step,
+            layer="network",
+            runs=count,
+            message=f"{each.key} is in the recording, but a replay did not send it: "
+            "the agent did something that is not replayed, or the page behaves differently",
         )
-        for key in left
+        for each, count in counts.items()
     )
-
-
-def _is_relevant(exchange: Exchange) -> bool:
-    """Return whether an exchange loaded a page or used an unsafe method."""
-    request = exchange.request
-    is_page = request.is_navigation and not request.frame
-    return exchange.response is not None and (is_page or request.method not in SAFE_METHODS)
 
 
 RELEVANT_RESOURCE_TYPES: Final = frozenset({"document", "fetch", "script", "xhr"})

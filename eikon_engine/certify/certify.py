@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.launch import shared_driver
-from eikon_engine.certify.agent_timing import find_early_actions, find_timeline, find_unreplayed_requests
+from eikon_engine.certify.agent_timing import find_early_actions, find_timeline, find_unsent_requests
 from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
 from eikon_engine.certify.draft import Draft
-from eikon_engine.certify.findings import collect_findings, status_for
+from eikon_engine.certify.findings import collect_findings, find_lost_data, status_for
+from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import RequirementError, UsageError
@@ -41,9 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.certify.compare_runs import ActionComparison
+    from eikon_engine.certify.learn import Lesson
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.runs import ReplayedRun, RunMany
-    from eikon_engine.outcome.certification import CertificationFinding
+    from eikon_engine.outcome.certification import CertificationFinding, CertificationStatus
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
 
@@ -119,6 +122,7 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
         UsageError: the bundle changed during the replays, or no action uses a supplied variable.
         EikonError: the trace cannot be read, or a run did not complete.
     """
+    begin = time.monotonic()
     before = _file_digests(bundle)
     original = read_trace(bundle.root)
     _require_recorded_network(bundle, options)
@@ -127,26 +131,82 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     require_values(original, options.variables)
     given = variables_patch(original, options.variables).operations
     draft = Draft(original=original, dom=dom, doublings=options.doublings, requested=given)
+    lost = find_lost_data(original) if options.network == "sealed" else ()
+    if lost:
+        done = _round_without_runs(draft, lost)
+        return _certification(bundle, options, original, done, dom, time.monotonic() - begin)
     with cpu_load() if options.stress else nullcontext():
         async with shared_driver():
             if options.network == "sealed" and draft.needs_timeline:
                 await find_timeline(bundle, draft, options)
-            for number in range(1, options.rounds + 1):
-                done = await _round(bundle, draft, replay, (number, options.runs))
-                tried = draft.propose_next(done.agreements, done.runs) if done.findings else ""
-                if draft.patch == done.patch:
-                    break
-                options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
+            lesson = await _learn(bundle, draft, options) if run_many is None else None
+            if lesson is not None and lesson.finding is not None and not lesson.has_diverged:
+                done = _round_without_runs(draft, (lesson.finding,))
+            else:
+                done = await _rounds(bundle, draft, replay, options, lesson)
     if _file_digests(bundle) != before:
         message = f"{bundle.root}: the bundle changed during the replays, so they prove nothing. Certify it again."
         raise UsageError(message)
-    return _certification(bundle, options, original, done, dom)
+    return _certification(bundle, options, original, done, dom, time.monotonic() - begin)
 
 
-def _interruption_notes(trace: ExecutionTrace) -> tuple[str, ...]:
-    if trace.status not in {"running", "aborted"}:
+async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> Lesson | None:
+    """Learn rules for requests, unless a run that looked for a timeline has done so."""
+    if options.network != "sealed" or draft.timeline is not None or not draft.may_get_rules:
+        return None
+    lesson = await replay_and_learn(replace(bundle, trace=draft.trace, dom=draft.dom), options)
+    draft.learn(lesson.rules, options)
+    return lesson
+
+
+async def _rounds(
+    bundle: Bundle, draft: Draft, replay: RunMany, options: CertifyOptions, lesson: Lesson | None
+) -> Round:
+    """Replay, compare and propose, until the runs agree or nothing is left to propose; return the last round."""
+    known = () if lesson is None or lesson.run is None or lesson.rules else (lesson.run,)
+    for number in range(1, options.rounds + 1):
+        done = await _round(bundle, draft, replay, number, options.runs, known)
+        known = ()
+        tried = draft.propose_next(done.agreements, done.runs) if done.findings else ""
+        if draft.patch == done.patch:
+            break
+        options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
+    return done
+
+
+def _round_without_runs(draft: Draft, findings: tuple[CertificationFinding, ...]) -> Round:
+    """Return a round of no complete run, because no replay of the bundle can be faithful."""
+    return Round(number=1, patch=draft.patch, trace=draft.trace, runs=(), agreements=(), findings=findings)
+
+
+def _mission_notes(trace: ExecutionTrace) -> tuple[str, ...]:
+    """Return a note about a recorded mission that did not complete."""
+    if trace.status == "complete":
         return ()
-    return (f"the mission was interrupted ({trace.status}), so its remaining steps are in no replay",)
+    if trace.status in {"running", "aborted"}:
+        return (f"the mission was interrupted ({trace.status}), so its remaining steps are in no replay",)
+    why = f" ({trace.failures[0].message.splitlines()[0]})" if trace.failures else ""
+    return (f"the recorded mission did not complete: {trace.status}{why}. Equal replays repeat that, not a success",)
+
+
+def _next_step(bundle: Bundle, status: CertificationStatus, findings: tuple[CertificationFinding, ...]) -> str:
+    """Return what to do to get a certificate."""
+    match status:
+        case "certified":
+            return ""
+        case "proposed":
+            return f"read the changes, and apply them with `eikon certify {bundle.root} --accept`"
+        case _ if any(each.code == "request-not-recorded" for each in findings):
+            return (
+                "if the value does not matter, add a rule for it to network.rules in trace.json "
+                "(docs/network.md, volatile rules); else make the mission repeatable and record it again"
+            )
+        case "unstable":
+            return "make what differs repeatable and record again, or mask it in trace.json (docs/certify.md)"
+        case "diverged" | "unverifiable":
+            return f"run `eikon replay {bundle.root}` and read its replay_summary.txt; then record the mission again"
+        case _:
+            assert_never(status)
 
 
 def _file_digests(bundle: Bundle) -> tuple[str, str]:
@@ -154,13 +214,16 @@ def _file_digests(bundle: Bundle) -> tuple[str, str]:
     return file_sha256(find_trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
 
 
-async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[int, int]) -> Round:
+async def _round(
+    bundle: Bundle, draft: Draft, replay: RunMany, number: int, runs_of_round: int, known: tuple[ReplayedRun, ...]
+) -> Round:
+    """Replay the draft; `known` runs of it, which learned nothing, count."""
     trace = draft.trace
-    runs = await replay(replace(bundle, trace=trace, dom=draft.dom), counts[1])
+    runs = (*known, *await replay(replace(bundle, trace=trace, dom=draft.dom), runs_of_round - len(known)))
     agreements = compare_runs(trace, runs)
-    found = (*collect_findings(agreements, runs), *find_unreplayed_requests(bundle, draft, runs))
+    found = (*collect_findings(agreements, runs), *find_unsent_requests(runs))
     return Round(
-        number=counts[0],
+        number=number,
         patch=draft.patch,
         trace=trace,
         runs=runs,
@@ -189,7 +252,7 @@ def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
             store.put(snapshot)
         write_trace(certification.trace, bundle.root / TRACE_FILE)
     write_certificate(bundle.root, report.certificate)
-    return report.model_copy(update={"status": "certified", "accepted": bool(report.patch.operations)})
+    return report.model_copy(update={"status": "certified", "accepted": bool(report.patch.operations), "next_step": ""})
 
 
 def _require_recorded_network(bundle: Bundle, options: CertifyOptions) -> None:
@@ -202,20 +265,29 @@ def _require_recorded_network(bundle: Bundle, options: CertifyOptions) -> None:
 
 
 def _certification(
-    bundle: Bundle, options: CertifyOptions, original: ExecutionTrace, last: Round, dom: OverlayBlobStore
+    bundle: Bundle,
+    options: CertifyOptions,
+    original: ExecutionTrace,
+    last: Round,
+    dom: OverlayBlobStore,
+    seconds: float,
 ) -> Certification:
     agreed = not last.findings
-    notes = (*_interruption_notes(last.trace), *find_early_actions(bundle.root, last.trace)) if agreed else ()
+    notes = (*_mission_notes(last.trace), *find_early_actions(bundle.root, last.trace)) if agreed else ()
     patch = last.patch if agreed else TracePatch()
+    status = status_for(last.findings) if not (agreed and patch.operations) else "proposed"
     report = CertificationReport(
-        status=status_for(last.findings) if not (agreed and patch.operations) else "proposed",
+        status=status,
         mission_id=original.mission_id,
         trace_path=str(bundle.root),
-        runs=options.runs,
+        runs=options.runs if last.runs else 1,
         rounds=last.number,
         stress=options.stress,
         findings=last.findings,
         notes=notes,
+        next_step=_next_step(bundle, status, last.findings),
+        mission_status=original.status,
+        seconds=round(seconds, 1),
         patch=patch,
         diff=render_patch(original, patch),
         certificate=_certificate(bundle, options, last, notes) if agreed else None,
@@ -238,6 +310,7 @@ def _certificate(bundle: Bundle, options: CertifyOptions, last: Round, notes: tu
         runs=options.runs,
         stress=options.stress,
         network_mode=options.network,
+        mission_status=trace.status,
         actions=tuple(_certified_action(each, last) for each in last.agreements),
         masks=tuple(describe_mask(mask) for mask in trace.masks),
         rules=tuple(describe_rule(rule) for rule in (trace.network.rules if trace.network is not None else ())),

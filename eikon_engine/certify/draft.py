@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.compare_runs import snapshot_lookup, until_first_failure
-from eikon_engine.certify.propose_masks import propose_masks
-from eikon_engine.certify.propose_rules import propose_rules
+from eikon_engine.certify.propose_masks import propose_masks, propose_read_mask
+from eikon_engine.certify.propose_rules import merge_rules, propose_rules
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.files.text import pluralize
 from eikon_engine.trace.actions import Drag
@@ -29,12 +29,13 @@ from eikon_engine.trace.patch import (
     TracePatch,
     apply_patch,
 )
-from eikon_engine.trace.steps import has_unobserved_edits
+from eikon_engine.trace.steps import has_unobserved_edits, is_agent_recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eikon_engine.certify.compare_runs import ActionComparison
+    from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.runs import HitElements, ReplayedRun
     from eikon_engine.files.blobs import BlobStore
     from eikon_engine.outcome.divergence import Divergence
@@ -112,6 +113,8 @@ def _divergence_codes(divergences: tuple[Divergence, ...]) -> list[str]:
 
 
 SHOWN_ACTIONS: Final = 3
+_ADDED_REQUESTS: Final = frozenset({"request-not-recorded", "request-unexpected"})
+"""Differences that more page time only adds to."""
 AGENT_DID_NOT_WAIT: Final = "the agent acted before its pages were idle"
 
 
@@ -164,6 +167,7 @@ class Draft:
             self._add_environment,
             self._add_rules,
             self._add_missing_baselines,
+            self._add_read_masks,
             self._add_page_time,
             self._add_masks_or_baselines,
         ):
@@ -179,15 +183,8 @@ class Draft:
 
     @property
     def is_agent_recording(self) -> bool:
-        """Return whether this is a recording of an agent, which has no baselines of its own.
-
-        An edited mission also has a timeline, but may omit recorded requests.
-        """
-        actions = [each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken]
-        unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
-        if unsettled or self.original.network is None:
-            return unsettled
-        return bool(self.original.network.timeline) and all(each.timing is None for each in actions)
+        """Return whether this is a recording of an agent, which has no baselines of its own."""
+        return is_agent_recording(self.original)
 
     def adopt_timeline(
         self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun], timeline: tuple[MovedDelivery, ...]
@@ -198,9 +195,18 @@ class Draft:
             if is_missing_baseline(each, runs[0]):
                 self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, AGENT_DID_NOT_WAIT)
 
-    def add_rules(self, runs: Sequence[ReplayedRun]) -> str:
-        """Add rules for the requests of the runs, and describe them; empty if there are none."""
-        return self._add_rules((), runs)
+    @property
+    def may_get_rules(self) -> bool:
+        """Return whether rules for requests may be added: one would hide the effect of an edit."""
+        with_requested = apply_patch(self.original, TracePatch(operations=self.requested))
+        return self.original.network is not None and not has_unobserved_edits(with_requested)
+
+    def learn(self, rules: Sequence[VolatileRule], options: CertifyOptions) -> None:
+        """Add rules that a replay learned."""
+        if rules:
+            merged = merge_rules(rules)
+            self.rules.extend(merged)
+            options.progress(f"learned {pluralize(len(merged), 'rule')} for requests")
 
     def _add_environment(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         here = runs[0].outcome.environment
@@ -211,9 +217,8 @@ class Draft:
         return "an environment, because the recording has none"
 
     def _add_rules(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
-        with_requested = apply_patch(self.original, TracePatch(operations=self.requested))
-        if self.trace.network is None or has_unobserved_edits(with_requested):
-            return ""  # a rule would hide the effect of the edit
+        if self.trace.network is None or not self.may_get_rules:
+            return ""
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)
         self.rules.extend(new)
@@ -225,10 +230,19 @@ class Draft:
             self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, "the recording has none")
         return f"a baseline for {_ids(lacking)}" if lacking else ""
 
+    def _add_read_masks(self, agreements: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
+        """Mask results of the agent's scripts that no replay repeats."""
+        before = len(self.masks)
+        for each in agreements:
+            mask = propose_read_mask(each, (*self.original.masks, *self.masks))
+            self.masks.extend(() if mask is None else (mask,))
+        names = [mask.name for mask in self.masks[before:]]
+        return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}" if names else ""
+
     def _add_page_time(self, agreements: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
         """Double the page time of actions that differ; undo it for those that it did not help."""
         unmet = [each for each in agreements if _differs(each) and each.recorded.observation is not None]
-        more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings]
+        more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings and _may_need_time(each)]
         for each in more:
             self._double_page_time(each)
         if not more and any(each.has_failed for each in agreements):
@@ -271,6 +285,11 @@ class Draft:
 
 def _differs(action: ActionComparison) -> bool:
     return bool(action.unstable or action.diverged)
+
+
+def _may_need_time(action: ActionComparison) -> bool:
+    """Return whether more page time after an action may help: not if it failed, or sent more than in the recording."""
+    return not action.has_failed and not {each.code for each in (*action.unstable, *action.diverged)} <= _ADDED_REQUESTS
 
 
 def _difference_codes(action: ActionComparison) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.outcome.certification import CertificationFinding
-from eikon_engine.replay.collect import escape_reasons
+from eikon_engine.replay.collect import escape_reasons, unsent_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.certify.runs import ReplayedRun
     from eikon_engine.outcome.certification import CertificationStatus
     from eikon_engine.outcome.outcomes import StepOutcome
+    from eikon_engine.trace.execution import ExecutionTrace
 
 WHOLE_RUN: Final = "the whole run"
 """Step label of a finding that concerns no single step."""
@@ -29,6 +30,22 @@ def collect_findings(
     found = (*found, *_run_findings(runs))
     order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
     return tuple(sorted(found, key=lambda each: (order.get(each.subgoal, 0), each.sequence)))
+
+
+def find_lost_data(trace: ExecutionTrace) -> tuple[CertificationFinding, ...]:
+    """Return what the recording could not keep."""
+    lost = () if trace.network is None else trace.network.incomplete
+    return tuple(
+        CertificationFinding(
+            kind="unverifiable",
+            subgoal="",
+            sequence=0,
+            step=WHOLE_RUN,
+            runs=0,
+            message=f"the recording is incomplete: {each.what} was lost: {each.why}",
+        )
+        for each in lost
+    )
 
 
 def status_for(findings: Sequence[CertificationFinding]) -> CertificationStatus:
@@ -92,9 +109,11 @@ def _run_reasons(run: ReplayedRun) -> tuple[str, ...]:
     steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
     if outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
         return escaped
-    counted_escapes = escape_reasons(outcome.network)  # the same escapes, with counts that vary among runs
-    reasons = (*escaped, *(reason for reason in outcome.reasons if reason not in counted_escapes))
-    return reasons or (f"the run is {outcome.verdict} for no stated reason",)
+    # the same escapes, with counts that vary among runs, and what has findings of its own
+    known = (*escape_reasons(outcome.network), *unsent_reasons(outcome.network))
+    reasons = (*escaped, *(reason for reason in outcome.reasons if reason not in known))
+    stated = reasons or outcome.network.unsent
+    return reasons if stated else (f"the run is {outcome.verdict} for no stated reason",)
 
 
 def _findings_of_step(subgoal: str, step: StepOutcome) -> list[CertificationFinding]:

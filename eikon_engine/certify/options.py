@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.files.wall_clock import utc_now
+from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.replay.option_checks import OptionChecks
 
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ MIN_RUNS: Final = 2
 CertifyNetwork: TypeAlias = Literal["sealed", "live"]
 
 
-def _ignore_progress(_line: str) -> None:
-    """Discard a progress line."""
+def show_on_terminal(line: str) -> None:
+    """Print a progress line on standard error if that is a terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"[CERTIFY] {escape_control_characters(line)}\n")
+        sys.stderr.flush()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +52,8 @@ class CertifyOptions:
     """How often the page time of an action is doubled before a mask or baseline is proposed."""
     rounds: int = 12
     """Maximum number of rounds of `runs` replays."""
-    progress: Callable[[str], None] = _ignore_progress
-    """Called with each progress line."""
+    progress: Callable[[str], None] = show_on_terminal
+    """Called with each progress line; by default, they are printed on standard error if that is a terminal."""
     now: Callable[[], datetime] = utc_now
 
     def __post_init__(self) -> None:

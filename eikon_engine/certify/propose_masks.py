@@ -6,12 +6,16 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from eikon_engine.divergence.detectors.read import READ_CHANGED
+from eikon_engine.trace.actions import Evaluate
+from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
     NODE_PATH,
     SHADOW_ROOT,
     AttributePart,
     ConsoleErrorPart,
     Mask,
+    ReadPart,
     RequestPart,
     SelectorPart,
     StoragePart,
@@ -52,6 +56,19 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask]) -> tuple[Mask
         names.add(name)
         made.append(Mask(name=name, reason=_reason(values, len(action.outcomes)), url=url, frame=frame, part=part))
     return tuple(made)
+
+
+def propose_read_mask(action: ActionComparison, known: Sequence[Mask]) -> Mask | None:
+    """Return a mask for the result of a script that no replay repeats, such as a time; None if it needs none.
+
+    What an agent reads from elements is never masked.
+    """
+    found = next((each for each in (*action.unstable, *action.diverged) if each.code == READ_CHANGED), None)
+    part = ReadPart(action=action_label(action.recorded.action))
+    if found is None or not isinstance(action.recorded.action, Evaluate) or part in {mask.part for mask in known}:
+        return None
+    reason = f"the script returned {found.expected} in the recording, {found.observed} in a replay"
+    return Mask(name=_free_name(_mask_name(part), {mask.name for mask in known}), reason=reason, part=part)
 
 
 def maskable_part(change: DomChange) -> MaskedPart | None:
@@ -128,7 +145,7 @@ def _url_glob(url: str) -> str:
 def _mask_name(part: MaskedPart) -> str:
     """Name a mask after the part that it hides."""
     match part:
-        case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart() | StoragePart():
+        case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart() | StoragePart() | ReadPart():
             return part.kind.replace("_", "-")
         case AttributePart(path=path, name=name) | ValuePart(path=path, name=name):
             return f"{_last_element(path)}-{name}"

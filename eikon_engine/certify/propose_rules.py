@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.network.rules import SOCKET_METHOD
 from eikon_engine.trace.rules import (
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 _DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header|times) (?P<name>.+?): (?P<values>recorded .*)", re.DOTALL)
 _REPEATED: Final = re.compile(r"\[\d+\]$")
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
+_VALUES: Final = re.compile(r"recorded (.*), requested (.*)", re.DOTALL)
 _SITE_WIDE_FROM: Final = 3
 """If this many URLs of one site differ in the same part, one rule covers the whole site."""
 _ELLIPSIS: Final = "…"
@@ -37,8 +41,8 @@ _DEFAULT_REASON: Final = "differs from the recording"
 def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
     """Return new rules for the misses of the runs (one tuple per run).
 
-    Rules can cover differences in the query, JSON body, form fields and headers, but not another method, path or
-    site, nor an extra request.
+    Rules can cover values that vary by their nature in the query, JSON body and form fields, and headers, but not
+    another method, path or site, nor an extra request.
     """
     runs: Counter[VolatileRule] = Counter()
     values: dict[VolatileRule, str] = {}
@@ -55,6 +59,14 @@ def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[Vol
     )
 
 
+def merge_rules(rules: Sequence[VolatileRule]) -> tuple[VolatileRule, ...]:
+    """Merge rules for the same place in several list items, or at many URLs of a site; each keeps its first reason."""
+    reasons: dict[VolatileRule, str] = {}
+    for rule in rules:
+        reasons.setdefault(_without_reason(rule), rule.reason)
+    return tuple(wide.model_copy(update={"reason": reasons[first]}) for first, wide in _merge_rules(tuple(reasons)))
+
+
 def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
     """Return the rules that together make the miss a match, with the differing values; empty if that is impossible."""
     if not miss.nearest:
@@ -64,16 +76,20 @@ def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
     rules = []
     for difference in miss.differences:
         parts = _DIFFERENCE.fullmatch(difference)
-        rule = _rule(parts["part"], parts["name"], url, method) if parts else None
+        rule = _rule(parts["part"], parts["name"], (url, method), parts["values"]) if parts else None
         if rule is None or parts is None:
             return []
         rules.append((rule, parts["values"]))
     return rules
 
 
-def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  # noqa: PLR0911 - one return per rule type
+def _rule(  # noqa: PLR0911 - one return per rule type
+    part: str, name: str, where: tuple[str, str], values: str
+) -> VolatileRule | None:
+    """Return a rule for a difference; None if one of its values may matter."""
     if name.endswith(_ELLIPSIS):
         return None
+    url, method = where
     try:
         if part == "times":
             return TimestampRule(url=url, method=method, reason=_DEFAULT_REASON)
@@ -81,13 +97,31 @@ def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  
             return HeaderRule(name=name, url=url, method=method, reason=_DEFAULT_REASON)
         if part == "query" and _STAMP.fullmatch(name):
             return QueryStampRule(url=url, method=method, reason=_DEFAULT_REASON)
+        own = _REPEATED.sub("", name)
+        found = _VALUES.fullmatch(values)
+        recorded, requested = (_value(found[each]) for each in (1, 2)) if found is not None else (None, None)
+        if recorded is None or requested is None:
+            return None
+        pattern = value_pattern(own.rpartition(".")[2], recorded, requested)
+        if pattern is None:
+            return None
         if part == "query":
-            return QueryKeyRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DEFAULT_REASON)
+            return QueryKeyRule(name=own, url=url, method=method, reason=_DEFAULT_REASON, pattern=pattern)
         if name.startswith("$"):
-            return JsonPathRule(path=name, url=url, method=method, reason=_DEFAULT_REASON)
-        return FormFieldRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DEFAULT_REASON)
+            return JsonPathRule(path=name, url=url, method=method, reason=_DEFAULT_REASON, pattern=pattern)
+        return FormFieldRule(name=own, url=url, method=method, reason=_DEFAULT_REASON, pattern=pattern)
     except ValidationError:
         return None  # not a valid name of a rule
+
+
+def _value(shown: str) -> str | None:
+    """Return a value from how a difference shows it; None if it is absent or shortened."""
+    try:
+        value = ast.literal_eval(shown)
+        text = str(json.loads(value)) if isinstance(value, str) and value.startswith('"') else str(value)
+    except (ValueError, SyntaxError):
+        return None
+    return None if text.endswith(_ELLIPSIS) else text
 
 
 def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:

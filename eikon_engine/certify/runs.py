@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from eikon_engine.replay.engine import replay_many
-from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.options import Halt, Proceed, ReplayOptions
+from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.labels import action_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.network.exchange import Moment
+    from eikon_engine.network.rule_learner import RuleLearner
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.engine import Run
+    from eikon_engine.replay.options import Decision
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.observation import PageObservation
@@ -69,11 +74,19 @@ class RunCapture:
         """Store snapshots in `page_snapshots`, identical ones once."""
         self.page_snapshots = page_snapshots
         self.hits: dict[ActionKey, HitElements] = {}
+        self._failed = ""
+        """Label of the first action that failed or succeeded unlike in the recording."""
+
+    async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - of every step
+        """End the run after an action that did not end as recorded: what follows is its consequence."""
+        return Halt(reason=f"{self._failed} did not end as recorded") if self._failed else Proceed()
 
     def capture(self, step: PlannedStep, performed: PerformedAction) -> None:
         """Collect from one performed action."""
         key = (step.subgoal.id, step.step.sequence)
         self.hits[key] = HitElements(first=performed.identity, second=performed.identity_second)
+        if isinstance(step.step, ActionTrace) and step.step.result.kind != performed.result.kind:
+            self._failed = self._failed or action_label(step.step.action)
         if performed.captured is None:
             return
         for page in performed.captured.observation.pages:
@@ -82,10 +95,16 @@ class RunCapture:
                 self.page_snapshots.setdefault(page_key(page), snapshot)
 
 
-def concurrent_replays(options: CertifyOptions, on_delivery: Callable[[int, Moment], None] | None = None) -> RunMany:
+def concurrent_replays(
+    options: CertifyOptions,
+    on_delivery: Callable[[int, Moment], None] | None = None,
+    rule_learner: RuleLearner | None = None,
+    reader: Callable[[EventLine], None] | None = None,
+) -> RunMany:
     """Return a function that replays a bundle several times concurrently in one browser.
 
-    With `given`, all runs wait for their pages, and the first one reports each delivery to it.
+    With `on_delivery`, all runs wait for their pages, and the first one reports each delivery to it. `rule_learner`
+    and `reader` are those of the first run.
     """
 
     async def replay(bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
@@ -105,6 +124,8 @@ def concurrent_replays(options: CertifyOptions, on_delivery: Callable[[int, Mome
                 replace(
                     _replay_options(options, run_capture, Path(folder) / str(number)),
                     on_delivery=None if on_delivery is None else on_delivery if number == 0 else _ignore_delivery,
+                    rule_learner=rule_learner if number == 0 else None,
+                    readers=(reader,) if reader is not None and number == 0 else (),
                 )
                 for number, run_capture in enumerate(run_captures)
             ]
@@ -132,6 +153,7 @@ def _replay_options(options: CertifyOptions, run_capture: RunCapture, folder: Pa
         on_divergence="continue",
         secrets=options.secrets,
         reports=(),
+        controller=run_capture,
         action_observers=(run_capture.capture,),
         now=options.now,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
 from eikon_engine.files.text import pluralize
+from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
 from eikon_engine.trace.labels import step_label
 from eikon_engine.trace.steps import locate_step
@@ -87,6 +88,8 @@ def _result_notes(result: Result) -> tuple[str, ...]:
 
 def _target_notes(step: ActionTrace) -> tuple[str, ...]:
     notes = []
+    if isinstance(step.action, Read | Evaluate | Expect):
+        return ()
     for target in (getattr(step.action, name, None) for name in ("target", "to")):
         if target is None or not hasattr(target, "identity"):
             continue

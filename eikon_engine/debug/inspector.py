@@ -54,7 +54,9 @@ InspectedPart: TypeAlias = Literal["all", "page", "screenshot", "next", "network
 DOM_FOLDER: Final = "dom"
 INSPECTIONS_FOLDER: Final = "inspections"
 
-_VISIBILITY_NOT_REQUIRED: Final = frozenset({"assert", "dispatch_event", "focus", "set_input_files", "wait_for"})
+_VISIBILITY_NOT_REQUIRED: Final = frozenset(
+    {"assert", "dispatch_event", "evaluate", "expect", "focus", "read", "set_input_files", "wait_for"}
+)
 """Actions that do not require a visible target."""
 _ENABLED_REQUIRED: Final = frozenset(
     {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "type",

@@ -56,6 +56,8 @@ class Comparison:
     compares_stored_values: bool = False
     """Whether the values of cookies and storage items are compared as well. False for recordings with the natural
     clock, whose values may contain times, and if another recording serves the responses, with sessions of its own."""
+    read_texts: tuple[str, str] | None = field(default=None, repr=False)
+    """JSON texts of what was read, recorded and now, if both are long."""
     screenshots: Screenshots | None = None
     """Screenshots, if both were taken in comparable environments."""
 

@@ -9,6 +9,7 @@ from eikon_engine.divergence.detectors.dom import detect_dom
 from eikon_engine.divergence.detectors.lifecycle import detect_lifecycle
 from eikon_engine.divergence.detectors.network import detect_network
 from eikon_engine.divergence.detectors.pixels import detect_pixels
+from eikon_engine.divergence.detectors.read import detect_read
 from eikon_engine.divergence.detectors.result import detect_result
 from eikon_engine.divergence.detectors.storage import detect_storage
 from eikon_engine.divergence.detectors.value import detect_value
@@ -24,6 +25,7 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
     detect_network,
     detect_lifecycle,
     detect_result,
+    detect_read,
     detect_value,
     detect_dom,
     detect_storage,

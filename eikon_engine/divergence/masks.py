@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.dom.css import CssSelector, element_positions
 from eikon_engine.dom.digest import frame_digest, visibility_digest
 from eikon_engine.dom.tree import DomNode, PageSnapshot, child_frame_path, is_significant
+from eikon_engine.trace.actions import Evaluate, Expect, Read, ReadValue
+from eikon_engine.trace.execution import Failed
+from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
     ANY_DEPTH,
     SHADOW_ROOT,
@@ -20,6 +23,7 @@ from eikon_engine.trace.masks import (
     ConsoleErrorPart,
     NodePart,
     PathStep,
+    ReadPart,
     RequestPart,
     SelectorPart,
     SiblingPosition,
@@ -30,6 +34,7 @@ from eikon_engine.trace.masks import (
     ValuePart,
     parse_path,
 )
+from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from eikon_engine.dom.css import ElementPosition
     from eikon_engine.dom.tree import FrameExtras, FrameSnapshot
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
+    from eikon_engine.trace.actions import Action
     from eikon_engine.trace.masks import Mask
     from eikon_engine.trace.observation import Observation, PageObservation
 
@@ -197,6 +203,10 @@ def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> MaskedCompar
         return MaskedComparison(comparison=comparison)
     hidden = _MaskState()
     recorded, observed = _without_pages(comparison, (recorded, observed), masks, hidden)
+    comparison = _without_read(comparison, (recorded, observed), masks, hidden.names)
+    observed = (
+        observed if comparison.observed is None else observed.model_copy(update={"value": comparison.observed.value})
+    )
     if recorded.storage != observed.storage:
         recorded, observed = (remove_masked_storage(each, masks, hidden.names) for each in (recorded, observed))
     recorded, observed, misses = remove_masked_requests((recorded, observed), comparison.misses, masks, hidden.names)
@@ -268,6 +278,110 @@ def _without_pages(
         sides[0].model_copy(update={"pages": tuple(before.values())}),
         sides[1].model_copy(update={"pages": tuple(after.values())}),
     )
+
+
+def _without_read(
+    comparison: Comparison, sides: tuple[Observation, Observation], masks: tuple[Mask, ...], names: set[str]
+) -> Comparison:
+    """Return a comparison without what was read, if masks hide in what it differs.
+
+    The rest of its page, without the masked parts on both sides, must be equal.
+    """
+    action, value = comparison.recorded.action, sides[1].value
+    expected = _expected_read(action)
+    if expected is None or value is None or expected == value:
+        return comparison
+    label = action_label(action)
+    found = {mask.name for mask in masks if isinstance(mask.part, ReadPart) and mask.part.matches(label)}
+    before, after = ({page.page: _digests(page) for page in side.pages}.get(action.page) for side in sides)
+    if not found and before == after and value.long is None and expected.long is None:
+        found = _masked_in_texts(comparison, (expected, value), masks)
+    if not found:
+        return comparison
+    names |= found
+    fails = isinstance(comparison.result, Failed) and isinstance(action, Expect)
+    return replace(
+        comparison,
+        observed=None if comparison.observed is None else comparison.observed.model_copy(update={"value": None}),
+        result=comparison.recorded.result if fails else comparison.result,
+    )
+
+
+def _expected_read(action: Action) -> ReadValue | None:
+    """Return what an action read in the recording, or what an assertion expects if that is one text."""
+    if isinstance(action, Read | Evaluate):
+        return action.value
+    if not isinstance(action, Expect):
+        return None
+    if action.received is not None or action.texts is None or len(action.texts) != 1 or action.is_not:
+        return action.received
+    text = action.texts[0].string
+    return None if text is None else ReadValue(value=text)
+
+
+def _masked_in_texts(comparison: Comparison, values: tuple[ReadValue, ReadValue], masks: tuple[Mask, ...]) -> set[str]:
+    """Return the masks that hide texts in two values, if the values are equal without these texts."""
+    page = comparison.recorded.action.page
+    names: set[str] = set()
+    left = []
+    for value, dom, side in zip(
+        values,
+        (comparison.recorded_dom, comparison.observed_dom),
+        (comparison.recorded.observation, comparison.observed),
+        strict=True,
+    ):
+        snapshot = dom(page)
+        url = next((each.url for each in side.pages if each.page == page), "") if side is not None else ""
+        hidden = {} if snapshot is None else dict(_masked_texts(snapshot, url, masks))
+        text = _collapsed(value_text(value.value))
+        for masked in sorted(hidden, key=len, reverse=True):
+            if masked in text:
+                names.add(hidden[masked])
+                text = text.replace(masked, "\0")
+        left.append(text)
+    return names if left[0] == left[1] else set()
+
+
+def _masked_texts(page: PageSnapshot, url: str, masks: tuple[Mask, ...]) -> Iterator[tuple[str, str]]:
+    """Yield each text that a mask hides on a page, as it is in JSON, with the name of the mask."""
+    here = [mask for mask in masks if isinstance(mask.part, _NODE_PARTS) and mask.applies_to(url)]
+    for frame in page.frames:
+        expected = [mask for mask in here if mask.frame in {None, frame.path}]
+        for route, selected in (*_find_by_path(frame.root, expected), *select_nodes(frame.root, expected)):
+            node = _node_at(frame.root, route)
+            for mask in selected:
+                for text in _texts_of(node, mask):
+                    shown = _collapsed(value_text(text)[1:-1])
+                    if shown:
+                        yield shown, mask.name
+
+
+def _node_at(root: DomNode, route: NodeRoute) -> DomNode:
+    node = root
+    for kind, place in route[1:]:
+        node = ((node.shadow or ()) if kind == "shadow" else node.children)[place]
+    return node
+
+
+def _texts_of(node: DomNode, mask: Mask) -> Iterator[str]:
+    """Yield the texts that a mask hides in a node it selects."""
+    match mask.part:
+        case AttributePart(name=name) | SelectorPart(attribute=str(name)):
+            yield node.attribute(name) or ""
+        case ValuePart(name=name):
+            yield str(node.state_value(name) or "")
+        case TextPart():
+            texts = [node.text] if node.is_text else [each.text for each in node.children if each.is_text]
+            yield from (text for text in texts if text)
+        case _:
+            texts = [each.text for each in node.walk() if each.text]
+            yield "".join(text or "" for text in texts)
+            yield from (text for text in texts if text)
+
+
+def _collapsed(text: str) -> str:
+    """Return a JSON text with white space collapsed, as pages show it."""
+    return " ".join(text.replace("\\n", " ").replace("\\t", " ").split())
 
 
 def _without_title(

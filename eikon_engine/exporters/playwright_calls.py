@@ -9,7 +9,7 @@ from eikon_engine.exporters.playwright_locator import page_variable, recorded_lo
 from eikon_engine.exporters.playwright_values import text_source
 from eikon_engine.exporters.python_source import Block, Statement, call_source, comment_lines, value_source
 from eikon_engine.trace.actions import Note, OpenPage, SecretRef, SetValue
-from eikon_engine.trace.playwright_python import PythonCall, Url, UrlPattern, python_calls
+from eikon_engine.trace.playwright_python import Json, PythonCall, Url, UrlPattern, python_calls
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def _write_argument(argument: object, number: int, context: SourceContext) -> st
             return context.site.url_source(url)
         case UrlPattern(text=url):
             return context.site.pattern_source(url)
+        case Json(value=value):
+            return value_source(value)
         case Target():
             return context.locate(number, argument)
         case tuple():

@@ -37,12 +37,25 @@ from eikon_engine.exporters.python_source import (
 )
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.secrets.redaction import secret_names_in
-from eikon_engine.trace.actions import AnswerDialog, ClosePage, Drag, Mouse, OpenPage, SwitchPage, WaitFor
+from eikon_engine.trace.actions import (
+    AnswerDialog,
+    ClosePage,
+    Drag,
+    Evaluate,
+    Expect,
+    Mouse,
+    OpenPage,
+    Read,
+    SwitchPage,
+    WaitFor,
+)
 from eikon_engine.trace.base_urls import map_action_urls, map_storage_state
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.environment import parse_storage_state, revive_expired_cookies
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage, Succeeded
+from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.playwright_python import python_calls
 from eikon_engine.trace.variables import action_secret_names, resolve_trace
 
 if TYPE_CHECKING:
@@ -192,7 +205,7 @@ def _write_action(
 
 def _is_wait(following: ActionTrace | SkillUsage | None) -> bool:
     """Whether the next step waits: the state before it is transient and cannot be asserted reliably."""
-    return isinstance(following, ActionTrace) and isinstance(following.action, WaitFor)
+    return isinstance(following, ActionTrace) and isinstance(following.action, WaitFor | Expect)
 
 
 def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
@@ -211,6 +224,9 @@ def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
 def _write_succeeded(step: ActionTrace, known: PageState, words: SourceContext) -> Iterator[Statement]:
     action = step.action
     target: Target | None = getattr(action, "target", None)
+    if isinstance(action, Read | Evaluate | Expect) and not python_calls(action):
+        known.omitted.append(f"{action_label(action)} is not checked")
+        return
     if target is None:
         yield from wrap_action(step, write_action(action, "", words), known)
         return

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.keys import CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
+from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, header_rules
 from eikon_engine.outcome.outcomes import NetworkMiss, RuleApplied
 from eikon_engine.trace.rules import describe_rule, describe_rule_part
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from eikon_engine.network.exchange import Exchange, HeaderPairs
+    from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.rules import BlankedRequest
     from eikon_engine.trace.rules import VolatileRule
 
@@ -70,6 +73,8 @@ class RuleHit:
 
     exchange: Exchange
     rules: tuple[VolatileRule, ...]
+    alike: tuple[Exchange, ...]
+    """The matching exchanges, served or not, in the order sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +133,15 @@ class RuleMatcher:
             return None
         used = (*blanked.rules, *(rule for rule in freed if rule.name.lower() in group.differing))
         waiting = next((each for each in alike if each.ordinal not in served), None)
-        return RuleHit(exchange=waiting, rules=used) if waiting is not None else Exhausted(exchanges=alike, rules=used)
+        if waiting is None:
+            return Exhausted(exchanges=alike, rules=used)
+        return RuleHit(exchange=waiting, rules=used, alike=alike)
+
+    def alike(self, exchange: Exchange) -> tuple[Exchange, ...]:
+        """Return the exchanges that equal a recorded one up to the rules, in the order sent; empty without a rule."""
+        blanked = blank_exchange(exchange, self._rules, self._read_body)
+        group = self._get_index().get(blanked.key)
+        return () if group is None else group.exchanges
 
     def _get_index(self) -> dict[str, _RuleGroup]:
         if self._index is None:
@@ -166,6 +179,10 @@ class RuleUsage:
         self.rules = tuple(dict.fromkeys(rules))
         self._found: set[VolatileRule] = set()
         self._applied: Counter[VolatileRule] = Counter()
+
+    def add(self, rules: Iterable[VolatileRule]) -> None:
+        """Add rules that were learned during the replay."""
+        self.rules = tuple(dict.fromkeys((*self.rules, *rules)))
 
     def record_parts(self, expected: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs) -> None:
         """Record the rules whose part a request contains, whether or not they are needed to match it."""
@@ -209,6 +226,12 @@ class Hit:
     exchange: Exchange
     rules: tuple[VolatileRule, ...] = ()
     """Rules that were needed to match; empty for an exact match."""
+    is_repeat: bool = False
+    """Whether every recorded exchange was served already, and this is the last one that was answered by now."""
+    has_predecessor: bool = field(default=False, compare=False)
+    """Whether an equal request precedes it in the recording."""
+    skipped: tuple[Exchange, ...] = field(default=(), compare=False)
+    """Repetitions before it that will not be served any more."""
 
     @property
     def key(self) -> str:
@@ -264,12 +287,14 @@ class Playback:
         *,
         read_body: BodyReader | None = None,
         rules: tuple[VolatileRule, ...] = (),
+        learner: RuleLearner | None = None,
     ) -> None:
         """Index the exchanges by key.
 
         `read_body` is needed to describe how JSON and form bodies differ, and for rules about bodies. Rules are only
-        applied to requests without an exact match.
+        applied to requests without an exact match; with a `learner`, those that it learns apply from then on.
         """
+        self._learner = learner
         self._exchanges = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
         self._read_body = read_body
         self._by_key = _index_by_key(self._exchanges)
@@ -277,6 +302,9 @@ class Playback:
         self._served: set[int] = set()
         self._rule_matcher = RuleMatcher(self._exchanges, rules, read_body) if rules else None
         self.rule_use = RuleUsage(rules)
+        self._passed: set[int] = set()
+        """Ordinals of exchanges that were served, or skipped as repetitions that brought nothing new."""
+        self._timer_ms: float | None = None
         self._hits: list[Hit] = []
         self._misses: list[Miss] = []
         self._request_index: RequestIndex | None = None
@@ -295,6 +323,15 @@ class Playback:
         """Return the recorded exchanges that were not served yet, in the order sent."""
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
 
+    def alike(self, exchange: Exchange) -> tuple[Exchange, ...]:
+        """Return the recorded exchanges whose requests equal that of a recorded one, in the order sent."""
+        by_rule = self._rule_matcher.alike(exchange) if self._rule_matcher is not None else ()
+        if exchange in by_rule:
+            return by_rule
+        answers = self._by_key[exchange.key]
+        group = answers.groups[header_values(exchange.request.headers, answers.headers)]
+        return tuple(each for each in group.values() if each is not None)
+
     def match(
         self,
         method: str,
@@ -302,12 +339,20 @@ class Playback:
         body: bytes | None,
         content_type: str | None,
         headers: Iterable[tuple[str, str]],
+        timer_ms: float | None = None,
     ) -> Match:
-        """Match one request: the n-th request with a key gets the n-th recorded exchange with that key."""
+        """Match one request: the n-th request with a key gets the n-th recorded exchange with that key.
+
+        `timer_ms` is the page time, in the recorded timeline, of a request that a timer of the page may have sent; None
+        if an action caused it. A timer may repeat a request more often than recorded, and skips recorded repetitions
+        that are past and brought nothing new: the page gets each change at its recorded time.
+        """
         expected = canonical_request(method, url, body, content_type)
+        self._timer_ms = timer_ms
         found = self._match(expected, tuple(headers))
         if isinstance(found, Hit):
             self._served.add(found.exchange.ordinal)
+            self._passed.add(found.exchange.ordinal)
             self._hits.append(found)
         else:
             self._misses.append(found)
@@ -323,7 +368,29 @@ class Playback:
         )
         if by_rule is not None:
             return by_rule
-        return exact if isinstance(exact, Hit) else exact()
+        if isinstance(exact, Hit):
+            return exact
+        return self._match_by_learned_rules(expected, headers, exact) or exact()
+
+    def _match_by_learned_rules(
+        self, expected: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory
+    ) -> Match | None:
+        """Learn rules that make a request equal to a recorded one, and match it by them; None if there are none."""
+        if self._learner is None:
+            return None
+        by_rules = {hit.exchange.ordinal for hit in self._hits if hit.rules}
+        played = PlayedExchanges(
+            exchanges=self._exchanges,
+            served=self._served,
+            served_exactly=self._served - by_rules,
+            read_body=self._read_body,
+        )
+        learned = self._learner.learn_request(expected, played, self.rule_use.rules)
+        if not learned:
+            return None
+        self.rule_use.add(learned)
+        self._rule_matcher = RuleMatcher(self._exchanges, self.rule_use.rules, self._read_body)
+        return self._match_by_rules(self._rule_matcher, expected, headers, exact)
 
     def _match_by_rules(
         self, loose: RuleMatcher, expected: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
@@ -331,14 +398,18 @@ class Playback:
         """Count the rules that apply to a request, and use them to match it unless there is an exact match."""
         blanked = blank_request(expected, self.rule_use.rules)
         self.rule_use.record_parts(expected, blanked, headers)
-        if isinstance(exact, Hit):
+        if isinstance(exact, Hit) and not exact.is_repeat:
             return exact
-        match loose.find(expected, blanked, headers, self._served):
-            case RuleHit(exchange=exchange, rules=rules):
+        match loose.find(expected, blanked, headers, self._passed):
+            case RuleHit(exchange=exchange, rules=rules, alike=alike):
                 self.rule_use.count_use(rules)
-                return Hit(exchange=exchange, rules=rules)
+                return self._hit_after_skipped(exchange, alike, rules)
             case Exhausted() as exhausted:
-                return _all_served(expected, exhausted)
+                repeat = self._repeat(exhausted.exchanges, exhausted.rules)
+                if repeat is None:
+                    return _all_served(expected, exhausted)
+                self.rule_use.count_use(exhausted.rules)
+                return repeat
             case None:
                 return None
 
@@ -353,13 +424,42 @@ class Playback:
             return partial(_other_headers, expected, answers, values)
         count = self._counts[expected.key, values]
         exchange = group.get(count)
-        while exchange is not None and exchange.ordinal in self._served:  # served to another request by a rule
+        while exchange is not None and exchange.ordinal in self._passed:  # served by a rule, or skipped
             count += 1
             exchange = group.get(count)
         self._counts[expected.key, values] = count + 1
+        if exchange is not None and self._timer_ms is None:
+            return Hit(exchange=exchange, has_predecessor=count > 0)
+        alike = tuple(each for each in group.values() if each is not None)
         if exchange is not None:
-            return Hit(exchange=exchange)
-        return partial(_no_such_occurrence, expected, answers.first, group, count)
+            return self._hit_after_skipped(exchange, alike)
+        repeat = self._repeat(alike) if count > max(group) else None
+        return repeat or partial(_no_such_occurrence, expected, answers.first, group, count)
+
+    def _hit_after_skipped(
+        self, exchange: Exchange, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()
+    ) -> Hit:
+        """Return the hit; if a timer sent the request, repetitions are skipped that the next one has outdated."""
+        if self._timer_ms is None:
+            return Hit(exchange=exchange, rules=rules, has_predecessor=exchange is not alike[0])
+        first = place = next(place for place, each in enumerate(alike) if each is exchange)
+        while (
+            0 < place < len(alike) - 1
+            and alike[place + 1].started_ms + SKIP_AFTER_MS <= self._timer_ms
+            and has_equal_answer(alike[place - 1], alike[place])
+        ):
+            self._passed.add(alike[place].ordinal)
+            place += 1
+        return Hit(exchange=alike[place], rules=rules, has_predecessor=place > 0, skipped=tuple(alike[first:place]))
+
+    def _repeat(self, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()) -> Hit | None:
+        """Return what the recorded timeline had last, for a request that a timer may repeat; else None."""
+        if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in SAFE_METHODS):
+            return None
+        now_ms = self._timer_ms
+        answered = [each for each in alike if each.moment is not None and each.moment.at_ms <= now_ms]
+        last = max((each for each in answered if not each.is_cancelled), key=_delivery_order, default=alike[-1])
+        return Hit(exchange=last, rules=rules, is_repeat=True, has_predecessor=True)
 
     def _not_recorded(self, expected: CanonicalRequest) -> Miss:
         if self._request_index is None:
@@ -367,6 +467,23 @@ class Playback:
         nearest = self._request_index.find(expected, self._served)
         reason = "it was not recorded, and no recorded request is similar" if nearest is None else nearest.reason
         return Miss(key=expected.key, reason=reason, nearest=nearest)
+
+
+SKIP_AFTER_MS: Final = 100.0
+"""Page time by which the next recorded repetition must be past, so that this one is skipped."""
+
+
+def has_equal_answer(before: Exchange, after: Exchange) -> bool:
+    """Return whether two exchanges ended with the same answer, so that the later one brought nothing new."""
+    left, right = before.response, after.response
+    if left is None or right is None:
+        return left is right and before.failure == after.failure
+    has_body = left.body_missing is None and right.body_missing is None
+    return has_body and (left.status, left.url, left.body) == (right.status, right.url, right.body)
+
+
+def _delivery_order(exchange: Exchange) -> int:
+    return exchange.completion or 0
 
 
 def _index_by_key(exchanges: tuple[Exchange, ...]) -> dict[str, _KeyedExchanges]:

@@ -35,6 +35,7 @@ def apply_timeline(recording: NetworkRecording, timeline: Sequence[MovedDelivery
     moved = {each.was: Moment(order=each.order, at_ms=each.at_ms, phase=each.phase) for each in timeline}
     return replace(
         recording,
+        before_timeline=recording.as_recorded,
         exchanges=tuple(_retime_exchange(each, moved) for each in recording.exchanges),
         sockets=tuple(
             sorted(
@@ -74,11 +75,14 @@ def derive_timeline(recording: NetworkRecording, delivered: Mapping[int, Moment]
     """Return the timeline of a replay from the moments of its deliveries, by recorded order.
 
     Deliveries without a moment of their own, such as the end of a response delivered at once, follow the others of
-    their exchange; what was not requested is put last. Cancelled requests that were not delivered are omitted.
+    their exchange. What was not delivered is put last, as long after the last delivery as recorded. Cancelled requests
+    that were not delivered are omitted.
     """
-    last = max(delivered.values(), key=lambda moment: moment.order, default=Moment(order=0, at_ms=0, phase=0))
+    later = _later_moments(recording, delivered)
     placed = [
-        each for moments in _delivery_groups(recording, delivered) for each in _timeline_slots(moments, delivered, last)
+        each
+        for moments in _delivery_groups(recording, delivered)
+        for each in _timeline_slots(moments, delivered, later)
     ]
     placed.sort()
     return tuple(
@@ -98,10 +102,26 @@ def _delivery_groups(recording: NetworkRecording, given: Mapping[int, Moment]) -
         yield [event.moment.order for event in recording.sockets if event.socket == socket]
 
 
-def _timeline_slots(places: list[int], given: Mapping[int, Moment], last: Moment) -> Iterator[_TimelineSlot]:
+def _later_moments(recording: NetworkRecording, given: Mapping[int, Moment]) -> dict[int, Moment]:
+    """Return the moments of what was not delivered: none precedes the last delivery."""
+    moments = [piece.moment for exchange in recording.exchanges for piece in exchange.pieces]
+    moments += [exchange.moment for exchange in recording.exchanges if exchange.moment is not None]
+    recorded = {each.order: each for each in (*moments, *(event.moment for event in recording.sockets))}
+    was, last = max(given.items(), key=lambda each: each[1].order, default=(0, Moment(order=0, at_ms=0, phase=0)))
+    shift = last.at_ms - recorded[was].at_ms if was in recorded else 0
+    return {
+        order: Moment(order=order, at_ms=max(last.at_ms, moment.at_ms + shift), phase=max(last.phase, moment.phase))
+        for order, moment in recorded.items()
+        if order not in given
+    }
+
+
+def _timeline_slots(
+    places: list[int], given: Mapping[int, Moment], later: Mapping[int, Moment]
+) -> Iterator[_TimelineSlot]:
     known = [place for place in places if place in given]
     if not known:
-        yield from (_TimelineSlot(float("inf"), place, last) for place in places)
+        yield from (_TimelineSlot(float("inf"), place, later[place]) for place in places)
         return
     before = [place for place in places if place < known[0]]
     first = given[known[0]]

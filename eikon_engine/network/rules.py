@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from eikon_engine.network.keys import (
     BODY_MARK,
@@ -29,13 +29,14 @@ from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
     JsonPathRule,
+    PathSegmentRule,
     QueryKeyRule,
     QueryStampRule,
     TimestampRule,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.nearest import BodyReader
@@ -71,8 +72,11 @@ def parse_json_path(path: str) -> tuple[PathStep, ...]:
     return tuple(steps)
 
 
-def set_null(document: object, path: str) -> bool:
-    """Set every value at the path to null, in place; return whether there was one."""
+def set_null(document: object, path: str, pattern: str | None = None) -> bool:
+    """Set every value at the path that matches the pattern to null, in place; return whether there was one.
+
+    Without a pattern, every value matches.
+    """
     *parents, last = parse_json_path(path)
     places = [document]
     for step in parents:
@@ -80,9 +84,21 @@ def set_null(document: object, path: str) -> bool:
     found = False
     for place in places:
         for key in _matching_keys(place, last):
-            place[key] = None  # type: ignore[index] # as above
-            found = True
+            value = place[key]  # type: ignore[index] # as above
+            if pattern is None or (isinstance(value, str) and matches_pattern(pattern, value)):
+                place[key] = None  # type: ignore[index] # as above
+                found = True
     return found
+
+
+def matches_pattern(pattern: str | None, value: str) -> bool:
+    """Return whether a whole value matches the pattern of a rule; everything matches no pattern."""
+    return pattern is None or _compiled(pattern).fullmatch(value) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
 
 
 def _matching_keys(place: object, step: PathStep) -> tuple[str | int, ...]:
@@ -108,6 +124,8 @@ TIMESTAMP: Final = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9}
 _TIME_REPLACEMENT: Final = b"\x00time\x00"
 """Replacement for a time; cannot occur in the text of a page."""
 _PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="([^"]*)"', re.IGNORECASE)
+_IGNORED_SEGMENT: Final = "\x00"
+"""Replacement for a segment of a path; cannot occur in a URL."""
 _ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
 """How forms escape characters in part names: https://html.spec.whatwg.org/#multipart-form-data."""
 
@@ -135,7 +153,7 @@ def applicable_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tu
 def blank_request(expected: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
     """Blank the parts of a request that rules ignore."""
     fitting = applicable_rules(expected.method, expected.url, rules)
-    url, of_query = _blank_query(expected.url, fitting)
+    url, of_query = _blank_url(expected.url, fitting)
     body, of_body = _blank_body(expected, fitting)
     used = {*of_query, *of_body}
     return BlankedRequest(
@@ -153,7 +171,7 @@ def blank_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body:
         content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
         body = strip_encodings(read_body(ref))
         return blank_request(canonical_request(method, url, body, content_type), fitting)
-    blanked, used = _blank_query(url, fitting)
+    blanked, used = _blank_url(url, fitting)
     return BlankedRequest(key=f"{method} {blanked}{mark}{digest}", rules=used)
 
 
@@ -168,7 +186,7 @@ def blank_message(url: str, content: bytes, rules: Iterable[VolatileRule]) -> tu
 def blank_socket_url(url: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
     """Return the canonical URL of a WebSocket with the query parts that rules ignore blanked, and those rules."""
     plain = canonical_url(url)
-    return _blank_query(plain, applicable_rules(SOCKET_METHOD, plain, rules))
+    return _blank_url(plain, applicable_rules(SOCKET_METHOD, plain, rules))
 
 
 def header_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[HeaderRule, ...]:
@@ -185,29 +203,49 @@ def _needs_body(rule: VolatileRule) -> bool:
     return isinstance(rule, JsonPathRule | FormFieldRule | TimestampRule)
 
 
-def _blank_query(url: str, rules: tuple[VolatileRule, ...]) -> tuple[str, tuple[VolatileRule, ...]]:
+def _blank_url(url: str, rules: tuple[VolatileRule, ...]) -> tuple[str, tuple[VolatileRule, ...]]:
     by_name = [rule for rule in rules if isinstance(rule, QueryKeyRule)]
     location, mark, query = url.partition("?")
-    query, names = _blank_pairs(query, {rule.name for rule in by_name})
+    location, segments = _blank_segments(location, [rule for rule in rules if isinstance(rule, PathSegmentRule)])
+    query, named = _blank_pairs(query, by_name)
     stamps = [rule for rule in rules if isinstance(rule, QueryStampRule)]
     query, count = _BARE_TIMESTAMP.subn(r"\1", query) if stamps else (query, 0)
-    used = {*(rule for rule in by_name if rule.name in names), *(stamps if count else ())}
+    used = {*named, *segments, *(stamps if count else ())}
     return location + mark + query, tuple(rule for rule in rules if rule in used)
 
 
-def _blank_pairs(text: str, names: set[str]) -> tuple[str, set[str]]:
-    """Empty the values of some names in `a=1&b=2`; also return the names that were found."""
-    found: set[str] = set()
+def _blank_segments(location: str, rules: Sequence[PathSegmentRule]) -> tuple[str, set[VolatileRule]]:
+    site, segments = split_path(location)
+    used = [
+        rule
+        for rule in rules
+        if rule.position < len(segments) and matches_pattern(rule.pattern, unquote(segments[rule.position]))
+    ]
+    for rule in used:
+        segments[rule.position] = _IGNORED_SEGMENT
+    return "/".join((site, *segments)) if used else location, set(used)
+
+
+def split_path(location: str) -> tuple[str, list[str]]:
+    """Split a URL without query into its origin and the segments of its path."""
+    scheme, mark, rest = location.partition("://")
+    site, *segments = rest.split("/") if mark else scheme.split("/")
+    return f"{scheme}://{site}" if mark else site, segments
+
+
+def _blank_pairs(text: str, rules: Sequence[QueryKeyRule | FormFieldRule]) -> tuple[str, set[VolatileRule]]:
+    """Empty the values that rules ignore in `a=1&b=2`; also return the rules that were used."""
+    used: set[VolatileRule] = set()
     pairs = []
     for pair in text.split("&"):
-        written = pair.partition("=")[0]
+        written, _, value = pair.partition("=")
         name = unquote_plus(written)
-        if pair and name in names:
-            found.add(name)
-            pairs.append(f"{written}=")
-        else:
-            pairs.append(pair)
-    return "&".join(pairs), found
+        fitting = [
+            rule for rule in rules if pair and rule.name == name and matches_pattern(rule.pattern, unquote_plus(value))
+        ]
+        used.update(fitting)
+        pairs.append(f"{written}=" if fitting else pair)
+    return "&".join(pairs), used
 
 
 def _blank_body(
@@ -240,7 +278,7 @@ def _blank_json(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tu
         return body, ()
     try:
         document = read_json(body)
-        used = tuple([rule for rule in by_path if set_null(document, rule.path)])
+        used = tuple([rule for rule in by_path if set_null(document, rule.path, rule.pattern)])
         return (write_json(document), used) if used else (body, ())
     except (ValueError, RecursionError):
         return body, ()
@@ -248,27 +286,29 @@ def _blank_json(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tu
 
 def _blank_form(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
     by_name = [rule for rule in rules if isinstance(rule, FormFieldRule)]
-    text, names = _blank_pairs(body.decode(errors="surrogateescape"), {rule.name for rule in by_name})
-    return text.encode(errors="surrogateescape"), tuple(rule for rule in by_name if rule.name in names)
+    text, used = _blank_pairs(body.decode(errors="surrogateescape"), by_name)
+    return text.encode(errors="surrogateescape"), tuple(rule for rule in by_name if rule in used)
 
 
 def _blank_multipart(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
     by_name = [rule for rule in rules if isinstance(rule, FormFieldRule)]
-    names = {rule.name.encode() for rule in by_name}
-    found: set[bytes] = set()
+    used: set[VolatileRule] = set()
     delimiter = b"--" + BOUNDARY
-    first, *parts = body.split(delimiter) if names else [body]
+    first, *parts = body.split(delimiter) if by_name else [body]
     for place, each in enumerate(parts):
-        head, gap, _ = each.partition(b"\r\n\r\n")
-        name = _part_name(head)
-        if gap and name in names:
-            found.add(name)
+        head, gap, value = each.partition(b"\r\n\r\n")
+        name = part_name(head)
+        text = value.removesuffix(b"\r\n").decode(errors="surrogateescape")
+        fitting = [rule for rule in by_name if rule.name.encode() == name and matches_pattern(rule.pattern, text)]
+        if gap and fitting:
+            used.update(fitting)
             parts[place] = head + gap + b"\r\n"
     parts.insert(0, first)
-    return delimiter.join(parts), tuple(rule for rule in by_name if rule.name.encode() in found)
+    return delimiter.join(parts), tuple(rule for rule in by_name if rule in used)
 
 
-def _part_name(head: bytes) -> bytes:
+def part_name(head: bytes) -> bytes:
+    """Return the name of a part of a multipart body; empty if it has none."""
     found = _PART_NAME.search(head)
     name = found[1] if found is not None else b""
     for written, meant in _ESCAPED:

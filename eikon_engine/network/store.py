@@ -225,6 +225,13 @@ class NetworkRecording:
     blobs: BlobStore
     sockets: tuple[SocketEvent, ...] = ()
     """In the order of occurrence."""
+    before_timeline: NetworkRecording | None = None
+    """The recording with its recorded moments, if a timeline replaced these."""
+
+    @property
+    def as_recorded(self) -> NetworkRecording:
+        """Return the recording with its recorded moments."""
+        return self.before_timeline or self
 
     @property
     def refs(self) -> tuple[BlobRef, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.files.models import FileModel
 from eikon_engine.outcome.divergence import Layer
 from eikon_engine.trace.certificate import Certificate
+from eikon_engine.trace.execution import MissionStatus
 from eikon_engine.trace.patch import TracePatch
 
 if TYPE_CHECKING:
@@ -52,10 +53,16 @@ class CertificationReport(FileModel):
     """Number of replays in the last round."""
     rounds: int
     """Number of rounds."""
+    seconds: float = 0.0
+    """Wall time of the certification, in seconds."""
     stress: bool
     findings: tuple[CertificationFinding, ...] = ()
     notes: tuple[str, ...] = ()
     """Limits of what identical replays prove, one line each."""
+    next_step: str = ""
+    """What to do to get a certificate; empty if there is one."""
+    mission_status: MissionStatus = "complete"
+    """How the recorded mission ended; replays of one that failed repeat the failure."""
     patch: TracePatch = TracePatch()
     """Changes that make the runs agree; empty if none are needed or none were found."""
     diff: str = ""

@@ -195,6 +195,19 @@ class HermeticityViolation(FileModel):
     times: int = 1
 
 
+class UnsentRequest(FileModel):
+    """A recorded request, WebSocket or message that no page sent in a complete replay, though it had the time."""
+
+    key: str
+    """See `eikon_engine.network.keys`."""
+    subgoal: str
+    """Id of the subgoal attempt during which it was recorded."""
+    sequence: int
+    """Sequence of the action during which it was recorded."""
+    step: str
+    """Readable description of that action."""
+
+
 class NetworkOutcome(FileModel):
     """How the requests of a replay were matched with the recording."""
 
@@ -204,6 +217,10 @@ class NetworkOutcome(FileModel):
     misses: tuple[NetworkMiss, ...] = ()
     unused: tuple[str, ...] = ()
     """Keys of recorded exchanges that no request matched."""
+    repeats: int = 0
+    """Requests of timers, such as polls, beyond those recorded; each got the last recorded response."""
+    unsent: tuple[UnsentRequest, ...] = ()
+    """Unused exchanges, WebSockets and messages that nothing explains: the mission was not repeated."""
     rules_applied: tuple[RuleApplied, ...] = ()
     unmatched: tuple[str, ...] = ()
     """Keys of live requests that are not in the recording."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.attach.context import require_context, take_snapshot
@@ -20,11 +22,12 @@ from eikon_engine.skills import default_skills
 from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Coroutine, Iterator, Mapping
     from types import TracebackType
 
     from pydantic import JsonValue
 
+    from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.outcome.certification import CertificationReport
     from eikon_engine.record.bundle_writer import Attempt
     from eikon_engine.skills.registry import SkillRegistry
@@ -212,9 +215,17 @@ def record_mission(
     is recorded and re-raised. After the block, the bundle in `directory` is certified.
 
     Raises:
-        UsageError: not a Chromium context or page, or a document is already loaded.
+        UsageError: not a Chromium context or page, a document is already loaded, or an argument has the wrong type.
         OutputError: a recording exists already, or the folder cannot be written.
     """
+    for name, value, kinds, expected in (
+        ("mission_text", mission_text, str, "a text"),
+        ("directory", directory, (str, Path), "the path of a folder"),
+        ("options", options, (AttachOptions, type(None)), "AttachOptions(…)"),
+    ):
+        if not isinstance(value, kinds):
+            message = f"record_mission: {name}: expected {expected}, got {type(value).__name__}"
+            raise UsageError(message)
     chosen = options or AttachOptions()
     return RecordedMission(
         AgentRecording(require_context(context_or_page), mission_text, Path(directory), chosen), chosen
@@ -263,12 +274,32 @@ class RecordedMission:
         self._recording.finish(error)
         await to_thread.run_sync(self._certify)
 
+    @contextmanager
+    def _warns_when_stopped(self) -> Iterator[None]:
+        """Say that the recording is complete if the user stops its certification."""
+        try:
+            yield
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            _logger.warning("%s: recorded but not certified: stopped by the user", self._recording.directory)
+            raise
+
+    async def _certify_or_close(self, options: CertifyOptions) -> CertificationReport:
+        """Certify; a certification that is cancelled closes its browser first."""
+        running = asyncio.ensure_future(self._recording.recording.certify(options))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            running.cancel()
+            with CancelScope(shield=True):
+                await asyncio.wait({running})
+            raise
+
     def _certify(self) -> None:
         if self._options.certify is None:
             return
-        with start_blocking_portal() as portal:
+        with self._warns_when_stopped(), start_blocking_portal() as portal:
             try:
-                self._mission.report = portal.call(self._recording.recording.certify, self._options.certify)
+                self._mission.report = portal.call(self._certify_or_close, self._options.certify)
             except EikonError as error:  # the recording is complete; it can be certified later
                 _logger.warning("%s: recorded but not certified: %s", self._recording.directory, error.message)
                 return

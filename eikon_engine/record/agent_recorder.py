@@ -22,23 +22,33 @@ from eikon_engine.browser.attach.call_interceptor import (
     frame_path,
     page_of_call,
 )
-from eikon_engine.browser.playwright_internals import connection_of, context_options, impl_of
+from eikon_engine.browser.playwright_errors import expectation_code
+from eikon_engine.browser.playwright_internals import connection_of, context_options, expectation_failure, impl_of
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
-from eikon_engine.record.playwright_calls import action_for_call
+from eikon_engine.record.playwright_calls import action_for_call, read_for_call
 from eikon_engine.record.target_probe import TargetProbe, is_mouse_button_call
 from eikon_engine.record.weak_targets import find_weak_targets
-from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, FileInput
+from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, Evaluate, Expect, FileInput, Read
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.observation import ObservedDialog
-from eikon_engine.trace.playwright_calls import CallContext, UnsupportedCallError, has_no_deadline
+from eikon_engine.trace.playwright_calls import (
+    CallContext,
+    UnsupportedCallError,
+    decode_result,
+    has_no_deadline,
+    is_read,
+)
+from eikon_engine.trace.read_values import NotJsonError, to_read_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eikon_engine.browser.attach.call_interceptor import PlaywrightCall
     from eikon_engine.browser.attach.element_probe import ElementSnapshot
+    from eikon_engine.record.pending_action import ReadAction
     from eikon_engine.record.recording import Recording
+    from eikon_engine.trace.actions import ReadValue
     from eikon_engine.trace.execution import ActionTrace, Result
 
 
@@ -57,10 +67,16 @@ class AgentRecorder(ActionLog[PendingAction]):
         context = self._session.context
         self._context = impl_of(context)
         self._base_url = context_options(context).get("baseURL")
-        self._interceptor = CallInterceptor(connection_of(client_object), self, recording.errors.append)
+        self._interceptor = CallInterceptor(
+            connection_of(client_object), self, recording.errors.append, recording.context.capture.wait_for_new_pages
+        )
         self._target_probe = TargetProbe(self._session, self._interceptor, self._on_probe_result)
         self._pending: dict[PlaywrightCall, PendingAction] = {}
         self._unsupported: Counter[tuple[str, str]] = Counter()
+        self._overlapping_reads: dict[PlaywrightCall, tuple[str, Mapping[str, Any], ReadAction]] = {}
+        """Reads that began during another call."""
+        self._unordered_reads = 0
+        """Number of reads that also ended during another call, so that they have no position among the steps."""
         self._without_deadline = 0
         """Number of actions without a deadline."""
         self._interceptor.start()
@@ -73,6 +89,10 @@ class AgentRecorder(ActionLog[PendingAction]):
             self._record_dialog_answer(call)
             return
         name, params = self._target_probe.as_frame_call(call)
+        read = self._read_of(call, name, params)
+        if read is not None:
+            self._start_read(call, name, params, read)
+            return
         if not self._is_supported(name, params) or self._is_first_page(name):
             return
         self.close_current()
@@ -106,15 +126,137 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._target_probe.remember_handle(call, response)
         pending = self._pending.pop(call, None)
         if pending is None:
+            self._finish_overlapping_read(call, response, error)
+            return
+        if pending.read is not None:
+            self._finish_read(pending, response, error)
             return
         pending.ended_at = self._now()
         pending.response = response or {}
+        pending.files = self._session.request_bodies.with_browser_types(pending.files)
         pending.result = self._result(pending, response, error)
         if pending is self._current:
             self._session.timeline.mark_acting()
             self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self.close_current)
         self._target_probe.probe_after_call(pending)
         self.write_if_complete(pending)
+
+    def _read_of(self, call: PlaywrightCall, name: str, params: Mapping[str, Any]) -> ReadAction | None:
+        """Return the action of a call that reads from a page, without its value; None if it does not."""
+        if not is_read(name, params):
+            return None
+        has_frame = call.name.startswith(("Frame.", "ElementHandle."))
+        context = CallContext(
+            page=self._page_ordinal(call, name),
+            timeout_ms=None if call.name.startswith("ElementHandle.") else call.timeout_ms,
+            frames=frame_path(frame_of_call(call)) if has_frame else (),
+        )
+        return read_for_call(name, params, context)
+
+    def _start_read(self, call: PlaywrightCall, name: str, params: Mapping[str, Any], read: ReadAction) -> None:
+        """Open a step for a read; one that repeats the step before is added to it.
+
+        A read during another call is a step of its own once that call is over.
+        """
+        current = self._current
+        if current is not None and current.result is None:
+            self._overlapping_reads[call] = (name, params, read)
+            return
+        if current is not None and self._is_repeated(current, read):
+            current.times += 1
+            current.result = None
+            self._pending[call] = current
+            return
+        self._open_read(call, name, params, read)
+
+    def _is_repeated(self, current: PendingAction, read: ReadAction) -> bool:
+        """Return whether the current step is the same read, and nothing else was recorded since."""
+        is_last = current.attempt is self._attempts.current and current.attempt.last_sequence == current.sequence
+        return isinstance(read, Read) and current.read == read and current.value is not None and is_last
+
+    def _open_read(self, call: PlaywrightCall, name: str, params: Mapping[str, Any], read: ReadAction) -> PendingAction:
+        self.close_current()
+        self._ensure_page_known(read.page, name)
+        self._session.timeline.mark_begin()
+        attempt = self.current_attempt()
+        pending = self._current = self._pending[call] = PendingAction(
+            call=call,
+            method=name,
+            params=params,
+            page=read.page,
+            frames=(),
+            base_url=None,
+            attempt=attempt,
+            sequence=attempt.next_sequence(),
+            started_at=self._now(),
+            read=read,
+            begun_ms=self._session.timeline.begun_ms,
+        )
+        self._open_actions.add(pending)
+        if isinstance(read, Evaluate):
+            self._session.timeline.mark_acting()
+        return pending
+
+    def _finish_overlapping_read(
+        self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None
+    ) -> None:
+        waiting = self._overlapping_reads.pop(call, None)
+        if waiting is None or self.is_closed:
+            return
+        if self._current is not None and self._current.result is None:
+            self._unordered_reads += 1
+            return
+        self._finish_read(self._open_read(call, *waiting), response, error)
+        self._pending.pop(call, None)
+
+    def _finish_read(self, pending: PendingAction, response: Mapping[str, Any] | None, error: Exception | None) -> None:
+        """Store what a read returned; it stays open for repetitions until the next step."""
+        if error is not None and pending.times > 1:
+            pending.times -= 1
+            pending.result = Succeeded()
+            call, read = pending.call, pending.read
+            assert read is not None  # noqa: S101 - only reads are repeated
+            pending = self._open_read(call, pending.method, pending.params, read)
+            self._pending.pop(call, None)
+        pending.ended_at = self._now()
+        pending.last_read_ms = self._session.timeline.now_ms
+        if response is None and error is None and not isinstance(pending.read, Evaluate):
+            pending.is_cancelled, pending.result = True, Succeeded()
+        elif isinstance(pending.read, Expect):
+            pending.result, received = self._expect_result(pending, response, error)
+            pending.value = None if received is None else self._read_value(received[0])
+        else:
+            pending.result = self._result(pending, response, error)
+            pending.value = None if response is None else self._returned_value(pending, response)
+        if pending is self._current:
+            self._session.timeline.mark_acting()
+            if not isinstance(pending.read, Read):
+                self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self.close_current)
+        self.write_if_complete(pending)
+
+    def _expect_result(
+        self, pending: PendingAction, response: Mapping[str, Any] | None, error: Exception | None
+    ) -> tuple[Result, tuple[object] | None]:
+        """Return the result of an assertion, and what the page had instead, if it failed."""
+        failed = None if error is None else expectation_failure(error)
+        if failed is None:
+            return self._result(pending, response, error), None
+        message = self._recording.redact(f"{pending.method}: {failed.message}")
+        return Failed(code=expectation_code(failed), message=message), failed.received
+
+    def _returned_value(self, pending: PendingAction, response: Mapping[str, Any]) -> ReadValue | None:
+        try:
+            return self._read_value(decode_result(pending.method, response))
+        except UnsupportedCallError:
+            return None
+
+    def _read_value(self, value: object) -> ReadValue | None:
+        """Return a redacted value; None if JSON cannot represent it."""
+        redact = self._session.redactor.redact_json
+        try:
+            return to_read_value(value, store=self._recording.writer.store_file, redact=redact)
+        except NotJsonError:
+            return None
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action; skipped if its call is still running."""
@@ -130,6 +272,10 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._interceptor.stop()
         for (name, why), times in self._unsupported.items():
             self._recording.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
+        if self._unordered_reads:
+            self._recording.warn(
+                f"reads that ran during other calls: {self._unordered_reads}; replays do not compare what they returned"
+            )
         if self._without_deadline:
             self._recording.warn(
                 f"calls without a deadline (timeout=0): {self._without_deadline}; a replay times out after "
@@ -177,6 +323,9 @@ class AgentRecorder(ActionLog[PendingAction]):
         ]
         paths = map(Path, params.get("localPaths") or ())
         files += [(path.name, None, path.read_bytes()) for path in paths if path.is_file()]
+        bodies = self._session.request_bodies
+        for name, _, content in files:
+            bodies.add_file(name, content)
         return tuple(
             FileInput(
                 name=name,

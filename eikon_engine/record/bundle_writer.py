@@ -191,6 +191,11 @@ class Attempt:
         """Return the id of the attempt, in the same form as in trace format 1."""
         return f"{self.subgoal_id}__attempt_{self.number}"
 
+    @property
+    def last_sequence(self) -> int:
+        """Return the number of the last step; 0 without any."""
+        return self._sequence
+
     def next_sequence(self) -> int:
         """Return the next step number, from 1."""
         self._sequence += 1

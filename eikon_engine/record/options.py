@@ -112,6 +112,7 @@ class RecordOptions:
 
 def _check_shared_options(options: RecordOptions | AttachOptions, checks: OptionChecks) -> None:
     """Check the options that both kinds of recordings have."""
+    checks.check_names("secrets", advice="Name it with letters, digits and underscores, such as PASSWORD.")
     checks.check_instance("redaction", RedactionRules, advice="Pass a RedactionRules(…).")
     if options.completion_client is not None:
         checks.check_method("completion_client", "complete", advice="Pass a CompletionClient.")

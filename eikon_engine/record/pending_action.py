@@ -6,7 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from eikon_engine.record.playwright_calls import action_for_call
-from eikon_engine.trace.actions import Drag, Mouse, Note, SelectorCondition, WaitFor
+from eikon_engine.trace.actions import (
+    DEFAULT_TIMEOUT_MS,
+    Drag,
+    Evaluate,
+    Expect,
+    Mouse,
+    Note,
+    Read,
+    SelectorCondition,
+    WaitFor,
+)
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 from eikon_engine.trace.playwright_calls import CallContext, UnsupportedCallError
 
@@ -17,11 +27,15 @@ if TYPE_CHECKING:
     from eikon_engine.browser.attach.call_interceptor import PlaywrightCall
     from eikon_engine.browser.attach.element_probe import ElementSnapshot, TargetSnapshot
     from eikon_engine.record.bundle_writer import Attempt
-    from eikon_engine.trace.actions import Action, FileInput
+    from eikon_engine.trace.actions import Action, FileInput, ReadValue
     from eikon_engine.trace.execution import Result
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity, Target
 
+ReadAction: TypeAlias = Read | Evaluate | Expect
+"""Actions for calls that return something of a page to the agent."""
+FOLLOWED_MS: Final = 100.0
+"""Page time after a read within which the next step follows immediately."""
 TargetSlot: TypeAlias = Literal["element", "second"]
 """Fields that hold the targets of a call, in order."""
 UNKNOWN_RESULT: Final = "unknown"
@@ -45,6 +59,18 @@ class PendingAction:
     sequence: int
     started_at: datetime
     files: tuple[FileInput, ...] = ()
+    read: ReadAction | None = None
+    """The action of a call that only reads; nothing is probed for it."""
+    value: ReadValue | None = None
+    """What a read returned, the last time."""
+    is_cancelled: bool = False
+    """Whether the agent cancelled a read, so that it learned nothing."""
+    times: int = 1
+    """How often the agent read this in a row."""
+    begun_ms: float = 0.0
+    """Page time at which a read began."""
+    last_read_ms: float = 0.0
+    """Page time at which a read returned, the last time."""
     ended_at: datetime | None = None
     element: ElementSnapshot | None = None
     second: ElementSnapshot | None = None
@@ -95,6 +121,10 @@ class PendingAction:
         Raises:
             UnsupportedCallError: the call has no equivalent action.
         """
+        if self.is_cancelled:
+            return Note(page=self.page, text=f"the agent cancelled {self.method}")
+        if self.read is not None:
+            return self._with_value(self.read)
         context = CallContext(
             page=self.page,
             timeout_ms=self.call.timeout_ms,
@@ -129,8 +159,26 @@ class PendingAction:
             ended_at=self.ended_at,
             action=action,
             result=self.result or Failed(code=UNKNOWN_RESULT, message=NOT_ENDED),
-            observation=self.observation,
+            observation=self._observation(),
         )
+
+    def _observation(self) -> Observation | None:
+        """Return the observation; a read that the next step followed immediately has none of its own."""
+        seen = self.observation
+        is_single = isinstance(self.read, Read) and self.times == 1
+        if seen is None or not is_single or seen.virtual_ms >= FOLLOWED_MS:
+            return seen
+        return seen.model_copy(update={"repeats_pages": True})
+
+    def _with_value(self, read: ReadAction) -> Action:
+        """Add what a read returned. A repeated one may take as long as the agent did, and its own deadline."""
+        if isinstance(read, Expect):
+            return read.model_copy(update={"received": self.value})
+        if isinstance(read, Evaluate) or self.times == 1:
+            return read.model_copy(update={"value": self.value})
+        waited = max(0.0, self.last_read_ms - self.begun_ms)
+        deadline = min(read.timeout_ms, DEFAULT_TIMEOUT_MS) + waited
+        return read.model_copy(update={"value": self.value, "times": self.times, "timeout_ms": deadline})
 
     def _with_selected_values(self, action: Action) -> Action:
         """Use the option values the browser reported where the call left open whether a text is value or label."""

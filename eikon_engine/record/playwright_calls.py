@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.trace.playwright_calls import UnsupportedCallError, convert_call, effect_of
+from eikon_engine.trace.playwright_calls import UnsupportedCallError, convert_call, convert_read, effect_of, is_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.actions import Action, Evaluate, Expect, Read
     from eikon_engine.trace.playwright_calls import CallContext
 
 _UNRECORDED_WAITS: Final[Mapping[str, str]] = {
@@ -18,6 +18,16 @@ _UNRECORDED_WAITS: Final[Mapping[str, str]] = {
     "the function makes are not replayed",
 }
 """Waits that a replay does not need, as it has the times of the agent, and the warning about them if there is one."""
+
+
+def read_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Read | Evaluate | Expect | None:
+    """Return the action for a call that reads from a page; None if it does not, or if no action can express it."""
+    if not is_read(name, params):
+        return None
+    try:
+        return convert_read(name, params, context)
+    except UnsupportedCallError:
+        return None
 
 
 def action_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Action | None:

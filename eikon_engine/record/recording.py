@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -28,6 +29,7 @@ from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
+from eikon_engine.trace.serializer import read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -142,6 +144,7 @@ class Recording:
             detector=new_secret_detector(self._options),
             network=self.writer.network,
             now=self.now(),
+            random_seed=_draw_seed(self._options.new_key()),
             on_error=self.errors.append,
         )
         self.start(context)
@@ -261,6 +264,7 @@ class Recording:
             raise
         finally:
             self.writer.finish(self.now(), self.attempts.status)
+            self._write_lost_data()
             redact_recording(self.directory, self.session)
 
     async def certify(self, options: CertifyOptions) -> CertificationReport:
@@ -274,6 +278,14 @@ class Recording:
                 failures.append(each)
         for each in failures:
             self.writer.add_failure(Failure(message=self.redact(describe_error(each))))
+
+    def _write_lost_data(self) -> None:
+        lost = self.context.capture.lost
+        if not lost:
+            return
+        trace = read_trace(self.directory)
+        network = (trace.network or NetworkPart()).model_copy(update={"incomplete": lost})
+        write_trace(trace.model_copy(update={"network": network}), self.directory)
 
     def _write_warnings(self) -> None:
         notes = (
@@ -290,6 +302,11 @@ class Recording:
 def new_secret_detector(options: RecordOptions | AttachOptions) -> SecretDetector | None:
     """Return the detector of undeclared secrets; None if they are not searched for."""
     return SecretDetector(options.redaction, options.new_key()) if options.redact else None
+
+
+def _draw_seed(key: bytes) -> int:
+    """Return a seed of its own for each recording: sites store what their pages draw."""
+    return 1 + int.from_bytes(hashlib.sha256(key).digest()[:4], "big") % (2**31 - 1)
 
 
 def describe_error(error: BaseException) -> str:

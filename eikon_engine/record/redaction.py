@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ResponseFolderError, TraceError
 from eikon_engine.record.mission_id import redact_mission_id
-from eikon_engine.redact.rewrite_bundle import redact_bundle
+from eikon_engine.redact.rewrite_bundle import redact_bundle, redact_values, validate_redacted
 from eikon_engine.redact.scan import find_in_files
+from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH
 from eikon_engine.secrets.encodings import ENCODINGS
 from eikon_engine.secrets.redaction import Redaction, TypedSecret
 from eikon_engine.secrets.stand_ins import character_classes, make_password_stand_in
@@ -30,14 +31,18 @@ def redact_action(session: Session, action: Action, resolved: Action | None = No
         name = session.secret_name(typed)
         if name is not None:
             action = action.model_copy(update={"text": SecretRef(secret=name)})
-    text = action.model_dump_json()
-    redacted = session.redactor.redact_text(text)
-    return action if redacted == text else type(action).model_validate_json(redacted)
+    plain = action.model_dump(mode="json")
+    redacted = redact_values(plain, session.redactor.redact_text)
+    return action if redacted == plain else validate_redacted(type(action), plain, redacted)
 
 
 STAND_IN_CANDIDATES: Final = 12
 """Stand-ins tried for a secret; only a very short secret can have all of them taken."""
 DECLARE_ADVICE: Final = "declare it in RecordOptions.secrets, do not use it in ids, and record again"
+SHORT_PASSWORD: Final = (
+    f"a password of fewer than {MIN_PASSWORD_LENGTH} characters was typed and is recorded as it is; "
+    "declare it in the secrets of the options to replace it"
+)
 _DIGEST_ALGORITHMS: Final = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
@@ -50,9 +55,10 @@ def redact_recording(directory: Path, session: Session) -> None:
         OutputError: the bundle cannot be written.
     """
     values = {name: session.secrets.values[name] for name in sorted(session.redacted_names)}
-    warnings = []
+    warnings = [SHORT_PASSWORD] if session.has_short_password else []
     try:
-        if session.secret_detector is not None:
+        session.digest_memory.late_bodies = session.request_bodies.late
+        if session.secret_detector is not None or session.request_bodies.late or values:
             redact_bundle(directory, session.redactor, session.digest_memory.changed_digests(session.redactor))
     except (ResponseFolderError, TraceError) as error:
         warnings.append(f"the bundle could not be searched for secrets: {error.message}")
@@ -80,8 +86,7 @@ def redact_recording(directory: Path, session: Session) -> None:
 
 def _write_redaction(directory: Path, redaction: Redaction, warnings: tuple[str, ...], session: Session) -> None:
     trace = read_trace(directory)
-    names = session.redacted_names if session.secret_detector is not None else frozenset(trace.start.secrets)
-    start = trace.start.model_copy(update={"secrets": tuple(sorted({*trace.start.secrets, *names}))})
+    start = trace.start.model_copy(update={"secrets": tuple(sorted({*trace.start.secrets, *session.redacted_names}))})
     update = {
         "mission_id": redact_mission_id(trace, session.redactor.redact_text),
         "redaction": redaction,

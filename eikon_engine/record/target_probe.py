@@ -21,7 +21,7 @@ from eikon_engine.browser.attach.element_probe import (
 from eikon_engine.record.pending_action import TargetCandidates
 from eikon_engine.secrets.detection import is_password_name
 from eikon_engine.trace.execution import Succeeded
-from eikon_engine.trace.playwright_calls import effect_of
+from eikon_engine.trace.playwright_calls import effect_of, is_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +37,8 @@ _ResultSlot: TypeAlias = Literal["element", "second", "found"]
 _ReplyT = TypeVar("_ReplyT")
 _HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
 """Calls that return a handle, and its key in their result."""
+_SCRIPTS_ON_HANDLES: Final = {"evaluateExpression": "Frame.evalOnSelector"}
+"""Calls on a handle that have another name on a frame; `locator.evaluate` makes them."""
 _KEYBOARD_TEXT_CALLS: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
 _MOUSE_BUTTON_CALLS: Final = frozenset({"Page.mouseDown", "Page.mouseUp"})
 _MOUSE_CALLS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_MOUSE_BUTTON_CALLS})
@@ -83,15 +85,22 @@ class TargetProbe:
         self._interceptor = interceptor
         self._handle_selectors: dict[Any, str] = {}
         """Selector that found each handle."""
+        self._strict_handles: set[Any] = set()
+        """Handles whose selector had to match one element only."""
         self._last_pointer_actions: dict[int, PendingAction] = {}
         """Last pointer action by page."""
 
     def as_frame_call(self, call: PlaywrightCall) -> tuple[str, Mapping[str, Any]]:
         """Rewrite a call on a handle as a call on its frame with the selector that found the handle."""
         kind, _, method = call.name.partition(".")
-        if kind != "ElementHandle" or effect_of(f"Frame.{method}") != "action":
+        if kind != "ElementHandle":
             return call.name, call.params
-        return f"Frame.{method}", {**call.params, "selector": self._handle_selectors.get(call.target) or "*"}
+        selector, name = self._handle_selectors.get(call.target), _SCRIPTS_ON_HANDLES.get(method, f"Frame.{method}")
+        if selector is not None and is_read(name, call.params):
+            return name, {**call.params, "selector": selector, "strict": call.target in self._strict_handles}
+        if effect_of(f"Frame.{method}") != "action":
+            return call.name, call.params
+        return f"Frame.{method}", {**call.params, "selector": selector or "*"}
 
     def remember_handle(self, call: PlaywrightCall, response: Mapping[str, Any] | None) -> None:
         """Remember the selector that found a handle."""
@@ -99,6 +108,8 @@ class TargetProbe:
         handle = handle_in_result((response or {}).get(where)) if where else None
         if handle is not None:
             self._handle_selectors[handle] = str(call.params["selector"])
+            if call.params.get("strict"):
+                self._strict_handles.add(handle)
 
     def probe(self, pending: PendingAction) -> None:
         """Probe the element of an action; the probe reaches the browser before the call does."""

@@ -6,10 +6,14 @@ import json
 import re
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
-from typing import TYPE_CHECKING, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import ValidationError
 
 from eikon_engine.dom import frame_digest, map_strings
 from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER
@@ -25,12 +29,11 @@ from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
 
-    from eikon_engine.files.models import FileModel
     from eikon_engine.network.exchange import HeaderPairs, RecordedResponse
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.network.websocket import SocketEvent
@@ -277,7 +280,7 @@ def redact_trace(trace: ExecutionTrace, redactor: Redactor, renaming: Renames) -
     clean = _rewrite_value(plain, redactor, renaming)
     if clean == plain:
         return trace
-    found = ExecutionTrace.model_validate_json(json.dumps(clean))
+    found = validate_redacted(ExecutionTrace, plain, clean)
     subgoals = tuple(
         subgoal.model_copy(
             update={
@@ -290,6 +293,69 @@ def redact_trace(trace: ExecutionTrace, redactor: Redactor, renaming: Renames) -
         for subgoal in found.subgoal_traces
     )
     return found.model_copy(update={"subgoal_traces": subgoals, "redaction": trace.redaction})
+
+
+_ModelT = TypeVar("_ModelT", bound=FileModel)
+_TAGS: Final = frozenset({"kind", "type"})
+"""Members that name the kind of a value."""
+
+
+def validate_redacted(model: type[_ModelT], plain: JsonValue, clean: JsonValue) -> _ModelT:
+    """Validate redacted data; where a secret is part of a time, a digest or a kind by chance, that stays as it was.
+
+    `plain` is the valid data before the redaction.
+    """
+    while True:
+        try:
+            return model.model_validate_json(json.dumps(clean))
+        except ValidationError as error:
+            restored = clean
+            for each in error.errors():
+                restored = _restore_at(plain, restored, each["loc"])
+            if restored == clean:
+                raise
+            clean = restored
+
+
+def redact_values(value: JsonValue, redact: Callable[[str], str]) -> JsonValue:
+    """Return the data of a model with all strings redacted, and its field names as they are."""
+    match value:
+        case str():
+            return redact(value)
+        case list():
+            return [redact_values(each, redact) for each in value]
+        case dict():
+            return {_redact_key(redact, key): redact_values(each, redact) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _redact_key(redact: Callable[[str], str], key: str) -> str:
+    return key if key in _field_names() else redact(key)
+
+
+@cache
+def _field_names() -> frozenset[str]:
+    """Return the names of all fields of a trace."""
+    schema = ExecutionTrace.model_json_schema()
+    models = (schema, *schema["$defs"].values())
+    return frozenset(name for each in models for name in each.get("properties", {}))
+
+
+def _restore_at(plain: JsonValue, clean: JsonValue, location: tuple[int | str, ...]) -> JsonValue:
+    """Return redacted data with the value at a location of pydantic as it was.
+
+    What is neither a member nor a position there is the kind of a value, or the value itself.
+    """
+    for place, name in enumerate(location):
+        rest = location[place + 1 :]
+        if isinstance(plain, dict) and isinstance(clean, dict) and isinstance(name, str) and name in plain:
+            return {**clean, name: _restore_at(plain[name], clean.get(name), rest)}
+        if isinstance(plain, list) and isinstance(clean, list) and isinstance(name, int) and name < len(plain):
+            return [*clean[:name], _restore_at(plain[name], clean[name], rest), *clean[name + 1 :]]
+    if isinstance(plain, dict) and isinstance(clean, dict):
+        return {**clean, **{name: plain[name] for name in _TAGS & plain.keys()}}
+    return clean if isinstance(plain, list) else plain
 
 
 def _rewrite_documents(store: BlobStore, redactor: Redactor, renaming: Renames) -> None:
@@ -364,7 +430,8 @@ def _rewrite_value(value: JsonValue, redactor: Redactor, renaming: Renames) -> J
             ref = BlobRef(sha256=sha256, size=size)
             return renaming.blobs.get(ref, ref).model_dump(mode="json")
         case dict():
-            return {redactor.redact_text(key): _rewrite_value(each, redactor, renaming) for key, each in value.items()}
+            redact_key = partial(_redact_key, redactor.redact_text)
+            return {redact_key(key): _rewrite_value(each, redactor, renaming) for key, each in value.items()}
         case _:
             return value
 

@@ -129,7 +129,8 @@ class Collector:
         network = (self.end.network if self.end else None) or NetworkOutcome()
         judged = self._without_masked(network)
         subgoals = tuple(self._subgoal_outcome(each) for each in self.started_subgoals)
-        beside = (*late_misses(judged, reported_misses(self.plan, subgoals)), *escape_reasons(judged))
+        late = late_misses(judged, reported_misses(self.plan, subgoals))
+        beside = (*late, *escape_reasons(judged), *unsent_reasons(judged))
         is_whole = self._is_whole(subgoals, early, beside)
         verdict = run_verdict((step.verdict for each in subgoals for step in each.steps), is_whole=is_whole)
         recorded, observed = trace.environment, self._environment
@@ -223,7 +224,8 @@ class Collector:
     def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, beside: tuple[str, ...]) -> bool:
         """Return whether the verdict rests on the steps alone; an incomplete or leaking run is never faithful.
 
-        Neither is one with a miss that no step reports, because it occurred after the last comparison.
+        Neither is one with a miss that no step reports, because it occurred after the last comparison, or one that did
+        not send every recorded request.
         """
         steps = sum(len(subgoal.steps) for subgoal in subgoals)
         return ended_early is None and steps == self.plan.step_count and not beside
@@ -249,6 +251,16 @@ def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
         f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) bypassed "
         "the recorded network. It was blocked; its recorded response is unknown"
         for each in network.page_violations
+    )
+
+
+def unsent_reasons(network: NetworkOutcome) -> tuple[str, ...]:
+    """Describe the recorded requests that the replay did not send, each with the step at which it was recorded."""
+    return tuple(
+        f"{each.key} was recorded at {each.subgoal}, sequence {each.sequence} ({each.step}), and "
+        f"{'was not sent by the replay' if count == 1 else f'{count} of them were not sent by the replay'}: "
+        "the mission was not repeated"
+        for each, count in Counter(network.unsent).items()
     )
 
 

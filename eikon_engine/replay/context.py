@@ -281,7 +281,13 @@ def _choose_traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
         return LiveTraffic()
     if plan.network == "live":
         return ProbeTraffic(own, rules)
-    return SealedTraffic(own, rules, on_delivery=options.on_delivery, failures=plan.failed_action_indexes)
+    return SealedTraffic(
+        own,
+        rules,
+        on_delivery=options.on_delivery,
+        failures=plan.failed_action_indexes,
+        learner=options.rule_learner,
+    )
 
 
 async def _replay_environment(

@@ -70,7 +70,7 @@ async def replay_events(
         if ended_early is not None:
             break
     how: RunEnding = "complete" if ended_early is None else "stopped"
-    yield RunEnd(how=how, ended_early=ended_early, network=runner.network_outcome())
+    yield RunEnd(how=how, ended_early=ended_early, network=runner.network_outcome(is_complete=ended_early is None))
 
 
 def _run_start(plan: Plan, options: ReplayOptions, browser_info: tuple[str, Environment]) -> RunStart:

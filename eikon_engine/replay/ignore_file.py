@@ -13,7 +13,7 @@ from eikon_engine.trace.masks import Mask
 if TYPE_CHECKING:
     from pathlib import Path
 
-_KINDS: Final = ("selector", "request", "storage", "console_error", "title")
+_KINDS: Final = ("selector", "request", "storage", "read", "console_error", "title")
 _KEYS: Final = frozenset({"name", "reason", "url", "frame", "attribute", *_KINDS})
 
 
@@ -67,6 +67,8 @@ def _part(kind: str, table: dict[str, Any]) -> dict[str, Any]:
             return {"kind": kind, "selector": table[kind], "attribute": table.get("attribute")}
         case "request":
             return {"kind": kind, "key": table[kind]}
+        case "read":
+            return {"kind": kind, "action": table[kind]}
         case "storage":
             return {"kind": kind, "name": table[kind]}
         case "console_error":

@@ -78,6 +78,12 @@ class OptionChecks:
                     found = f"{type(each).__name__} for {key!r}"
                     self._refuse(name, "strings as values", found, "Pass the value as text.", shown=False)
 
+    def check_names(self, name: str, *, advice: str) -> None:
+        """Require that the names of a mapping are identifiers."""
+        for key in getattr(self._options, name):
+            if not key.isidentifier():
+                self._refuse(name, "identifiers as names", key, advice)
+
     def check_instance(self, name: str, kind: type, *, advice: str) -> None:
         """Require an instance of a class."""
         if not isinstance(value := getattr(self._options, name), kind):

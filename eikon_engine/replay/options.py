@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.gates import GateSet
     from eikon_engine.llm import CompletionClient
     from eikon_engine.network.exchange import Moment
+    from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.plan import PlannedStep
@@ -130,6 +131,9 @@ class ReplayOptions:
     on_delivery: Callable[[int, Moment], None] | None = None
     """Called with each recorded moment and the moment of its delivery. If set, responses are served on request and the
     replay waits for the pages even where the recorded agent did not. Used by certify."""
+    rule_learner: RuleLearner | None = None
+    """Learns rules for requests that differ from recorded ones in values that vary, and applies them. Used by certify.
+    """
     now: Callable[[], datetime] = utc_now
     """Wall clock for timestamps."""
 
@@ -163,4 +167,6 @@ class ReplayOptions:
             checks.convert_items("reports", lambda each: callable(getattr(each, "render", None)), "reports")
         for name in ("readers", "action_observers", "session_inspectors"):
             checks.convert_items(name, callable, "functions")
+        if self.rule_learner is not None:
+            checks.check_method("rule_learner", "learn_request", advice="Pass a RuleLearner.")
         checks.check_callables("now", *(("on_delivery",) if self.on_delivery is not None else ()))

@@ -12,6 +12,7 @@ from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosi
 from eikon_engine.divergence.dependents import find_dependents
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.environment import detect_environment, is_comparable
+from eikon_engine.divergence.detectors.read import recorded_value
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
 from eikon_engine.divergence.masks import apply_masks, unmasked_changes
@@ -26,7 +27,9 @@ from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.effects_policy import EffectsPolicy
 from eikon_engine.replay.model_responses import completion_client_for
+from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.skills.skill import SkillInput
+from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
@@ -306,13 +309,26 @@ class StepRunner:
         path = resolve_inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
         return Screenshots(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
 
+    def _read_texts(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, str] | None:
+        """Return the texts of a long recorded and a long observed value, if they differ."""
+        before = recorded_value(recorded, performed.result)
+        now = performed.observation.value if performed.observation is not None else None
+        if before is None or before.long is None or before == now or performed.long_text is None:
+            return None
+        return self._plan.bundle.files.get(before.long).decode(), performed.long_text
+
     def observed_dom(self, page: int) -> PageSnapshot | None:
         """Return the DOM of a page after the last action."""
         return None if self.last_performed is None else _observed_dom(self.last_performed, page)
 
-    def network_outcome(self) -> NetworkOutcome:
-        """Summarize the network, with each changed response attributed to the action during which it arrived."""
+    def network_outcome(self, *, is_complete: bool = False) -> NetworkOutcome:
+        """Summarize the network, with each changed response attributed to the action during which it arrived.
+
+        `is_complete` is whether every step was replayed: then, what the pages did not send is known.
+        """
         outcome = self._worker.network_outcome()
+        if is_complete and not self._has_diverged and self._network_mode == "sealed":
+            outcome = add_unsent(outcome, self._plan, self._worker.session, self._masks)
         later = outcome.response_changes[len(self._attributed_changes) :]
         return outcome.model_copy(update={"response_changes": (*self._attributed_changes, *later)})
 
@@ -353,6 +369,7 @@ class StepRunner:
             compares_stored_values=self._clock == "stepped"
             and self._options.responses_from is None
             and not self._options.har,
+            read_texts=self._read_texts(recorded, performed),
             screenshots=self.comparable_screenshots(recorded, performed),
         )
         masked = apply_masks(comparison, self._masks)
@@ -413,7 +430,8 @@ class StepRunner:
         elif performed.observation is None:
             notes.append("snapshot playback checks targets and skills, not the effects of actions")
         target = getattr(recorded.action, "target", None)
-        if target is not None and target.identity is None and isinstance(recorded.result, Succeeded):
+        is_read = isinstance(recorded.action, Read | Evaluate | Expect)
+        if target is not None and target.identity is None and isinstance(recorded.result, Succeeded) and not is_read:
             notes.append("the recording does not identify the target element")
         unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
         if unknown and isinstance(performed.result, Failed):

@@ -30,6 +30,8 @@ def _certification_lines(report: CertificationReport) -> Iterator[str]:
     if len(report.findings) > SHOWN_FINDINGS:
         yield f"  and {len(report.findings) - SHOWN_FINDINGS} more, mostly consequences; --json lists all"
     yield from (f"  note: {each}" for each in report.notes)
+    if report.next_step:
+        yield f"  next: {report.next_step}"
     done = "changed" if report.accepted else "proposed"
     for reason, group in _group_by_reason(report.patch.operations):
         if len(group) > SHOWN_PER_REASON:
@@ -50,11 +52,13 @@ def _group_by_reason(operations: Sequence[Operation]) -> Iterator[tuple[str, lis
 
 def _verdict_line(report: CertificationReport) -> str:
     runs = f"{report.runs} of {report.runs} runs{' under load' if report.stress else ''} are identical"
+    ended = "" if report.mission_status == "complete" else f" (the recorded mission: {report.mission_status})"
+    took = f", {report.seconds:.1f} s" if report.seconds else ""
     if report.accepted or report.status == "certified":
-        return f"certified, {runs}"
+        return f"certified{ended}, {runs}{took}"
     if report.status == "proposed":
-        return f"not certified yet; with these changes {runs}. Apply them with --accept"
-    return f"{report.status}, not certified"
+        return f"not certified yet{ended}; with these changes {runs}{took}. Apply them with --accept"
+    return f"{report.status}, not certified{ended}{took}"
 
 
 def _finding_lines(finding: CertificationFinding) -> Iterator[str]:

@@ -93,11 +93,12 @@ UNBOUNDED_TIMEOUT_MS: Final = 300_000.0
 
 __all__ = [
     "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Check", "Click",
-    "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Expectation", "ExtractDom",
-    "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack", "GoForward", "Hover", "InsertText", "Key",
-    "LoadState", "LoadStateCondition", "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point",
-    "Press", "Reload", "Screenshot", "Scroll", "SecretRef", "SelectOption", "SelectorCondition", "SetInputFiles",
-    "SetValue", "SetViewport", "SwitchPage", "Text", "TypeText", "Uncheck", "UrlCondition", "WaitFor",
+    "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Evaluate", "Expect",
+    "Expectation", "ExpectedText", "ExtractDom", "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack",
+    "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition", "Modifier", "Mouse",
+    "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind", "ReadValue", "Reload",
+    "Screenshot", "Scroll", "SecretRef", "SelectOption", "SelectorCondition", "SetInputFiles", "SetValue",
+    "SetViewport", "SwitchPage", "Text", "TypeText", "Uncheck", "UrlCondition", "WaitFor",
 ]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
@@ -400,6 +401,112 @@ class Assert(_Action):
     expectation: Expectation
 
 
+ReadKind: TypeAlias = Literal[
+    "all_inner_texts",
+    "all_text_contents",
+    "aria_snapshot",
+    "attribute",
+    "content",
+    "count",
+    "inner_html",
+    "inner_text",
+    "input_value",
+    "is_checked",
+    "is_disabled",
+    "is_editable",
+    "is_enabled",
+    "is_hidden",
+    "is_visible",
+    "text_content",
+    "title",
+]
+"""What a read returns, by the name of Playwright's method; `attribute` is `get_attribute`."""
+
+
+class ReadValue(FileModel):
+    """What a read returned to the agent."""
+
+    value: FiniteJson = None
+    """None also for a long value, and for `undefined`."""
+    long: BlobRef | None = None
+    """The JSON text of a value that is too long for the trace, in the `files` folder of the bundle."""
+
+
+class Read(_Action):
+    """Read something from the page; a replay must read the same value.
+
+    A replay waits for the value, since the agent may have waited, too: up to `timeout_ms`, at most 5 s of page time.
+    """
+
+    type: Literal["read"] = "read"
+    what: ReadKind
+    target: Target | None = None
+    """None for the whole document, as `title` and `content` read it. The identity of the element is not recorded."""
+    name: str | None = None
+    """Name of the attribute that is read."""
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the document, for reads without target."""
+    options: dict[str, FiniteJson] = Field(default_factory=dict)
+    """Other arguments of Playwright's method, by its names."""
+    value: ReadValue | None = None
+    """What the agent got, the last time if `times` is above 1. None if it failed."""
+    times: int = Field(default=1, ge=1)
+    """How often the agent read this in a row. A replay reads until it gets the last value."""
+
+
+class Evaluate(_Action):
+    """Run a script of the agent in the page, exactly once, and compare what it returns."""
+
+    type: Literal["evaluate"] = "evaluate"
+    expression: str
+    """JavaScript expression, or a function that is called with the elements, if there is a target, and `argument`."""
+    argument: FiniteJson = None
+    target: Target | None = None
+    all_matches: bool = False
+    """Whether the function gets a list of all elements that the target matches, as with `evaluate_all`."""
+    returns_handle: bool = False
+    """Whether the agent got a handle of the result, which is not compared."""
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the document, for scripts without target."""
+    value: ReadValue | None = None
+    """What the agent got. None if JSON cannot represent it, if it was a handle, or if the script failed."""
+
+
+class ExpectedText(FileModel):
+    """One expected text of an `expect` action; either `string` or `regex_source` is given."""
+
+    string: str | None = None
+    regex_source: str | None = None
+    """Source of a JavaScript regular expression."""
+    regex_flags: str | None = None
+    match_substring: bool | None = None
+    ignore_case: bool | None = None
+    normalize_white_space: bool | None = None
+
+
+class Expect(_Action):
+    """Wait until an assertion of Playwright's `expect` holds, as the agent did; the browser evaluates it."""
+
+    type: Literal["expect"] = "expect"
+    expression: str
+    """Playwright's name of the assertion, such as `to.have.text`."""
+    target: Target | None = None
+    """None for assertions about the page. The identity of the element is not recorded."""
+    is_not: bool = False
+    """Whether the assertion must not hold."""
+    argument: FiniteJson = None
+    """What the assertion is about: the name of the attribute or property."""
+    texts: tuple[ExpectedText, ...] | None = None
+    number: float | None = None
+    expected: FiniteJson = None
+    """Expected value of assertions that expect neither texts nor a number."""
+    pseudo: str | None = None
+    """Pseudo-element whose style is checked."""
+    use_inner_text: bool | None = None
+    received: ReadValue | None = None
+    """What the page had instead, if the assertion failed."""
+
+
 class Note(_Action):
     """A step of an older recording that did nothing to the page."""
 
@@ -440,6 +547,9 @@ Action: TypeAlias = Annotated[
     | Screenshot
     | ExtractDom
     | Assert
+    | Read
+    | Evaluate
+    | Expect
     | Note,
     Field(discriminator="type"),
 ]

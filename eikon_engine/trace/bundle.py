@@ -14,7 +14,7 @@ from eikon_engine.errors import BundlePathError, OutputError, TraceError, UsageE
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
-from eikon_engine.trace.actions import SetInputFiles
+from eikon_engine.trace.actions import ReadValue, SetInputFiles
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, write_trace
@@ -171,6 +171,7 @@ def _blob_references(trace: ExecutionTrace) -> Iterator[_BlobReference]:
         if isinstance(action.action, SetInputFiles):
             for number, file in enumerate(action.action.files):
                 yield _BlobReference(f"{where}.action.files[{number}].content", FILES_FOLDER, file.content)
+        yield from _read_references(where, action)
         for number, page in enumerate(action.observation.pages if action.observation else ()):
             if page.snapshot is not None:
                 yield _BlobReference(f"{where}.observation.pages[{number}].snapshot", DOM_FOLDER, page.snapshot)
@@ -180,6 +181,13 @@ def _blob_references(trace: ExecutionTrace) -> Iterator[_BlobReference]:
                 yield _BlobReference(
                     f"{place}.skills_used[{number}].source.snapshot", DOM_FOLDER, skill.source.snapshot
                 )
+
+
+def _read_references(where: str, action: ActionTrace) -> Iterator[_BlobReference]:
+    for field in ("value", "received"):
+        read = getattr(action.action, field, None)
+        if isinstance(read, ReadValue) and read.long is not None:
+            yield _BlobReference(f"{where}.action.{field}.long", FILES_FOLDER, read.long)
 
 
 def _actions(trace: ExecutionTrace) -> Iterator[tuple[str, ActionTrace]]:

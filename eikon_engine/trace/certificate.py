@@ -13,6 +13,7 @@ from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
+from eikon_engine.trace.execution import MissionStatus
 from eikon_engine.trace.serializer import find_trace_file
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Certificate(FileModel):
     stress: bool
     """Whether the machine was under load during the runs."""
     network_mode: Literal["sealed", "live"]
+    mission_status: MissionStatus = "complete"
+    """How the recorded mission ended; runs that repeat a failure are equal, too."""
     actions: tuple[CertifiedAction, ...] = ()
     masks: tuple[str, ...] = ()
     """What is not compared on pages: descriptions of the masks of the trace."""
@@ -92,7 +95,7 @@ def write_certificate(root: Path, certificate: Certificate) -> None:
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     """Return whether the bundle in a folder is certified as it is now; never raises."""
     if not (root / CERTIFICATE_FILE).is_file():
-        return CertificateState(status="none", reason="`eikon certify` has not been run")
+        return CertificateState(status="none", reason="it has no certificate. Run `eikon certify`")
     certificate = read_certificate(root)
     if certificate is None:
         return CertificateState(status="stale", reason=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
@@ -113,7 +116,12 @@ def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     runs = f"{certificate.runs} equal runs{' under load' if certificate.stress else ''}, {certificate.network_mode}"
     when = certificate.certified_at.date().isoformat()
     lost = f", {pluralize(len(certificate.masks), 'mask')}" if certificate.masks else ""
-    return CertificateState(status="certified", reason=f"{runs}, on {when} with {certificate.browser}{lost}")
+    reason = f"{runs}, on {when} with {certificate.browser}{lost}{_ending(certificate.mission_status)}"
+    return CertificateState(status="certified", reason=reason)
+
+
+def _ending(status: MissionStatus) -> str:
+    return "" if status == "complete" else f"; the recorded mission did not complete: {status}"
 
 
 def file_sha256(path: Path) -> str:

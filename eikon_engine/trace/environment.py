@@ -95,6 +95,8 @@ class Environment(FileModel):
     clock: Literal["stepped", "natural"] = "stepped"
     """Whether the page's clock was stepped during the recording, or ran on its own."""
     random_seed: int = Field(ge=1, lt=2**31)
+    random_source: Literal["flag", "script"] = "flag"
+    """Whether a flag of the browser seeds `Math.random`, or, in the browser of an agent, a script in its pages."""
     settle_ms: float = 500.0
     """Page time that passes after each action before it is observed."""
     tick_ms: float = Field(default=500.0, ge=1)

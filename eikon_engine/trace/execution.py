@@ -258,6 +258,14 @@ class StartState(FileModel):
     """Names of the secrets that were redacted from the start; others were redacted once they were typed."""
 
 
+class LostData(FileModel):
+    """Data of the mission that the recording could not keep, so that no replay can be faithful."""
+
+    what: str
+    """What is missing, such as a response body with its URL."""
+    why: str
+
+
 class NetworkPart(FileModel):
     """Where the recorded network is stored, and which parts of its requests may vary."""
 
@@ -267,6 +275,8 @@ class NetworkPart(FileModel):
     timeline: tuple[MovedDelivery, ...] = ()
     """When a sealed replay delivers recorded responses, if that differs from the recording because the agent did not
     wait or the mission was changed; empty otherwise."""
+    incomplete: tuple[LostData, ...] = ()
+    """What the recording could not keep; such a bundle is not certified."""
 
 
 class ExecutionTrace(FileModel):

@@ -54,6 +54,12 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
             return f"wait for {_condition_label(condition)}"
         case actions.Assert(expectation=expectation):
             return f"assert {_expectation_label(expectation)}"
+        case actions.Read():
+            return _read_label(action)
+        case actions.Evaluate(expression=expression, target=target):
+            return f"evaluate {_shortened(expression)}" + (f" on {_target_label(target)}" if target else "")
+        case actions.Expect(target=target):
+            return f"expect {_target_label(target) if target else 'the page'} {expectation_label(action)}"
         case actions.Note(text=text):
             return f"note: {_shortened(text)}"
         case _:
@@ -64,6 +70,23 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
 def _mouse_label(action: actions.Mouse) -> str:
     name = action.under.name or action.under.text if action.under else ""
     return f"mouse {action.event} at {action.x:g}, {action.y:g}" + (f" ({_shortened(name)!r})" if name else "")
+
+
+def _read_label(action: actions.Read) -> str:
+    what = action.what.replace("_", " ") + (f" {action.name}" if action.name else "")
+    times = f", {action.times} times" if action.times > 1 else ""
+    return f"read {what}" + (f" of {_target_label(action.target)}" if action.target else "") + times
+
+
+def expectation_label(action: actions.Expect) -> str:
+    """Describe what an `expect` action expects, without its target."""
+    words = ("not " if action.is_not else "") + action.expression.replace(".", " ")
+    expected = [text.string if text.string is not None else text.regex_source for text in action.texts or ()]
+    values: list[object] = [action.argument, *expected, action.number, action.expected]
+    given = ", ".join(
+        _shortened(f"{each:g}" if isinstance(each, float) else repr(each)) for each in values if each is not None
+    )
+    return f"{words} {given}".strip()
 
 
 def _condition_label(condition: actions.Condition) -> str:

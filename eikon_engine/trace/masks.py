@@ -108,10 +108,22 @@ class StoragePart(FileModel):
         return matches_wildcard(self.name, name)
 
 
+class ReadPart(FileModel):
+    """What actions read from pages; they are repeated, but not compared."""
+
+    kind: Literal["read"] = "read"
+    action: str = Field(min_length=1)
+    """Label of the action, as in reports; `*` matches any characters."""
+
+    def matches(self, label: str) -> bool:
+        """Return whether an action matches."""
+        return matches_wildcard(self.action, label)
+
+
 PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart
 NodePart: TypeAlias = PathPart | SelectorPart
 MaskedPart: TypeAlias = Annotated[
-    NodePart | ConsoleErrorPart | TitlePart | RequestPart | StoragePart, Field(discriminator="kind")
+    NodePart | ConsoleErrorPart | TitlePart | RequestPart | StoragePart | ReadPart, Field(discriminator="kind")
 ]
 
 
@@ -129,7 +141,7 @@ class Mask(FileModel):
 
     @model_validator(mode="after")
     def _check_scope(self) -> Self:
-        if isinstance(self.part, RequestPart | StoragePart) and self.url != "*":
+        if isinstance(self.part, RequestPart | StoragePart | ReadPart) and self.url != "*":
             message = f"url is {self.url!r}, but {self.part.kind} does not belong to a page; omit url"
             raise ValueError(message)
         if self.frame is not None and not isinstance(self.part, get_args(NodePart)):
@@ -172,6 +184,8 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
             what = f"requests {key}"
         case StoragePart(name=name):
             what = f"storage items {name}"
+        case ReadPart(action=label):
+            what = f"what is read by {label}"
     return f"{mask.name}: {what}{where}{frame}"
 
 

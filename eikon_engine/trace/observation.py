@@ -8,6 +8,7 @@ from pydantic import Field
 
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.files.models import FileModel
+from eikon_engine.trace.actions import ReadValue
 
 
 class FrameObservation(FileModel):
@@ -122,6 +123,12 @@ class Observation(FileModel):
     verified by comparing observations."""
     storage: tuple[StoredItem, ...] | None = None
     """Storage of the sites of the open pages, sorted; None in older recordings."""
+    value: ReadValue | None = None
+    """What a `read`, `evaluate` or failed `expect` action got from the page in a replay; the recorded one is in the
+    action."""
+    repeats_pages: bool = False
+    """Whether `pages` and `storage` are those of the observation before, because the action only read something and the
+    next one followed immediately. Events are then part of the next observation."""
     begun_ms: float = Field(default=0.0, ge=0)
     """Page time at the start of the action; not compared."""
     acted_ms: float | None = Field(default=None, ge=0)

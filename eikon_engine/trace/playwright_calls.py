@@ -12,7 +12,14 @@ from urllib.parse import urljoin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, Action
+from eikon_engine.trace.actions import (
+    DEFAULT_NAVIGATION_TIMEOUT_MS,
+    UNBOUNDED_TIMEOUT_MS,
+    Action,
+    Evaluate,
+    Expect,
+    Read,
+)
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.actions import FileInput
+    from eikon_engine.trace.actions import FileInput, ReadKind
 
 _ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
@@ -134,6 +141,45 @@ def convert_call(name: str, params: Params, context: CallContext) -> ConvertedCa
     kind = fields.pop("type")
     action = build_action(kind, page=context.page, timeout_ms=deadline, **fields)
     return ConvertedCall(action=action, notes=tuple(_differences(name, params, context)))
+
+
+def is_read(name: str, params: Params) -> bool:
+    """Return whether a call returns something of a page to its caller: a read, a script or an assertion."""
+    return name in _READ_READERS and not (name == _EXPECT and not params.get("expression"))
+
+
+def convert_read(name: str, params: Params, context: CallContext) -> Read | Evaluate | Expect:
+    """Return the action for a call that reads from a page, without the value that it returned.
+
+    Raises:
+        UnsupportedCallError: no action can express the call.
+    """
+    fields = _READ_READERS[name](params, context)
+    kind = fields.pop("type")
+    has_deadline = name in _READS_WITH_TIMEOUT
+    deadline = context.timeout_ms if has_deadline else None
+    if has_deadline and deadline == 0:
+        deadline = UNBOUNDED_TIMEOUT_MS
+    if kind == "evaluate":
+        deadline = DEFAULT_NAVIGATION_TIMEOUT_MS
+    action = build_action(kind, page=context.page, timeout_ms=deadline, **fields)
+    assert isinstance(action, Read | Evaluate | Expect)  # noqa: S101 - the kinds of the table
+    return action
+
+
+def decode_result(name: str, result: Params) -> JsonValue:
+    """Return the value in the result of a call that reads.
+
+    Raises:
+        UnsupportedCallError: JSON cannot represent it, or it is a handle.
+    """
+    if name in _SCRIPT_CALLS:
+        if "value" not in result:
+            message = "the result is a handle"
+            raise UnsupportedCallError(message)
+        return decode_value(result["value"])
+    value: JsonValue = result.get("snapshot" if name == "Frame.ariaSnapshot" else "value")
+    return value
 
 
 def parse_target(selector: str, frames: tuple[str, ...] = ()) -> Target:
@@ -286,9 +332,10 @@ def _read_viewport(params: Params, _: CallContext) -> Fields:
 def _read_event(params: Params, context: CallContext) -> Fields:
     given = params.get("eventInit")
     try:
-        init = _decode_value(given.get("value", {}) if isinstance(given, dict) else {})
-    except (KeyError, TypeError) as error:
-        raise UnsupportedCallError(_NOT_JSON) from error
+        init = decode_value(given.get("value", {}) if isinstance(given, dict) else {})
+    except (KeyError, TypeError, UnsupportedCallError) as error:
+        message = "the dispatched event has properties that JSON cannot represent"
+        raise UnsupportedCallError(message) from error
     return {**_on_target("dispatch_event", event="type")(params, context), "init": init or None}
 
 
@@ -353,6 +400,145 @@ def _single_text(params: Params) -> tuple[str, bool] | None:
     return text, bool(texts[0].get("matchSubstring"))
 
 
+_EXPECT: Final = "Frame.expect"
+_READ_KINDS: Final[Mapping[str, ReadKind]] = {
+    "Frame.getAttribute": "attribute",
+    "Frame.innerHTML": "inner_html",
+    "Frame.innerText": "inner_text",
+    "Frame.inputValue": "input_value",
+    "Frame.isChecked": "is_checked",
+    "Frame.isDisabled": "is_disabled",
+    "Frame.isEditable": "is_editable",
+    "Frame.isEnabled": "is_enabled",
+    "Frame.isHidden": "is_hidden",
+    "Frame.isVisible": "is_visible",
+    "Frame.textContent": "text_content",
+}
+"""Calls that read from one element."""
+_ALL_TEXTS: Final[Mapping[str, ReadKind]] = {
+    "ee => ee.map(e => e.innerText)": "all_inner_texts",
+    "ee => ee.map(e => e.textContent || '')": "all_text_contents",
+}
+"""Scripts with which the client reads the texts of all matches: `_impl/locator.py`."""
+_SCRIPT_CALLS: Final = frozenset(
+    {
+        *("Frame.evalOnSelector", "Frame.evalOnSelectorAll", "Frame.evaluateExpression"),
+        "Frame.evaluateExpressionHandle",
+    }
+)
+_READS_WITH_TIMEOUT: Final = frozenset(
+    {*_READ_KINDS, "Frame.ariaSnapshot", _EXPECT} - {"Frame.isHidden", "Frame.isVisible"}
+)
+
+
+def _read_element(kind: ReadKind) -> Callable[[Params, CallContext], Fields]:
+    def read(params: Params, context: CallContext) -> Fields:
+        return {"type": "read", "what": kind, "target": _first_match(params, context), "name": params.get("name")}
+
+    return read
+
+
+def _first_match(params: Params, context: CallContext) -> Target:
+    """Return the target of a call; a call that is not strict uses the first match."""
+    target = _target(params, "selector", context)
+    if params.get("strict"):
+        return target
+    return target.model_copy(update={"selector": f"{target.selector} >> nth=0"})
+
+
+def _read_document(kind: ReadKind, *options: str) -> Callable[[Params, CallContext], Fields]:
+    """Read the document, or the element of a selector if there is one."""
+
+    def read(params: Params, context: CallContext) -> Fields:
+        given = {_SNAKE_CASE.get(name, name): params[name] for name in options if params.get(name) is not None}
+        place: Fields = {"frames": context.frames}
+        if params.get("selector"):
+            place = {"target": _target(params, "selector", context)}
+        return {"type": "read", "what": kind, "options": given, **place}
+
+    return read
+
+
+_SNAKE_CASE: Final = {"includeShadow": "include_shadow"}
+
+
+def _read_script(params: Params, context: CallContext) -> Fields:
+    return {"type": "evaluate", "frames": context.frames, **_script(params)}
+
+
+def _read_script_on_element(params: Params, context: CallContext) -> Fields:
+    return {"type": "evaluate", "target": _first_match(params, context), **_script(params)}
+
+
+def _read_script_on_all(params: Params, context: CallContext) -> Fields:
+    target = _target(params, "selector", context)
+    script = _script(params)
+    kind = _ALL_TEXTS.get(script["expression"]) if script["argument"] is None else None
+    if kind is not None:
+        return {"type": "read", "what": kind, "target": target}
+    return {"type": "evaluate", "target": target, "all_matches": True, **script}
+
+
+def _script(params: Params) -> Fields:
+    argument = params.get("arg")
+    if isinstance(argument, dict) and argument.get("handles"):
+        message = "a script with a handle as its argument is not replayed"
+        raise UnsupportedCallError(message)
+    value = argument.get("value", {}) if isinstance(argument, dict) else {}
+    return {"expression": str(params.get("expression", "")), "argument": decode_value(value)}
+
+
+def _read_expectation(params: Params, context: CallContext) -> Fields:
+    texts = params.get("expectedText")
+    value = params.get("expectedValue")
+    return {
+        "type": "expect",
+        "expression": params.get("expression"),
+        "target": _target(params, "selector", context) if params.get("selector") else None,
+        "is_not": bool(params.get("isNot")),
+        "argument": params.get("expressionArg"),
+        "texts": None if texts is None else [_expected_text(each) for each in texts],
+        "number": params.get("expectedNumber"),
+        "expected": decode_value(value.get("value", {})) if isinstance(value, dict) else None,
+        "pseudo": params.get("pseudo"),
+        "use_inner_text": params.get("useInnerText"),
+    }
+
+
+EXPECTED_TEXT_NAMES: Final = {
+    "string": "string",
+    "regex_source": "regexSource",
+    "regex_flags": "regexFlags",
+    "match_substring": "matchSubstring",
+    "ignore_case": "ignoreCase",
+    "normalize_white_space": "normalizeWhiteSpace",
+}
+"""Fields of `ExpectedText`, and their names in the protocol."""
+
+
+def _expected_text(given: Params) -> Fields:
+    return {field: given[name] for field, name in EXPECTED_TEXT_NAMES.items() if given.get(name) is not None}
+
+
+_READ_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {
+    **{name: _read_element(kind) for name, kind in _READ_KINDS.items()},
+    "Frame.queryCount": lambda params, context: {
+        "type": "read",
+        "what": "count",
+        "target": _target(params, "selector", context),
+    },
+    "Frame.title": _read_document("title"),
+    "Frame.content": _read_document("content", "includeShadow"),
+    "Frame.ariaSnapshot": _read_document("aria_snapshot", "mode", "depth", "boxes"),
+    "Frame.evaluateExpression": _read_script,
+    "Frame.evaluateExpressionHandle": lambda params, context: {**_read_script(params, context), "returns_handle": True},
+    "Frame.evalOnSelector": _read_script_on_element,
+    "Frame.evalOnSelectorAll": _read_script_on_all,
+    _EXPECT: _read_expectation,
+}
+"""Calls that return something of a page, for sources that know what they returned."""
+
+
 def _target(params: Params, name: str, context: CallContext) -> Target:
     selector = params.get(name)
     if not isinstance(selector, str) or not selector.rpartition(ENTER_FRAME)[2]:
@@ -375,23 +561,25 @@ def _refuse_unrepeatable(params: Params) -> None:
         raise UnsupportedCallError(message)
 
 
-_NOT_JSON: Final = "the dispatched event has properties that JSON cannot represent"
+def decode_value(value: object) -> JsonValue:
+    """Decode a protocol value (SerializedValue).
 
-
-def _decode_value(value: object) -> JsonValue:
-    """Decode a protocol value (SerializedValue) that JSON can represent."""
+    Raises:
+        UnsupportedCallError: JSON cannot represent it.
+    """
     if isinstance(value, dict):
         if "o" in value:
-            return {each["k"]: _decode_value(each["v"]) for each in value["o"]}
+            return {each["k"]: decode_value(each["v"]) for each in value["o"]}
         if "a" in value:
-            return [_decode_value(each) for each in value["a"]]
+            return [decode_value(each) for each in value["a"]]
         for kind in ("s", "n", "b"):
             if kind in value:
                 plain: JsonValue = value[kind]
                 return plain
         if not value or value.get("v") in {"null", "undefined"}:
             return None
-    raise UnsupportedCallError(_NOT_JSON)
+    message = "JSON cannot represent the value"
+    raise UnsupportedCallError(message)
 
 
 _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {

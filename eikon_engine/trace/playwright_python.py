@@ -6,13 +6,15 @@ https://playwright.dev/python/docs/api/class-locator
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from eikon_engine.trace import actions
 from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, UNBOUNDED_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pydantic import JsonValue
 
     from eikon_engine.trace.actions import Action, Condition, Expectation
     from eikon_engine.trace.target import Target
@@ -30,6 +32,13 @@ class UrlPattern:
     """A URL argument in which `*` matches any characters."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """An argument that is a JSON value."""
+
+    value: JsonValue
 
 
 Receiver: TypeAlias = Literal["page", "context", "keyboard", "mouse", "locator", "expect"]
@@ -56,6 +65,8 @@ class PythonCall:
 def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
     """Return the calls that perform an action, in order; none if it does nothing to a page.
 
+    A read becomes an assertion of what it returned; there is none if no assertion expresses it.
+
     A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
     tag, and both, `select_option` first, if the tag is unknown: the page decides.
     """
@@ -76,6 +87,14 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
             return (_wait(condition, timeout_of(action)),)
         case actions.Assert(expectation=expectation):
             return (_assertion(expectation),)
+        case actions.Read():
+            return _read(action)
+        case actions.Evaluate(expression=expression, argument=argument):
+            if action.frames:
+                return ()
+            return (_script(action, expression, *(() if argument is None else (Json(argument),))),)
+        case actions.Expect():
+            return _expect(action)
         case actions.SwitchPage():
             return (_call("page", "bring_to_front"),)
         case actions.OpenPage():
@@ -238,6 +257,95 @@ def _wait(condition: Condition, timeout: float | None) -> PythonCall:
             return _call("page", "wait_for_function", expression, timeout_ms=timeout)
         case _:
             assert_never(condition)
+
+
+_READ_TEXTS: Final = {
+    "all_inner_texts": ("to_have_text", True),
+    "all_text_contents": ("to_have_text", None),
+    "inner_text": ("to_have_text", True),
+    "text_content": ("to_have_text", None),
+}
+"""Assertions about texts by what is read, with `use_inner_text`."""
+_READ_STATES: Final = {
+    "is_checked": "to_be_checked",
+    "is_disabled": "to_be_disabled",
+    "is_editable": "to_be_editable",
+    "is_enabled": "to_be_enabled",
+    "is_hidden": "to_be_hidden",
+    "is_visible": "to_be_visible",
+}
+
+
+def _read(action: actions.Read) -> tuple[PythonCall, ...]:  # noqa: PLR0911 - one case a kind
+    value = action.value.value if action.value is not None and action.value.long is None else None
+    timeout = timeout_of(action)
+    if action.target is None:
+        is_title = action.what == "title" and isinstance(value, str) and not action.frames
+        return (_call("expect", "to_have_title", value, timeout_ms=timeout),) if is_title else ()
+    match action.what, value:
+        case (("all_inner_texts" | "all_text_contents" | "inner_text" | "text_content"), str() | list()):
+            method, inner = _READ_TEXTS[action.what]
+            given = value if isinstance(value, str) else Json(value)
+            return (_call("expect", method, given, target=action.target, timeout_ms=timeout, use_inner_text=inner),)
+        case "count", int():
+            return (_call("expect", "to_have_count", value, target=action.target, timeout_ms=timeout),)
+        case "input_value", str():
+            return (_call("expect", "to_have_value", value, target=action.target, timeout_ms=timeout),)
+        case "attribute", str():
+            named = (action.name or "", value)
+            return (_call("expect", "to_have_attribute", *named, target=action.target, timeout_ms=timeout),)
+        case what, bool() if what in _READ_STATES:
+            method = _READ_STATES[what] if value else f"not_{_READ_STATES[what]}"
+            return (_call("expect", method, target=action.target, timeout_ms=timeout),)
+        case _:
+            return ()
+
+
+def _script(action: actions.Evaluate, *arguments: object) -> PythonCall:
+    if action.target is not None:
+        return _call("locator", "evaluate_all" if action.all_matches else "evaluate", *arguments, target=action.target)
+    return _call("page", "evaluate_handle" if action.returns_handle else "evaluate", *arguments)
+
+
+_STATE_EXPECTATIONS: Final = frozenset(
+    {
+        *("to.be.attached", "to.be.disabled", "to.be.editable", "to.be.empty", "to.be.enabled"),
+        *("to.be.focused", "to.be.hidden", "to.be.visible"),
+    }
+)
+"""Assertions without arguments, which have the same names in Python."""
+_TEXT_EXPECTATIONS: Final = {
+    "to.have.accessible.description": "to_have_accessible_description",
+    "to.have.accessible.name": "to_have_accessible_name",
+    "to.have.attribute.value": "to_have_attribute",
+    "to.have.class": "to_have_class",
+    "to.have.id": "to_have_id",
+    "to.have.text": "to_have_text",
+    "to.have.title": "to_have_title",
+    "to.have.url": "to_have_url",
+    "to.have.value": "to_have_value",
+}
+"""Assertions about one text, and their names in Python."""
+
+
+def _expect(action: actions.Expect) -> tuple[PythonCall, ...]:
+    """Return the assertion; none if it has a pattern or other options that are not written."""
+    prefix = "not_" if action.is_not else ""
+    timeout, target = timeout_of(action), action.target
+    texts = [each.string for each in action.texts or ()]
+    if action.expression in _STATE_EXPECTATIONS:
+        return (_call("expect", prefix + action.expression.replace(".", "_"), target=target, timeout_ms=timeout),)
+    if action.expression == "to.have.count" and action.number is not None:
+        return (_call("expect", f"{prefix}to_have_count", int(action.number), target=target, timeout_ms=timeout),)
+    method = _TEXT_EXPECTATIONS.get(action.expression)
+    if method is None or len(texts) != 1 or texts[0] is None or action.texts is None:
+        return ()
+    text: object = Url(texts[0]) if method == "to_have_url" else texts[0]
+    name = (action.argument,) if method == "to_have_attribute" else ()
+    if method == "to_have_text" and action.texts[0].match_substring:
+        method = "to_contain_text"
+    options = {"use_inner_text": action.use_inner_text, "ignore_case": action.texts[0].ignore_case}
+    return (_call("expect", prefix + method, *name, text, target=target, timeout_ms=timeout, **options),)
 
 
 def _assertion(expectation: Expectation) -> PythonCall:

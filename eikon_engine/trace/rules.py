@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, TypeAlias, assert_never
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from eikon_engine.files.models import FileModel
 
@@ -21,7 +22,28 @@ class _RequestRule(FileModel):
     """Why the part may vary; shown in reports."""
 
 
-class QueryKeyRule(_RequestRule):
+class _ValueRule(_RequestRule):
+    """A rule for the value of one named part."""
+
+    pattern: str | None = Field(default=None, min_length=1)
+    """Regular expression of the values to ignore, matched in full; null for any value."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str | None) -> str | None:
+        return pattern if pattern is None else _checked_pattern(pattern)
+
+
+def _checked_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        message = f"expected a regular expression, got {pattern!r} ({error})"
+        raise ValueError(message) from error
+    return pattern
+
+
+class QueryKeyRule(_ValueRule):
     """Ignore the values of one query parameter."""
 
     kind: Literal["query_key"] = "query_key"
@@ -35,7 +57,22 @@ class QueryStampRule(_RequestRule):
     kind: Literal["query_stamp"] = "query_stamp"
 
 
-class JsonPathRule(_RequestRule):
+class PathSegmentRule(_RequestRule):
+    """Ignore one segment of the path of a URL, such as a session id."""
+
+    kind: Literal["path_segment"] = "path_segment"
+    position: int = Field(ge=0)
+    """Position of the segment in the path, from 0."""
+    pattern: str = Field(min_length=1)
+    """Regular expression of the segments to ignore, matched in full after percent-decoding."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        return _checked_pattern(pattern)
+
+
+class JsonPathRule(_ValueRule):
     """Ignore the values at one path of a JSON body or a WebSocket message."""
 
     kind: Literal["json_path"] = "json_path"
@@ -57,7 +94,7 @@ class HeaderRule(_RequestRule):
     """In upper or lower case."""
 
 
-class FormFieldRule(_RequestRule):
+class FormFieldRule(_ValueRule):
     """Ignore the values of one form field, urlencoded or multipart."""
 
     kind: Literal["form_field"] = "form_field"
@@ -65,7 +102,7 @@ class FormFieldRule(_RequestRule):
 
 
 VolatileRule: TypeAlias = Annotated[
-    QueryKeyRule | QueryStampRule | JsonPathRule | TimestampRule | HeaderRule | FormFieldRule,
+    QueryKeyRule | QueryStampRule | JsonPathRule | TimestampRule | HeaderRule | FormFieldRule | PathSegmentRule,
     Field(discriminator="kind"),
 ]
 
@@ -76,11 +113,13 @@ def describe_rule(rule: VolatileRule) -> str:
     return describe_rule_part(rule) if where == "*" else f"{describe_rule_part(rule)} of {where}"
 
 
-def describe_rule_part(rule: VolatileRule) -> str:
+def describe_rule_part(rule: VolatileRule) -> str:  # noqa: PLR0911 - one return per rule type
     """Describe the part of a request that a rule ignores."""
     match rule:
         case QueryKeyRule():
             return f"query {rule.name}"
+        case PathSegmentRule():
+            return f"segment {rule.position + 1} of the path"
         case QueryStampRule():
             return "query of a bare number"
         case JsonPathRule():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.actions import Assert, ExtractDom, Note, Screenshot
+from eikon_engine.trace.actions import Assert, Expect, ExtractDom, Note, Read, Screenshot
 from eikon_engine.trace.execution import ActionTrace, Blocked, RecordedTiming, SkillUsage
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _locations(trace: ExecutionTrace) -> Iterator[StepLocation]:
             yield StepLocation(attempt=attempt, step=step)
 
 
-READ_ONLY_ACTIONS = (Assert, ExtractDom, Note, Screenshot)
+READ_ONLY_ACTIONS = (Assert, Expect, ExtractDom, Note, Read, Screenshot)
 """Actions that do not change pages."""
 
 MISSING_DOCUMENT: Final = "the trace has no document for the skill: none was recorded, or an edit invalidated it"
@@ -239,6 +239,18 @@ def has_unobserved_edits(trace: ExecutionTrace) -> bool:
     """Return whether observations are missing because the mission was edited, rather than never recorded."""
     actions = (step for _, step in iter_steps(trace) if isinstance(step, ActionTrace))
     return any(action.timing is not None and action.observation is None for action in actions)
+
+
+def is_agent_recording(trace: ExecutionTrace) -> bool:
+    """Return whether this is a recording of an agent, whose observations are not its own, but those of replays.
+
+    An edited mission also has a timeline, but may omit recorded requests.
+    """
+    actions = [step for _, step in iter_steps(trace) if isinstance(step, ActionTrace)]
+    unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
+    if unsettled or trace.network is None:
+        return unsettled
+    return bool(trace.network.timeline) and all(each.timing is None for each in actions)
 
 
 def without_identities(action: Action) -> Action:

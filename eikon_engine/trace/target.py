@@ -7,6 +7,7 @@ from typing import Final
 from pydantic import Field
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.trace.generated_ids import is_generated_id
 
 
 class Box(FileModel):
@@ -67,12 +68,14 @@ IDENTIFYING_ATTRIBUTES: Final = frozenset(
     | {"src", "title"}
 )
 """Attributes that identify an element; `role`, `type`, `method` and `target` only describe its kind."""
+_ID_ATTRIBUTES: Final = frozenset({"for", "id", "name"})
+"""Attributes whose values may be different in each run; such values are not compared."""
 
 
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is not compared: it depends on fonts.
+    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run.
     """
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
@@ -87,13 +90,14 @@ def identity_weakness(identity: Identity) -> str | None:
 
     Its position alone (tag, ancestors, ordinal) changes with everything around it.
     """
-    if identity.name or identity.text or any(name in IDENTIFYING_ATTRIBUTES for name, _ in identity.attributes):
+    identifying = (each for each in identity.attributes if each[0] in IDENTIFYING_ATTRIBUTES)
+    if identity.name or identity.text or not all(_is_generated(*each) for each in identifying):
         return None
     return "it has no accessible name, text, id, test id or address: only its position identifies it"
 
 
 def _attribute_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
-    before, after = dict(recorded.attributes), dict(observed.attributes)
+    before, after = _compared_attributes(recorded), _compared_attributes(observed)
     return tuple(
         f"attribute {name}: {before.get(name)!r} -> {after.get(name)!r}"
         for name in sorted(before.keys() | after.keys())
@@ -101,8 +105,22 @@ def _attribute_differences(recorded: Identity, observed: Identity) -> tuple[str,
     )
 
 
+def _compared_attributes(identity: Identity) -> dict[str, str]:
+    return {name: value for name, value in identity.attributes if not _is_generated(name, value)}
+
+
+def _is_generated(name: str, value: str) -> bool:
+    return name in _ID_ATTRIBUTES and is_generated_id(value)
+
+
 def _ancestor_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     if recorded.ancestors == observed.ancestors:
+        return ()
+    ours, theirs = (
+        [(each.tag, "" if is_generated_id(each.id) else each.id, each.role) for each in identity.ancestors]
+        for identity in (recorded, observed)
+    )
+    if ours == theirs:
         return ()
     return (f"ancestors: {_ancestor_path(recorded)} -> {_ancestor_path(observed)}",)
 

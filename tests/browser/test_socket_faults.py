@@ -162,7 +162,7 @@ def test_an_unreadable_recorded_message_is_reported(tmp_path: Path, sender: Sock
 
     async def run() -> None:
         schedule = DeliverySchedule(session.stabilizer, session.tracker, moments[1:])
-        player = SocketReplay(cast("Session", session), schedule, recording, SocketRules((), RuleUsage(())), [])
+        player = SocketReplay(cast("Session", session), schedule, recording, SocketRules(RuleUsage(())), [])
         await player.play(cast("WebSocketRoute", page))
         await run_pending_tasks()
         if sender == "page":

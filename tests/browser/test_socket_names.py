@@ -33,7 +33,7 @@ def names(folder: Path, rules: tuple[VolatileRule, ...]) -> RecordedSocketNames:
         SocketMessage(socket=0, sender="page", text="bye", moment=moment),
     )
     recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(folder), sockets=events)
-    return RecordedSocketNames(recording, SocketRules(rules, RuleUsage(rules)))
+    return RecordedSocketNames(recording, SocketRules(RuleUsage(rules)))
 
 
 def test_a_socket_that_matches_by_rule_has_its_recorded_name(tmp_path: Path) -> None:

@@ -182,6 +182,8 @@ def test_a_rule_makes_a_miss_a_hit() -> None:
 
 
 API = "http://shop.test/api"
+IDS = ("3f2a9c1b77e0", "9b1c77fe20aa", "a04d1b2c3d4e", "0c9d8e7f6a5b")
+NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
 
 
 @pytest.mark.parametrize(
@@ -189,23 +191,26 @@ API = "http://shop.test/api"
     [
         (
             ("query _: recorded '1', requested '2'",),
-            (QueryKeyRule(name="_", reason="r", url=API, method="POST"),),
+            (QueryKeyRule(name="_", reason="r", url=API, method="POST", pattern="[0-9]{1,20}"),),
         ),
         (
             ("body $.sent: recorded '1', requested '2'", "header range: recorded none, requested '2'"),
             (
-                JsonPathRule(path="$.sent", reason="r", url=API, method="POST"),
+                JsonPathRule(path="$.sent", reason="r", url=API, method="POST", pattern=NUMBER),
                 HeaderRule(name="range", reason="r", url=API, method="POST"),
             ),
         ),
         (
-            ("body $.e[0].id: recorded '1', requested '2'", "body $.e[3].id: recorded '1', requested '2'"),
-            (JsonPathRule(path="$.e[*].id", reason="r", url=API, method="POST"),),
+            tuple(f"body $.e[{n}].id: recorded '\"{IDS[n]}\"', requested '\"{IDS[n + 1]}\"'" for n in (0, 2)),
+            (JsonPathRule(path="$.e[*].id", reason="r", url=API, method="POST", pattern="[0-9a-f]{12}"),),
         ),
         (
-            ("body token[1]: recorded '1', requested nothing",),
-            (FormFieldRule(name="token", reason="r", url=API, method="POST"),),
+            (f"body token[1]: recorded '{IDS[0]}', requested '{IDS[1]}'",),
+            (FormFieldRule(name="token", reason="r", url=API, method="POST", pattern="[0-9a-f]{12}"),),
         ),
+        ((f"body token[1]: recorded '{IDS[0]}', requested nothing",), ()),
+        (("query page: recorded '1', requested '2'",), ()),
+        (("body $.name: recorded '\"banana\"', requested '\"cherry\"'",), ()),
         (("path: recorded /a, requested /b", "query _: recorded '1', requested '2'"), ()),
         (("occurrence: recorded 1, requested 2",), ()),
         (("query _: recorded '1', requested '2'", "and 3 more"), ()),

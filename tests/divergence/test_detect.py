@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Divergence
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
-NOT_COMPARED = {"begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"}
+NOT_COMPARED = {
+    *("begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"),
+    "repeats_pages",
+}
 """Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for; of
 writes, which are among the requests, the order counts; what is brief is left out of the comparison; what a replay
-observes has always settled; blocked requests are reported by the misses."""
+observes has always settled; blocked requests are reported by the misses; what repeats pages, repeats their digests."""
 STEPS = [
     action
     for name in ("shop_passing", "shop_failing")

@@ -65,6 +65,7 @@ OTHER: dict[str, Any] = {
     "clock_start_ms": 1,
     "clock": "natural",
     "random_seed": 2,
+    "random_source": "script",
     "settle_ms": 1.0,
     "tick_ms": 1.0,
 }

@@ -19,6 +19,7 @@ from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
     JsonPathRule,
+    PathSegmentRule,
     QueryKeyRule,
     TimestampRule,
     VolatileRule,
@@ -186,3 +187,45 @@ def test_text_that_looks_like_a_time_placeholder_is_not_a_time() -> None:
 
     assert used == (rule,)
     assert recorded != sent
+
+
+@pytest.mark.parametrize(
+    ("rule", "url", "body", "content_type"),
+    [
+        (QueryKeyRule(name="id", reason=WHY, pattern="[0-9a-f]{4}"), f"{ITEMS}?id=%s", None, None),
+        (PathSegmentRule(position=1, reason=WHY, pattern="[0-9a-f]{4}"), f"{ITEMS}/%s/cart", None, None),
+        (JsonPathRule(path="$.id", reason=WHY, pattern="[0-9a-f]{4}"), ITEMS, '{"id":"%s"}', "application/json"),
+        (
+            FormFieldRule(name="id", reason=WHY, pattern="[0-9a-f]{4}"),
+            ITEMS,
+            "id=%s",
+            "application/x-www-form-urlencoded",
+        ),
+        (
+            FormFieldRule(name="id", reason=WHY, pattern="[0-9a-f]{4}"),
+            ITEMS,
+            part_of("id", "%s").decode() + "--b17--\r\n",
+            MULTIPART,
+        ),
+    ],
+    ids=lambda each: each.kind if hasattr(each, "kind") else "",
+)
+def test_only_values_that_match_the_pattern_are_ignored(
+    rule: VolatileRule, url: str, body: str | None, content_type: str | None
+) -> None:
+    """Two ids of its form make one request; another value, or a longer one, makes another request."""
+
+    def key_with(value: str) -> str:
+        at = url.replace("%s", value)
+        return key(rule, at, None if body is None else body.replace("%s", value).encode(), content_type)
+
+    keys = {value: key_with(value) for value in ("3f2a", "9b1c", "pear", "3f2a9")}
+
+    assert keys["3f2a"] == keys["9b1c"]
+    assert len(set(keys.values())) == 3
+
+
+def test_a_pattern_is_a_regular_expression() -> None:
+    """One that is none is refused where it is read."""
+    with pytest.raises(ValueError, match=r"expected a regular expression, got '\('"):
+        QueryKeyRule(name="id", reason=WHY, pattern="(")

@@ -98,13 +98,14 @@ def test_requests_of_pages_are_awaited_and_recorded(site: PageSite, tmp_path: Pa
     assert kinds(tmp_path / "b") == [
         "answer_dialog",
         "click",
+        "evaluate",
         "click",
         "close_page",
         "click",
         "click",
         "set_input_files",
     ]
-    assert [len(step.observation.downloads) for step in steps(tmp_path / "b") if step.observation][5] == 1
+    assert [len(step.observation.downloads) for step in steps(tmp_path / "b") if step.observation][6] == 1
 
 
 def test_concurrent_calls_are_recorded_in_the_order_sent(site: PageSite, tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from playwright.sync_api import Browser, TimeoutError  # noqa: A004 - what Playw
 
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.dom import render_plain_html
+from eikon_engine.outcome.certification import CertificationReport
 from eikon_engine.record import AttachOptions, record_mission
+from eikon_engine.trace.actions import Read, ReadValue
 from eikon_engine.trace.bundle import load_page, open_bundle
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import steps
@@ -126,10 +128,8 @@ def test_an_action_that_was_too_early_fails_again(
     ]
 
 
-def test_an_action_before_a_response_that_replays_await_is_a_note(
-    chromium: Browser, site: PageSite, tmp_path: Path
-) -> None:
-    """The agent saw a total of 0, replays show one of 42: that they are equal does not prove what the agent did."""
+def add_up(chromium: Browser, site: PageSite, folder: Path, *, reads: bool) -> CertificationReport:
+    """Let an agent add up before the price has arrived; it may read the total."""
 
     def late(_asked: Asked) -> Answer:
         site.released.wait(LATE_S)
@@ -139,18 +139,42 @@ def test_an_action_before_a_response_that_replays_await_is_a_note(
     page = chromium.new_page()
     options = AttachOptions(certify=CertifyOptions(runs=2))
 
-    with record_mission(page, mission_text="Sum up", directory=tmp_path / "b", options=options) as mission:
+    with record_mission(page, mission_text="Sum up", directory=folder, options=options) as mission:
         page.goto(site.put(TOTAL))
         page.get_by_role("button", name="Total").click()
-        assert page.locator("p").inner_text() == "0"
+        if reads:
+            assert page.locator("p").inner_text() == "0"
         page.wait_for_function("price === '42'")
         page.get_by_role("button", name="Again").click()
 
     page.context.close()
     assert mission.report is not None
     assert mission.report.certificate is not None
-    assert len(mission.report.notes) == 1
-    assert "sequence 2 (click" in mission.report.notes[0]
-    assert "the agent acted before GET" in mission.report.notes[0]
-    assert "/price finished. Replays wait for it" in mission.report.notes[0]
-    assert mission.report.certificate.notes == mission.report.notes
+    return mission.report
+
+
+def test_an_action_before_a_response_that_replays_await_is_a_note(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The agent got a total of 0, replays show one of 42: that they are equal does not prove what the agent did."""
+    report = add_up(chromium, site, tmp_path / "b", reads=False)
+
+    assert report.certificate is not None
+    assert len(report.notes) == 1
+    assert "sequence 2 (click" in report.notes[0]
+    assert "the agent acted before GET" in report.notes[0]
+    assert "/price finished. Replays wait for it" in report.notes[0]
+    assert report.certificate.notes == report.notes
+
+
+def test_what_an_agent_reads_before_a_response_decides_when_replays_deliver_it(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The agent read a total of 0, so replays that show one of 42 are wrong: they follow the times of the agent."""
+    report = add_up(chromium, site, tmp_path / "b", reads=True)
+
+    assert report.status == "certified"
+    assert report.notes == ()
+    read = next(step.action for step in steps(tmp_path / "b") if step.action.type == "read")
+    assert isinstance(read, Read)
+    assert read.value == ReadValue(value="0")

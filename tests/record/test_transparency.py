@@ -120,8 +120,8 @@ def test_the_responses_of_a_route_are_recorded(chromium: Browser, site: PageSite
     assert "the recorder failed" not in warnings(tmp_path / "b")
 
 
-def test_polls_and_reads_are_not_actions(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Expectations, texts, counts and waits for an address leave nothing in the recording."""
+def test_reads_are_recorded_and_waits_for_a_time_are_not(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Expectations and values are recorded; waits for an address or a time leave nothing, and neither is a warning."""
     url = site.put("<h1>Here</h1>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
@@ -134,7 +134,7 @@ def test_polls_and_reads_are_not_actions(chromium: Browser, site: PageSite, tmp_
         page.title()
         page.locator("h1").bounding_box()
 
-    assert recorded_actions(tmp_path / "b") == []
+    assert [action.type for action in recorded_actions(tmp_path / "b")] == ["expect", "expect", "read", "read"]
     assert warnings(tmp_path / "b") == ""
 
 

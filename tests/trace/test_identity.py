@@ -39,3 +39,38 @@ def test_every_property_but_the_box_is_compared() -> None:
 
     assert identity_differences(one, other) == ()
     assert identity_differences(one, one.model_copy(update={"ordinal": 2})) == ("ordinal: 0 -> 2",)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "observed"),
+    [
+        (":r1:", ":r7:"),
+        ("react-aria4711-:r3:", "react-aria0815-:r5:"),
+        ("field-7c9e6679-7425-40de-944b-e07fc1f90ae7", "field-16fd2706-8baf-433b-82eb-8c7fada847da"),
+        ("k3j9x2p1qz", "9f0w3mzla1"),
+        ("row-1763873000123", "row-1763873000456"),
+        ("mui-12", ""),
+    ],
+)
+def test_generated_ids_are_neither_compared_nor_evidence(recorded: str, observed: str) -> None:
+    """They differ in the next run: an element with another one is the same, and nothing but one leaves it weak."""
+    one = Identity(
+        tag="input",
+        attributes=(("for", recorded), ("id", recorded), ("name", recorded)),
+        ancestors=(Ancestor(tag="form", id=recorded),),
+    )
+    other = Identity(
+        tag="input", attributes=(("id", observed),) if observed else (), ancestors=(Ancestor(tag="form", id=observed),)
+    )
+
+    assert identity_differences(one, other) == ()
+    assert identity_weakness(one) is not None
+
+
+@pytest.mark.parametrize(("recorded", "observed"), [("card-12", "card-13"), ("iphone15pro", "galaxy24pro"), ("q", "")])
+def test_ids_that_someone_chose_are_compared(recorded: str, observed: str) -> None:
+    """A number or a word in an id makes it no generated one."""
+    one, other = (Identity(tag="p", attributes=(("id", each),) if each else ()) for each in (recorded, observed))
+
+    assert len(identity_differences(one, other)) == 1
+    assert identity_weakness(one) is None

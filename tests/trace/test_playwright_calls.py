@@ -30,6 +30,9 @@ NOT_A_CALL: Final = {
     actions.AnswerDialog: "the answer to a dialog is a call on the dialog, made while another call runs",
     actions.Download: "a click is a download only if it is known to start one",
     actions.ExtractDom: "skills read the recorded DOM",
+    actions.Evaluate: "what calls return is known to recorders only, see `convert_read`",
+    actions.Expect: "as above",
+    actions.Read: "as above",
     actions.Note: "written for steps that do nothing to a page",
     actions.SetValue: "for tools that do not record the kind of a field",
 }

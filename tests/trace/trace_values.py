@@ -48,6 +48,8 @@ def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
     fields = {name: _field(field) for name, field in model.model_fields.items()}
     if model is SelectorPart:
         fields["selector"] = st.sampled_from(["a", "aside.ad, #b", "ul > li:nth-child(2)"])
+    if "pattern" in fields:
+        fields["pattern"] = st.sampled_from(["[0-9a-f]{8}", "[0-9]{13}"])
     required = {name: values for name, values in fields.items() if model.model_fields[name].is_required()}
     optional = {name: values for name, values in fields.items() if name not in required}
     return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: model(**_with_unique_ids(drawn)))
@@ -56,7 +58,7 @@ def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
 def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
     """Give steps and attempts unique numbers, and drop fields of masks that do not apply to their part."""
     kind = getattr(drawn.get("part"), "kind", "")
-    if "reason" in drawn and kind in {"console_error", "request", "storage", "title"}:
+    if "reason" in drawn and kind in {"console_error", "read", "request", "storage", "title"}:
         drawn.pop("frame", None)
         drawn.pop("url", None)
     steps = iter(range(1, 100))

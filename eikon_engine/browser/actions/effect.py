@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.playwright_errors import translate
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.actions.targets import BoundTarget
     from eikon_engine.browser.session import Session
+    from eikon_engine.errors import ActionError
+    from eikon_engine.trace.actions import ReadValue
 
 ACT_TIMEOUT_MS: Final = 10_000.0
 """Wall time for an action on an element that is ready: a last resort, since waiting in page time comes first."""
@@ -29,6 +31,12 @@ class ActionEffect:
     bound_second: BoundTarget | None = None
     """The element that a drag ended on."""
     screenshot: bytes | None = None
+    value: ReadValue | None = None
+    """What was read from the page, redacted."""
+    long_text: str | None = field(default=None, repr=False)
+    """The JSON text of a long value."""
+    error: ActionError | None = None
+    """Why an action failed that read something."""
 
 
 def require_page(session: Session, ordinal: int) -> Page:

@@ -28,6 +28,7 @@ from eikon_engine.browser.actions.pages import (
 )
 from eikon_engine.browser.actions.pointer import click, download, drag, hover, set_checked
 from eikon_engine.browser.actions.raw_input import dispatch_event, focus, insert_text, move_mouse, press_or_release_key
+from eikon_engine.browser.actions.reads import evaluate, expect, read
 from eikon_engine.trace import actions
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ async def perform(session: Session, action: actions.Action) -> ActionEffect:  # 
             return await wait_for(session, action)
         case actions.Assert():
             return await check_assertion(session, action)
+        case actions.Read() | actions.Evaluate() | actions.Expect():
+            return await _perform_read(session, action)
         case (
             actions.AnswerDialog()
             | actions.SwitchPage()
@@ -113,6 +116,18 @@ async def _perform_navigation(session: Session, action: _NavigationAction) -> Ac
             return await reload(session, action)
         case actions.GoBack() | actions.GoForward():
             return await go_through_history(session, action)
+        case _:
+            assert_never(action)
+
+
+async def _perform_read(session: Session, action: actions.Read | actions.Evaluate | actions.Expect) -> ActionEffect:
+    match action:
+        case actions.Read():
+            return await read(session, action)
+        case actions.Evaluate():
+            return await evaluate(session, action)
+        case actions.Expect():
+            return await expect(session, action)
         case _:
             assert_never(action)
 

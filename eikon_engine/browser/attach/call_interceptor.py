@@ -7,8 +7,9 @@ packages/protocol/src/protocol.yml of https://github.com/microsoft/playwright.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eikon_engine.browser.attach.client_views import IS_INTERNAL_CALL, internal_calls
 from eikon_engine.browser.playwright_errors import translate
@@ -25,10 +26,12 @@ from eikon_engine.browser.playwright_internals import (
 from eikon_engine.errors import UsageError
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from eikon_engine.browser.playwright_internals import SendCall
+
+
+NEW_PAGE: Final = "BrowserContext.newPage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,8 +60,16 @@ class CallListener(Protocol):
 class CallInterceptor:
     """Interceptor between a client and its connection."""
 
-    def __init__(self, connection: Any, listener: CallListener, on_error: Callable[[Exception], None]) -> None:  # noqa: ANN401 - has no public type
+    def __init__(
+        self,
+        connection: Any,  # noqa: ANN401 - has no public type
+        listener: CallListener,
+        on_error: Callable[[Exception], None],
+        prepare_new_page: Callable[[], Awaitable[None]],
+    ) -> None:
         """Intercept nothing yet; errors of `listener` go to `on_error`, not into the agent's call.
+
+        A page that the agent opens is the agent's once `prepare_new_page` has returned.
 
         Raises:
             UsageError: this version of Playwright sends its calls differently.
@@ -69,6 +80,7 @@ class CallInterceptor:
         self._connection = connection
         self._listener = listener
         self._on_error = on_error
+        self._prepare_new_page = prepare_new_page
         self._send: SendCall = sender_of(connection)
 
     def start(self) -> None:
@@ -109,7 +121,15 @@ class CallInterceptor:
         self._notify(lambda: self._listener.on_call_started(call))
         answer = self._send(target, method, params, options)
         answer.add_done_callback(lambda done: self._notify(lambda: self._end(call, done)))
-        return answer
+        return asyncio.ensure_future(self._after_preparation(answer)) if call.name == NEW_PAGE else answer
+
+    async def _after_preparation(self, answer: asyncio.Future[Any]) -> Any:  # noqa: ANN401 - has no public type
+        result = await answer
+        try:
+            await self._prepare_new_page()
+        except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
+            self._on_error(error)
+        return result
 
     def _end(self, call: PlaywrightCall, future: asyncio.Future[Any]) -> None:
         if future.cancelled():

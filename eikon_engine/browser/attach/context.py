@@ -50,7 +50,13 @@ if TYPE_CHECKING:
 
 NATURAL_TICK_MS: Final = 50.0
 """Longest clock step, in ms, of a replay of a natural-clock recording."""
-RANDOM_SEED: Final = 1
+ATTACHED_SCRIPTS: Final = (
+    "init_attached_reports.js",
+    "init_attached_sockets.js",
+    "init_attached_uploads.js",
+    "init_hit_targets.js",
+)
+"""Init scripts that only attached contexts have: they report what the protocol does not."""
 BLANK_URLS: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
 _UNSUPPORTED_OPTIONS: Final = {
     "bypassCSP": "pages ran without their content security policy",
@@ -104,13 +110,14 @@ def require_context(wrapper: object) -> object:
     return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
 
 
-async def attach(
+async def attach(  # noqa: PLR0913 - what a recording decides, each by its name
     client_object: object,
     *,
     secrets: Mapping[str, str],
     detector: SecretDetector | None,
     network: NetworkWriter,
     now: datetime,
+    random_seed: int,
     on_error: Callable[[Exception], None],
 ) -> AttachedContext:
     """Attach to a context without a loaded document; runs in the event loop of its client.
@@ -122,7 +129,7 @@ async def attach(
         options = context_options(client_object)
         context = ClientViews(on_error).context(client_object)
         _require_blank_pages(context)
-        environment = await _environment(context, options, now, secrets)
+        environment = await _environment(context, options, now, secrets, random_seed)
         return await _attach_session(context, options, _session_options(environment, secrets, detector), network)
 
 
@@ -164,7 +171,7 @@ async def _attach_session(
     await _prepare_documents(context, chosen.environment)
     capture = NetworkCapture(session, network)
     await capture.start()
-    await traffic.wait_until_ready()
+    await traffic.report_windows(capture.finish_page)
     tracker.take_events()
     return AttachedContext(
         session=session, capture=capture, storage_state=state, warnings=tuple(_unsupported_option_warnings(options))
@@ -186,13 +193,13 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
     """Add our init scripts; documents that are open already are blank and get them too."""
     blocking = load_script("init_blocking_requests.js")  # it writes to the console, which the agent may read
     scripts = init_scripts(SessionOptions(environment=environment, natural_clock=True))
-    for script in (*scripts, load_script("init_attached_sockets.js"), load_script("init_hit_targets.js")):
+    for script in (*scripts, *map(load_script, ATTACHED_SCRIPTS)):
         if script != blocking:
             await context.add_init_script(script)
 
 
 async def _environment(
-    context: BrowserContext, options: Mapping[str, Any], now: datetime, secrets: Mapping[str, str]
+    context: BrowserContext, options: Mapping[str, Any], now: datetime, secrets: Mapping[str, str], random_seed: int
 ) -> Environment:
     """Describe the environment of a context from its options and from what its pages report."""
     from importlib.metadata import version
@@ -223,7 +230,8 @@ async def _environment(
         fonts_digest=fonts_digest(),
         clock_start_ms=int(now.timestamp() * 1000),
         clock="natural",
-        random_seed=RANDOM_SEED,
+        random_seed=random_seed,
+        random_source="script",
         tick_ms=NATURAL_TICK_MS,
     )
 

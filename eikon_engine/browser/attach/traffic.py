@@ -1,45 +1,43 @@
 """Traffic of an attached context: live network, observed without routes or proxies.
 
-The DevTools protocol (domain Network) reports neither who closed a WebSocket and with which code, nor the content of
-sent
-Blobs. Documents report both through `init_attached_sockets.js`.
+Playwright reports neither what a server chose when it accepted a WebSocket, nor who closed it and with which code, nor
+the content of sent Blobs, nor empty messages. Documents report these through `init_attached_sockets.js`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import json
-from collections import deque
+from collections import defaultdict, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from eikon_engine.browser.attach.page_reports import listen_to_reports, stop_listening
+from eikon_engine.browser.attach.uploads import AttachedUploads
 from eikon_engine.browser.page_tracker import BackgroundTasks
+from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.sockets import LiveSockets
 from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.websocket import ABNORMAL_CLOSURE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from playwright.async_api import Request
+    from playwright.async_api import Page, Request, WebSocket
 
+    from eikon_engine.browser.attach.page_reports import ReportListener
+    from eikon_engine.browser.playwright_internals import ClientObject
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.sockets import SocketListener
     from eikon_engine.browser.traffic.streams import DevToolsSession
     from eikon_engine.network.websocket import SocketSide
     from eikon_engine.outcome.outcomes import NetworkOutcome
 
-BINDING: Final = "__eikon_sockets__"
-"""Binding through which documents report their sockets; see init_attached_sockets.js."""
-TEXT_OPCODE: Final = 1
-"""Opcode of a text frame (RFC 6455, section 5.2); all other payloads are base64."""
 NORMAL_CLOSE_CODE: Final = 1000
-CLOSE_REPORT_TIMEOUT_S: Final = 2.0
-"""Wall time for a document to report how a socket closed after the browser reported the close."""
+CLOSE_REPORT_S: Final = 0.3
+"""Wall time between the browser's report of a close and that of its document, which come from one task of the page."""
 
 
 @dataclass(slots=True)
@@ -59,90 +57,62 @@ class _ObservedSocket:
     is_reported: bool = False
     """Whether its document reports it."""
     is_closed: bool = False
-    pending_blobs: deque[int] = field(default_factory=deque)
-    """Blobs about to be sent."""
     queue: deque[_QueuedEvent] = field(default_factory=deque)
     """Events queued behind the content of a Blob."""
 
 
-class _PageSockets:
-    """The sockets of one page."""
-
-    def __init__(self, devtools: DevToolsSession) -> None:
-        self.devtools = devtools
-        self.by_request: dict[str, _ObservedSocket] = {}
-        """Open sockets by protocol request id."""
-        self.by_document: dict[tuple[int, int], _ObservedSocket] = {}
-        """Sockets by execution context and number within it."""
-        self.unclaimed: _ObservedSocket | None = None
-        """The socket created last; its document reports it next."""
-
-
 class AttachedSockets(LiveSockets):
-    """Observe every socket and notify the recorder."""
+    """Observe every socket and notify the recorder.
+
+    A document reports its socket as soon as it makes one, before Playwright does, which reports the messages.
+    """
 
     def __init__(self, session: Session) -> None:
         """Start without sockets."""
         super().__init__(session)
         self.background = BackgroundTasks(session.tracker)
-        self._pages: list[_PageSockets] = []
-        self._binding_tasks: list[asyncio.Task[None]] = []
         self._count = 0
+        self._sockets: list[_ObservedSocket] = []
+        self._by_document: dict[tuple[object, ...], _ObservedSocket] = {}
+        self._unpaired: defaultdict[tuple[ClientObject, str], deque[_ObservedSocket]] = defaultdict(deque)
+        """Reported sockets that Playwright has not announced yet."""
         self.unknown_messages: list[str] = []
         """Warnings about messages whose content is unknown."""
 
-    def observe(self, devtools: DevToolsSession) -> None:
+    def observe(self, page: Page) -> None:
         """Listen to the sockets of a page."""
-        page = _PageSockets(devtools)
-        self._pages.append(page)
-        devtools.on("Network.webSocketCreated", partial(self._on_created, page))
-        devtools.on("Network.webSocketHandshakeResponseReceived", partial(self._on_accepted, page))
-        devtools.on("Network.webSocketFrameSent", partial(self._on_frame, page, "page"))
-        devtools.on("Network.webSocketFrameReceived", partial(self._on_frame, page, "server"))
-        devtools.on("Network.webSocketFrameError", partial(self._on_error, page))
-        devtools.on("Network.webSocketClosed", partial(self._on_closed, page))
-        devtools.on("Runtime.bindingCalled", partial(self._on_report, page))
-        self._binding_tasks.append(self.background.start(_add_binding(devtools)))
-
-    async def wait_until_ready(self) -> None:
-        """Wait until open pages have their binding."""
-        await asyncio.gather(*self._binding_tasks, return_exceptions=True)
+        page.on("websocket", lambda announced: self._on_announced(page, announced))
 
     async def stop(self) -> None:
         """Stop, and close the queues that wait for Blobs."""
         await super().stop()
-        for page in self._pages:
-            for socket in {id(each): each for each in (*page.by_request.values(), *page.by_document.values())}.values():
-                self._abandon_blobs(socket)
+        for socket in self._sockets:
+            self._abandon_blobs(socket)
 
-    def _on_created(self, page: _PageSockets, event: dict[str, Any]) -> None:
-        socket = page.unclaimed = page.by_request[event["requestId"]] = _ObservedSocket(self._count, event["url"])
+    def _open(self, url: str) -> _ObservedSocket:
+        socket = _ObservedSocket(self._count, url)
         self._count += 1
+        self._sockets.append(socket)
         self.record_opened(socket.ordinal, socket.url)
         self.notify(lambda listener: listener.on_opened(socket.ordinal, socket.url))
+        return socket
 
-    def _on_accepted(self, page: _PageSockets, event: dict[str, Any]) -> None:
-        socket = page.by_request.get(event["requestId"])
-        if socket is None:
-            return
-        socket.is_accepted = True
-        headers = {name.lower(): value for name, value in event["response"].get("headers", {}).items()}
-        protocol, extensions = headers.get("sec-websocket-protocol", ""), headers.get("sec-websocket-extensions", "")
-        self._enqueue(socket, lambda listener: listener.on_accepted(socket.ordinal, protocol, extensions))
-        self.session.tracker.note_data()
+    def _on_announced(self, page: Page, announced: WebSocket) -> None:
+        unpaired = self._unpaired[impl_of(page), announced.url]
+        socket = unpaired.popleft() if unpaired else self._open(announced.url)
+        announced.on("framesent", lambda content: self._on_frame(socket, "page", content))
+        announced.on("framereceived", lambda content: self._on_frame(socket, "server", content))
+        announced.on("socketerror", lambda _error: self._on_error(socket))
+        announced.on("close", lambda _socket: self._on_closed(socket))
 
-    def _on_frame(self, page: _PageSockets, sender: SocketSide, event: dict[str, Any]) -> None:
-        socket = page.by_request.get(event["requestId"])
-        if socket is None:
-            return
-        frame = event["response"]
-        text = frame["payloadData"]
-        content = text if frame["opcode"] == TEXT_OPCODE else base64.b64decode(text)
-        if sender == "page" and content == b"" and socket.pending_blobs:
-            socket.queue.append(_QueuedEvent(None, socket.pending_blobs.popleft()))
-            return
-        if sender == "page" and content == b"" and not socket.is_reported:
-            self._note_unknown_message(socket)
+    def _accept(self, socket: _ObservedSocket, protocol: str = "", extensions: str = "") -> None:
+        if not socket.is_accepted:
+            socket.is_accepted = True
+            self._enqueue(socket, lambda listener: listener.on_accepted(socket.ordinal, protocol, extensions))
+            self.session.tracker.note_data()
+
+    def _on_frame(self, socket: _ObservedSocket, sender: SocketSide, content: str | bytes) -> None:
+        self._accept(socket)
         self._on_message(socket, sender, content)
 
     def _on_message(self, socket: _ObservedSocket, sender: SocketSide, content: str | bytes) -> None:
@@ -151,58 +121,53 @@ class AttachedSockets(LiveSockets):
         self._enqueue(socket, lambda listener: listener.on_message(socket.ordinal, sender, content))
         self.session.tracker.note_data()
 
-    def _on_error(self, page: _PageSockets, event: dict[str, Any]) -> None:
-        socket = page.by_request.get(event["requestId"])
-        if socket is not None:
-            socket.has_failed = True
+    def _on_error(self, socket: _ObservedSocket) -> None:
+        socket.has_failed = True
 
-    def _on_closed(self, page: _PageSockets, event: dict[str, Any]) -> None:
-        socket = page.by_request.pop(event["requestId"], None)
-        if socket is None or socket.is_closed:
+    def _on_closed(self, socket: _ObservedSocket) -> None:
+        if socket.is_closed:
             return
         if socket.is_reported:
-            self.background.start(self._await_close_report(page, socket))
+            self.background.start(self._await_close_report(socket))
             return
         lost = socket.has_failed or not socket.is_accepted
         self._close(socket, "server", ABNORMAL_CLOSURE if lost else NORMAL_CLOSE_CODE, "")
 
-    async def _await_close_report(self, page: _PageSockets, socket: _ObservedSocket) -> None:
+    async def _await_close_report(self, socket: _ObservedSocket) -> None:
         """Wait for the document to report the close; a document that was left closed all its sockets."""
-        from playwright.async_api import Error
-
-        with suppress(Error, TimeoutError):  # the page is gone
-            async with asyncio.timeout(CLOSE_REPORT_TIMEOUT_S):
-                await page.devtools.send("Network.enable")
+        await asyncio.sleep(CLOSE_REPORT_S)
         if not socket.is_closed:
             socket.is_closed = True
             self._abandon_blobs(socket)
             self._close(socket, "page", None, "")
 
-    def _on_report(self, page: _PageSockets, event: dict[str, Any]) -> None:
+    def on_report(self, page: Page, document: tuple[object, ...], report: dict[str, Any]) -> None:
         """Process the report of a document about one of its sockets."""
-        if event["name"] != BINDING:
+        if report["subject"] != "socket":
             return
-        report = json.loads(event["payload"])
-        place = (event["executionContextId"], report["socket"])
+        place = (*document, report["socket"])
         if report["kind"] == "opened":
-            if page.unclaimed is not None:
-                page.unclaimed.is_reported = True
-                page.by_document[place] = page.unclaimed
-                page.unclaimed = None
+            socket = self._by_document[place] = self._open(report["url"])
+            socket.is_reported = True
+            self._unpaired[impl_of(page), socket.url].append(socket)
             return
-        socket = page.by_document.get(place)
-        if socket is None:
+        found = self._by_document.get(place)
+        if found is None:
             return
         match report["kind"]:
+            case "accepted":
+                self._accept(found, report["protocol"], report["extensions"])
             case "closing":
-                self._close(socket, "page", report["code"], report["reason"])
+                self._close(found, "page", report["code"], report["reason"])
             case "closed":
-                socket.is_closed = True
-                self._close(socket, "server", report["code"], report["reason"])
+                found.is_closed = True
+                self._close(found, "server", report["code"], report["reason"])
             case "blob":
-                socket.pending_blobs.append(report["blob"])
+                found.queue.append(_QueuedEvent(None, report["blob"]))
+            case "empty":
+                self._on_message(found, report["sender"], b"" if report["binary"] else "")
             case "content":
-                self._resolve_blob(socket, report["blob"], report["content"])
+                self._resolve_blob(found, report["blob"], report["content"])
             case _:
                 return
 
@@ -245,17 +210,6 @@ class AttachedSockets(LiveSockets):
         )
 
 
-async def _add_binding(devtools: DevToolsSession) -> None:
-    """Add the binding to new documents; Chromium does so only in sessions with the Runtime domain enabled."""
-    from playwright.async_api import Error
-
-    with suppress(Error):  # the page is gone
-        await asyncio.gather(
-            devtools.send("Runtime.enable"),
-            devtools.send("Runtime.addBinding", {"name": BINDING}),
-        )
-
-
 BODY_BUFFER_SIZES: Final = {"maxTotalBufferSize": 256_000_000, "maxResourceBufferSize": 64_000_000}
 """Bytes of response bodies that Chromium retains after their documents are gone, in total and per body."""
 
@@ -270,20 +224,37 @@ class AttachedTraffic(LiveTraffic):
         """Start without cancelled requests."""
         super().__init__()
         self._cancelled: list[str] = []
+        self._report_listeners: tuple[ReportListener, ...] = ()
 
     async def start(self, session: Session) -> None:
-        """Listen to the sockets of every page."""
+        """Listen to the sockets and uploads of every page."""
         self._session = session
         self._uninstrumented_workers.listen(session)
         self.sockets = sockets = AttachedSockets(session)
-        session.devtools_listeners.append(sockets.observe)
+        for page in session.context.pages:
+            sockets.observe(page)
+        session.context.on("page", sockets.observe)
+        session.request_bodies = uploads = AttachedUploads(session)
+        self._report_listeners = (sockets.on_report, uploads.on_report)
+        await listen_to_reports(session.context, *self._report_listeners)
         session.devtools_listeners.append(self._prepare_page)
         session.context.on("requestfailed", self._on_failed)
 
-    async def wait_until_ready(self) -> None:
-        """Wait until open pages can report their sockets."""
-        if isinstance(self.sockets, AttachedSockets):
-            await self.sockets.wait_until_ready()
+    async def report_windows(self, finish: Callable[[Page], Awaitable[None]]) -> None:
+        """Have `finish` read what a window loads before the window closes itself."""
+
+        def on_report(page: Page, _document: tuple[object, ...], report: dict[str, Any]) -> Awaitable[None] | None:
+            return finish(page) if report["subject"] == "window" else None
+
+        if self._session is not None:
+            self._report_listeners = (*self._report_listeners, on_report)
+            await listen_to_reports(self._session.context, on_report)
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        await super().stop()
+        if self._session is not None:
+            stop_listening(self._session.context, *self._report_listeners)
 
     def outcome(self) -> NetworkOutcome:
         """Add the requests that were cancelled before their response, and unknown socket messages."""

@@ -1,18 +1,16 @@
-// Runs in every document of an attached context before its own scripts: reports which side closes a WebSocket, with
-// which code, and the content of sent Blobs; the DevTools protocol reports neither. Reports go over a binding that is
-// removed before the page can see it; calls, events and errors stay unchanged.
+// Runs in every document of an attached context before its own scripts: reports each WebSocket, what the server chose,
+// which side closes it with which code, the content of sent Blobs, and empty messages. Calls, events and errors stay unchanged.
 (() => {
   const own = window.__eikon__;
-  const binding = window.__eikon_sockets__;
-  delete window.__eikon_sockets__;
-  if (!binding || !window.WebSocket || own.capturesSockets) return;
+  if (!own.report || !window.WebSocket || own.capturesSockets) return;
   own.capturesSockets = true;
   const { WebSocket, FileReader, Blob } = window;
-  const { stringify } = JSON;
   const { addEventListener } = EventTarget.prototype;
   const { get: readyState } = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'readyState');
-  const tell = news => binding(stringify(news));
+  const tell = news => own.report({ subject: 'socket', ...news });
   const sockets = new WeakMap();
+  const isEmpty = data => data === '' || data.byteLength === 0 || data.size === 0;
+  const emptyMessage = (socket, sender, data) => ({ kind: 'empty', socket, sender, binary: data !== '' });
   let count = 0;
   let blobs = 0;
 
@@ -21,7 +19,14 @@
       const made = Reflect.construct(native, values, target);
       const socket = count++;
       sockets.set(made, socket);
-      tell({ kind: 'opened', socket });
+      tell({ kind: 'opened', socket, url: made.url });
+      Reflect.apply(addEventListener, made, ['open', event => {
+        const { protocol, extensions } = made;
+        if (event.isTrusted) tell({ kind: 'accepted', socket, protocol, extensions });
+      }]);
+      Reflect.apply(addEventListener, made, ['message', event => {
+        if (event.isTrusted && isEmpty(event.data)) tell(emptyMessage(socket, 'server', event.data));
+      }]);
       Reflect.apply(addEventListener, made, ['close', event => {
         if (event.isTrusted) tell({ kind: 'closed', socket, code: event.code, reason: event.reason });
       }]);
@@ -50,8 +55,15 @@
   WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {
     apply(native, self, values) {
       const [sent] = values;
-      if (!(sent instanceof Blob) || stateOf(self) !== 1) return Reflect.apply(native, self, values);
-      const [socket, blob] = [sockets.get(self), blobs++];
+      const socket = sockets.get(self);
+      if (stateOf(self) !== 1 || !values.length) return Reflect.apply(native, self, values);
+      if (!(sent instanceof Blob)) {
+        const isOfBytes = ArrayBuffer.isView(sent) || sent instanceof ArrayBuffer;
+        const data = isOfBytes ? sent : `${sent}`;
+        if (isEmpty(data)) tell(emptyMessage(socket, 'page', data));
+        return Reflect.apply(native, self, [data]);
+      }
+      const blob = blobs++;
       tell({ kind: 'blob', socket, blob });
       const result = Reflect.apply(native, self, values);
       const reader = new FileReader();

@@ -1,6 +1,7 @@
 // Runs in every document before its own scripts: seeded randomness, timers that cannot block the stepped clock, and
-// animations that end at once but still fire their events. Used in recording and replay alike.
-(seed => {
+// animations that end at once but still fire their events. Used in recording and replay alike. `drawsMath` means that no
+// flag of the browser seeds `Math.random`.
+((seed, drawsMath) => {
   if (!window.__eikon__) Object.defineProperty(window, '__eikon__', { value: {}, enumerable: false });
   const own = window.__eikon__;
   own.ownSheets = own.ownSheets || new WeakSet();
@@ -8,7 +9,7 @@
   // Replace what differs between runs and machines, in a window or, as source text, in a worker: randomness by a seeded
   // generator, machine properties, delays that no clock steps. The generator is xorshift128, seeded by splitmix32:
   // Marsaglia, "Xorshift RNGs", 2003.
-  own.makeDeterministic = (scope, start) => {
+  own.makeDeterministic = (scope, start, drawsMath) => {
     const answer = (place, values) => {
       for (const name of Object.keys(values)) {
         if (!place || !(name in place)) continue;
@@ -39,25 +40,40 @@
         });
       };
     }
-    let mix = start >>> 0;
-    const split = () => {
-      mix = (mix + 0x9e3779b9) >>> 0;
-      let word = mix;
-      word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
-      word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
-      return (word ^ (word >>> 15)) >>> 0;
+    const { imul } = Math;
+    const generator = from => {
+      let mix = from >>> 0;
+      const split = () => {
+        mix = (mix + 0x9e3779b9) >>> 0;
+        let word = mix;
+        word = imul(word ^ (word >>> 16), 0x21f0aaad);
+        word = imul(word ^ (word >>> 15), 0x735a2d97);
+        return (word ^ (word >>> 15)) >>> 0;
+      };
+      const state = [split(), split(), split(), split() || 1];
+      return () => {
+        let word = state[3];
+        const first = state[0];
+        state[3] = state[2];
+        state[2] = state[1];
+        state[1] = first;
+        word ^= word << 11;
+        word ^= word >>> 8;
+        return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
+      };
     };
-    const state = [split(), split(), split(), split() || 1];
-    const next = () => {
-      let word = state[3];
-      const first = state[0];
-      state[3] = state[2];
-      state[2] = state[1];
-      state[1] = first;
-      word ^= word << 11;
-      word ^= word >>> 8;
-      return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
+    const next = generator(start);
+    const shown = new WeakMap();
+    const native = (place, name, apply) => {
+      const text = Reflect.apply(scope.Function.prototype.toString, place[name], []);
+      place[name] = new Proxy(place[name], { apply });
+      shown.set(place[name], text);
     };
+    if (drawsMath) {
+      native(scope.Function.prototype, 'toString', (own, self, values) => shown.get(self) ?? Reflect.apply(own, self, values));
+      const draw = generator(start ^ 0x6d617468);
+      native(scope.Math, 'random', () => ((draw() >>> 5) * 67108864 + (draw() >>> 6)) / 9007199254740992);
+    }
     if (!scope.Crypto) return;
     const real = scope.Crypto.prototype.getRandomValues;
     const fill = function getRandomValues(array) {
@@ -67,16 +83,40 @@
       for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
       return array;
     };
-    scope.Crypto.prototype.getRandomValues = fill;
-    scope.Crypto.prototype.randomUUID = function randomUUID() {
+    const uuid = function randomUUID() {
       const bytes = fill(new Uint8Array(16));
       bytes[6] = (bytes[6] & 0x0f) | 0x40;
       bytes[8] = (bytes[8] & 0x3f) | 0x80;
       const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
       return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
     };
+    if (!drawsMath) {
+      scope.Crypto.prototype.getRandomValues = fill;
+      scope.Crypto.prototype.randomUUID = uuid;
+      return;
+    }
+    // In the browser of an agent, they look like the browser's own and reject what those reject.
+    native(scope.Crypto.prototype, 'getRandomValues', (own, self, values) => {
+      Reflect.apply(own, self, values);
+      return fill(values[0]);
+    });
+    if (scope.Crypto.prototype.randomUUID) {
+      native(scope.Crypto.prototype, 'randomUUID', (own, self, values) => {
+        Reflect.apply(own, self, values);
+        return uuid();
+      });
+    }
   };
-  own.makeDeterministic(window, seed);
+  // A site that was not made for us may store what its documents draw: no two documents draw the same.
+  own.seed = seed;
+  if (drawsMath) {
+    const place = location.protocol.startsWith('http') ? location.pathname : '';
+    const facts = place + ' ' + (window === window.top ? history.length : 'frame');
+    for (let index = 0; index < facts.length; index++) {
+      own.seed = Math.imul(own.seed ^ facts.charCodeAt(index), 0x01000193) >>> 0;
+    }
+  }
+  own.makeDeterministic(window, own.seed, drawsMath);
 
   // The stepped clock stops at a callback that throws; a browser reports the error and continues.
   const guarded = callback => typeof callback !== 'function' ? callback : function (...values) {

@@ -1,8 +1,8 @@
 // Runs in every document before its own scripts, and again at the head of every worker started here: gives a worker the
 // clock of its page and seeded randomness, and lets the page query whether it has work left. Contains no line breaks in
 // text and no comments behind code: a worker gets it as one line, so that its own lines keep their numbers.
-// `makeDeterministic` comes from init_determinism.js; `settings` are {seed, stepped}, in a worker also {machine}: what
-// its page sees of the machine.
+// `makeDeterministic` comes from init_determinism.js; `settings` are {seed, drawsMath, stepped}, in a worker also
+// {machine}: what its page sees of the machine.
 (function eikonWorkers(makeDeterministic, settings) {
   const scope = globalThis;
   const page = typeof Window === 'function' && scope instanceof Window;
@@ -238,7 +238,7 @@
     started += 1;
     const payload = {
       now: timeOf.now(),
-      seed: (Math.imul(tagged ? startData.seed : settings.seed, 0x85ebca6b) ^ Math.imul(started, 0x9e3779b1)) >>> 0,
+      seed: (Math.imul(tagged ? startData.seed : own.seed ?? settings.seed, 0x85ebca6b) ^ Math.imul(started, 0x9e3779b1)) >>> 0,
       name: String(settingsOf.name ?? ''),
       url: inline ? null : address,
       load: !inline && settingsOf.type !== 'module',
@@ -474,7 +474,7 @@
     return;
   }
 
-  makeDeterministic(scope, tagged ? startData.seed : settings.seed);
+  makeDeterministic(scope, tagged ? startData.seed : settings.seed, settings.drawsMath);
   applyMachine();
   if (!tagged) return;
   const { postMessage, close, importScripts } = scope;

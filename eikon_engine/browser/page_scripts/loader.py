@@ -29,12 +29,13 @@ CALL_STORED_SCRIPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(hand
 """Calls a stored script; null where our init scripts did not run."""
 
 
-def worker_script(seed: int, *, stepped: bool) -> str:
+def worker_script(seed: int, *, draws_math: bool, stepped: bool) -> str:
     """Return the script, to be added after `init_determinism.js`, in recording and replay alike.
 
+    `draws_math` means that no flag of the browser seeds `Math.random`.
     `stepped` means that the page clock is paused and stepped by us; otherwise it runs, like those of workers.
     """
     source = load_script("init_workers.js")
-    settings = json.dumps({"seed": seed, "stepped": stepped})
+    settings = json.dumps({"seed": seed, "drawsMath": draws_math, "stepped": stepped})
     begin = source.index("(function")
     return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.makeDeterministic, {settings});"

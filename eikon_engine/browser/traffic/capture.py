@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import counting_key, redacted_key
+from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
 from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
+from eikon_engine.trace.execution import LostData
 
 if TYPE_CHECKING:
-    from playwright.async_api import Request, Response
+    from playwright.async_api import Page, Request, Response
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.streams import ResponseStream
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 NO_BODY_STATUSES: Final = frozenset({204, 205})
 SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
 """Prefixes of URLs that need no network."""
+FINISH_TIMEOUT_S: Final = 0.9
+"""Wall time for which a window that closes itself stays open until its responses are read."""
+FINISH_INTERVAL_S: Final = 0.01
 TRIGGERING_TYPES: Final = frozenset({"document", "stylesheet"})
 """Resource types that trigger further requests while they load."""
 
@@ -58,6 +64,7 @@ class NetworkCapture:
         self._is_closed = False
         """Whether nothing is written any more: an attached context goes on after its recording."""
         self.warnings: list[str] = []
+        self._lost: list[LostData] = []
         session.stabilizer.event_collectors.append(self._streams.collect_events)
         session.context.on("request", self._on_request)
         session.context.on("requestfinished", self._on_end)
@@ -70,6 +77,19 @@ class NetworkCapture:
     async def start(self) -> None:
         """Record streamed bodies too; call this before the first action."""
         await self._streams.start()
+
+    async def finish_page(self, page: Page) -> None:
+        """Wait, for a bounded time, until what a page requested so far is written."""
+        impl, deadline = impl_of(page), time.monotonic() + FINISH_TIMEOUT_S
+        while time.monotonic() < deadline:
+            frames = (frame_of(each) for each in self._ordinals)
+            if not any(frame is not None and impl_of(frame.page) is impl for frame in frames):
+                return
+            await asyncio.sleep(FINISH_INTERVAL_S)
+
+    async def wait_for_new_pages(self) -> None:
+        """Wait until the pages that have just opened are listened to."""
+        await self._streams.wait_for_new_pages()
 
     def on_opened(self, socket: int, url: str) -> None:
         """Record that a page opened a WebSocket."""
@@ -106,6 +126,21 @@ class NetworkCapture:
         moment = self._session.timeline.moment()
         reason = self._session.redactor.redact_text(reason)
         self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
+
+    @property
+    def lost(self) -> tuple[LostData, ...]:
+        """Return what could not be kept."""
+        bodies = (
+            LostData(
+                what=f"the body of the request {each.method} {self._session.redactor.redact_text(each.url)}", why=why
+            )
+            for each, why in self._session.request_bodies.lost
+        )
+        return tuple(dict.fromkeys((*self._lost, *bodies)))
+
+    def _lose(self, what: str, why: str, warning: str) -> None:
+        self._lost.append(LostData(what=what, why=why))
+        self.warnings.append(warning)
 
     def take_download(self, url: str, name: str, content: bytes) -> None:
         """Complete the exchange that became a download; a file made by a script has none."""
@@ -178,9 +213,10 @@ class NetworkCapture:
         if isinstance(fault, EikonError):
             self._session.tracker.fail(fault)
         elif fault is not None:
-            self.warnings.append(f"could not record an exchange: {fault}")
+            self._lose("an exchange", str(fault).splitlines()[0], f"could not record an exchange: {fault}")
 
     async def _record(self, root: Request, last: Request) -> None:
+        await self._complete_body(root)
         if last.failure is not None:
             stream = await self._streams.finished_stream(last)
             if stream is not None and last.existing_response is not None:
@@ -215,10 +251,17 @@ class NetworkCapture:
             return ()
         return (Piece(length=body.size if body is not None else 0, moment=begun),)
 
+    async def _complete_body(self, request: Request) -> None:
+        """Wait for the body of a request, and for those of earlier requests that may be the same."""
+        bodies = self._session.request_bodies
+        if bodies.is_awaited(request):
+            await asyncio.gather(*map(bodies.complete, (*bodies.awaited_before(request), request)))
+
     async def _write_open(self, request: Request) -> None:
         """Write a request that did not end: a fetch with what arrived so far, any other as pending."""
         from playwright.async_api import Error
 
+        await self._complete_body(request)
         last = request
         while last.redirected_to is not None:
             last = last.redirected_to
@@ -228,7 +271,8 @@ class NetworkCapture:
                 await self._write_stream(request, last, stream, complete=False)
             except Error as error:
                 reason = error.message.splitlines()[0]
-                self.warnings.append(f"could not record an exchange: {reason}")
+                url = self._session.redactor.redact_text(last.url)
+                self._lose(f"the response of {url}", reason, f"could not record an exchange: {reason}")
             else:
                 return
         self._warn_uncaptured(last, stream)
@@ -238,11 +282,9 @@ class NetworkCapture:
         """Warn about an event stream that was not captured."""
         answer = request.existing_response
         if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENT_STREAM):
-            self.warnings.append(
-                f"{self._session.redactor.redact_text(request.url)}: its events were not captured: it "
-                "was requested by a page "
-                "before we listened, by a worker, or by a cross-site frame; replays omit them"
-            )
+            url = self._session.redactor.redact_text(request.url)
+            why = "it was requested by a page before we listened, by a worker, or by a cross-site frame"
+            self._lose(f"the event stream {url}", why, f"{url}: its events were not captured: {why}; replays omit them")
 
     async def _write_stream(self, root: Request, last: Request, stream: ResponseStream, *, complete: bool) -> None:
         """Write an incomplete body: that of an event source, or one that was cancelled or broke off."""
@@ -252,7 +294,8 @@ class NetworkCapture:
         content = b"".join(stream.content)
         if len(content) != stream.size:
             lost = f"{stream.size - len(content)} of {stream.size} bytes of an incomplete body were lost"
-            self.warnings.append(f"{self._session.redactor.redact_text(last.url)}: {lost}")
+            url = self._session.redactor.redact_text(last.url)
+            self._lose(f"the response of {url}", lost, f"{url}: {lost}")
             stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
         headers = await redact_response_headers(self._session, answer)
         clean = redact_body(self._session, content, answer.headers.get("content-type", ""))
@@ -282,9 +325,8 @@ class NetworkCapture:
                 body = self._writer.write_blob(data)
             except Error as error:
                 missing = error.message.splitlines()[0]
-                self.warnings.append(
-                    f"could not read the body of {self._session.redactor.redact_text(answer.url)}: {missing}"
-                )
+                url = self._session.redactor.redact_text(answer.url)
+                self._lose(f"the body of {url}", missing, f"could not read the body of {url}: {missing}")
         return RecordedResponse(
             url=self._session.redactor.redact_text(answer.url),
             status=answer.status,
@@ -321,6 +363,10 @@ class NetworkCapture:
         if ordinal is None:
             return
         occurrence, frame = self._occurrence_and_frame.pop(root)
+        if self._session.request_bodies.was_awaited(root):
+            key = counting_key(self._session, root)
+            before = self._session.request_bodies.awaited_before(root)
+            occurrence = sum(counting_key(self._session, each) == key for each in before)
         started = self._started.pop(root)
         ended = self._ends.pop(root, None) if complete else None
         if ended is not None and pieces:
@@ -344,7 +390,7 @@ class NetworkCapture:
 
     def _request(self, request: Request, frame: str) -> RecordedRequest:
         redactor = self._session.redactor
-        body = request.post_data_buffer
+        body = self._session.request_bodies.of(request)
         return RecordedRequest(
             method=request.method,
             url=redactor.redact_text(request.url),

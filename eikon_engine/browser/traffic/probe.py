@@ -66,7 +66,7 @@ class ProbeTraffic(LiveTraffic):
 
     def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""
-        return RecordedSocketNames(self._recording, SocketRules(self._rules, self._playback.rule_use))
+        return RecordedSocketNames(self._recording, SocketRules(self._playback.rule_use))
 
     def outcome(self) -> NetworkOutcome:
         """Add the differences from the recording."""

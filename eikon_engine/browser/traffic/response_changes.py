@@ -53,9 +53,9 @@ class RedactedRequest:
     content_type: str | None
     headers: tuple[tuple[str, str], ...]
 
-    def match(self, playback: Playback) -> Match:
-        """Find the recorded response, and count the match."""
-        return playback.match(self.method, self.url, self.body, self.content_type, self.headers)
+    def match(self, playback: Playback, timer_ms: float | None = None) -> Match:
+        """Find the recorded response, and count the match; for `timer_ms` see `Playback.match`."""
+        return playback.match(self.method, self.url, self.body, self.content_type, self.headers, timer_ms)
 
 
 class ResponseChanges:

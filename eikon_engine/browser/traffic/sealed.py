@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -31,9 +32,11 @@ from eikon_engine.browser.traffic.recorded_responses import (
 from eikon_engine.browser.traffic.response_changes import RecordingComparison, RedactedRequest
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
+from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import FETCH_TYPES
-from eikon_engine.network.long_polls import find_long_polls
+from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_requests, has_moments
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.live_responses import LiveResponder
     from eikon_engine.network.exchange import Exchange, HeaderPairs, Moment, RecordedResponse
     from eikon_engine.network.matching import Match
+    from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.rules import VolatileRule
 
@@ -142,6 +146,8 @@ class OnDemandDeliveries:
         self.scheduled_orders |= frozenset(() if exchange.moment is None else (exchange.moment.order,))
 
 
+MAX_REPEATS_AT_ONCE: Final = 10
+"""How often one key is repeated at one page time: a page that asks again at once would never be idle."""
 RECEIVED_S: Final = 1.0
 """Wall time after which a fulfilled response counts as received by the page."""
 NO_CONTENT: Final = 204
@@ -158,21 +164,39 @@ class SealedTraffic:
         original: NetworkRecording | None = None,
         on_delivery: Callable[[int, Moment], None] | None = None,
         failures: Sequence[int] = (),
+        learner: RuleLearner | None = None,
     ) -> None:
         """Serve from `recording`; `rules` name the parts of requests that change from run to run.
 
         If `recording` replaces that of the bundle, its responses are compared with `original`. If `on_delivery` is set,
         it is called with each delivery, and responses are served on request instead of at their recorded moments,
-        except those recorded after `failures`: see `DeliverySchedule`.
+        except those recorded after `failures`: see `DeliverySchedule`. A `learner` learns rules for requests that are
+        not recorded, and is notified of those that remain.
         """
+        self._learner = learner
         self._on_delivery = on_delivery
         self._failed_actions = failures
         self._recording = recording
-        self._rules = rules
         self._long_polls = find_long_polls(recording.exchanges)
         self._requested: set[int] = set()
         """Ordinals of the exchanges that pages requested."""
-        self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
+        self._scheduled = set(find_poll_loops(recording.as_recorded.exchanges))
+        """Ordinals of polls, which are served at their moments even while other responses are served on request."""
+        self._deferred = frozenset(
+            each.ordinal
+            for each in recording.as_recorded.exchanges
+            if each.request.resource_type in FETCH_TYPES and was_deferred(each)
+        )
+        self._timer_driven: set[Request] = set()
+        """Requests that a timer caused, directly or by another request."""
+        self._sent_ms: dict[int, float] = {}
+        """When each exchange was last requested, by ordinal; see `SentRequests.sent_ms`."""
+        self._sent_by_timer: set[int] = set()
+        self._repeats: Counter[str] = Counter()
+        """Requests beyond those recorded, by key."""
+        self._repeats_by_time: Counter[tuple[str, int]] = Counter()
+        """As above, by key and page time."""
+        self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
         self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
         self._recorded_keys: dict[Request, str] = {}
         self._continuations = RedirectContinuations()
@@ -210,7 +234,7 @@ class SealedTraffic:
         )
         if self._on_delivery is not None:
             session.stabilizer.settles_after_action = max(self._failed_actions, default=-1) + 1
-        rules = SocketRules(self._rules, self._playback.rule_use)
+        rules = SocketRules(self._playback.rule_use, self._learner)
         on_opened = self._response_comparison.compare_socket if self._response_comparison is not None else None
         sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
         self._running = _ServedSession(session, schedule, sockets, BackgroundTasks(session.tracker))
@@ -267,6 +291,11 @@ class SealedTraffic:
         if late:
             what = f"{late} recorded responses and messages"
             notes.append(f"schedule: {what} were delivered at a different time than in the recording")
+        notes += (
+            f"{key} was requested {pluralize(count, 'more time')} than recorded, by a timer; "
+            "it got the last recorded response"
+            for key, count in self._repeats.items()
+        )
         network_outcome = NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
@@ -274,6 +303,7 @@ class SealedTraffic:
                 *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 *sockets.unused(),
             ),
+            repeats=self._repeats.total(),
             rules_applied=self._playback.rule_use.to_outcome(),
             response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
@@ -281,6 +311,18 @@ class SealedTraffic:
         for live in self._live_responders:
             network_outcome = live.add_to_outcome(network_outcome)
         return network_outcome
+
+    def unsent(self) -> tuple[Unsent, ...]:
+        """Return what pages sent in the recording and not by now; nothing if the recording has no moments."""
+        recording = self._recording.as_recorded
+        if not has_moments(recording):
+            return ()
+        end_ms = self._started.session.timeline.recorded_ms
+        sent = SentRequests(end_ms=end_ms, sent_ms=self._sent_ms, by_timer=frozenset(self._sent_by_timer))
+        return (
+            *find_unsent_requests(recording, self._playback.unused(), self._playback.alike, sent),
+            *self._started.sockets.unsent(recording.sockets, end_ms),
+        )
 
     async def _serve(self, route: Route) -> None:
         """Serve a request; a failure ends the session and aborts the request."""
@@ -307,18 +349,57 @@ class SealedTraffic:
             content_type=request.headers.get("content-type"),
             headers=tuple(request.headers.items()),
         )
-        match = redacted.match(self._playback)
+        match = redacted.match(self._playback, self._timer_ms(request))
         if self._live_responder is not None and (
             self._live_responder.sends_every_request or not isinstance(match, Hit)
         ):
             await self._serve_live(route, self._live_responder, match)
             return
-        if isinstance(match, Hit) and self._response_comparison is not None:
-            self._response_comparison.compare(redacted, match.exchange)
         if not isinstance(match, Hit):
             await self._block(route, match.to_network_miss())
             return
+        self._sent_ms[match.exchange.ordinal] = session.timeline.recorded_ms
+        if request in self._timer_driven:
+            self._sent_by_timer.add(match.exchange.ordinal)
+        if match.is_repeat:
+            await self._serve_repeat(route, match)
+            return
+        if self._response_comparison is not None:
+            self._response_comparison.compare(redacted, match.exchange)
+        if match.has_predecessor and request in self._timer_driven and self._on_demand is None:
+            self._scheduled.add(match.exchange.ordinal)
+        if match.skipped:
+            self._started.schedule.queue.stop_expecting(delivery_orders(match.skipped))
         await self._serve_recorded(route, match)
+
+    def _timer_ms(self, request: Request) -> float | None:
+        """Return the page time, in the recorded timeline, of a request that a timer caused; None for any other."""
+        timeline = self._started.session.timeline
+        if not timeline.is_timer_driven:
+            return None
+        self._timer_driven.add(request)
+        is_departed = self._live_responder is not None or self._on_demand is not None
+        return None if is_departed else timeline.recorded_ms
+
+    async def _serve_repeat(self, route: Route, match: Hit) -> None:
+        """Serve the last response again; what the server deferred, or had not sent by now, stays unanswered."""
+        request, exchange, timeline = route.request, match.exchange, self._started.session.timeline
+        self._recorded_keys[request] = match.key
+        self._repeats[match.key] += 1
+        self._repeats_by_time[match.key, round(timeline.now_ms)] += 1
+        moment = exchange.moment
+        if (
+            moment is None
+            or moment.at_ms > timeline.recorded_ms
+            or request.resource_type == "eventsource"
+            or exchange.ordinal in self._deferred
+            or self._repeats_by_time[match.key, round(timeline.now_ms)] > MAX_REPEATS_AT_ONCE
+        ):
+            self._started.schedule.queue.mark_never_answered(request)
+            self._started.session.tracker.changed.set()
+            return
+        whole = exchange.model_copy(update={"pieces": (), "completed_ms": None, "completion": None})
+        await self._deliver(route, whole)
 
     async def _serve_recorded(self, route: Route, match: Hit) -> None:
         """Serve the recorded response, or leave the request pending if it never got one."""
@@ -353,6 +434,8 @@ class SealedTraffic:
 
     async def _block(self, route: Route, miss: NetworkMiss) -> None:
         self._misses.append(miss)
+        if self._learner is not None:
+            self._learner.note_miss(miss)
         await self._abort(route, "blockedbyclient")
 
     async def _deliver(self, route: Route, exchange: Exchange) -> None:
@@ -368,7 +451,9 @@ class SealedTraffic:
         self._started.schedule.queue.wake()
 
     def _has_cause(self, exchange: Exchange) -> bool:
-        """Whether everything was requested that the server waited for before it sent this response."""
+        """Whether a response may be served on request: everything was requested that the server waited for."""
+        if self._on_demand is None and exchange.ordinal in self._scheduled:
+            return False
         return self._long_polls.get(exchange.ordinal, frozenset()) <= self._requested
 
     async def _serve_in_turn(self, route: Route, exchange: Exchange) -> None:
@@ -378,6 +463,7 @@ class SealedTraffic:
         async with self._started.schedule.in_turn(
             moment, route.request, is_immediate=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
+            self._started.session.timeline.is_timer_driven = route.request in self._timer_driven
             response = exchange.response
             if response is None and was_blocked_by_cors(exchange):
                 await self._fulfill(route, OK, cors_denial(exchange), b"")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,7 @@ from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.nearest import body_fields
 from eikon_engine.network.rules import TIMESTAMP, blank_message, blank_socket_url
+from eikon_engine.network.unsent import SLACK_MS, Unsent
 from eikon_engine.network.websocket import (
     ABNORMAL_CLOSURE,
     SocketAccepted,
@@ -26,17 +27,20 @@ from eikon_engine.network.websocket import (
 from eikon_engine.outcome.outcomes import NetworkMiss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from playwright.async_api import WebSocketRoute
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.schedule import DeliverySchedule
     from eikon_engine.network.matching import RuleUsage
+    from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.network.websocket import SocketEvent
     from eikon_engine.trace.rules import VolatileRule
 
+MIN_HEARTBEATS: Final = 2
+"""Equal messages of a page on one socket after which a further one is a heartbeat, whose number may vary."""
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
 MAX_SHOWN: Final = 200
@@ -49,8 +53,15 @@ UNEXPECTED_CONDITION: Final = 1011
 class SocketRules:
     """The parts of socket URLs and messages that change from run to run."""
 
-    rules: tuple[VolatileRule, ...]
     rule_use: RuleUsage
+    """The rules, and how often they are used."""
+    learner: RuleLearner | None = None
+    """Learns rules for what differs, in a replay that is to find them."""
+
+    @property
+    def rules(self) -> tuple[VolatileRule, ...]:
+        """Return the rules, with those learned so far."""
+        return self.rule_use.rules
 
     def lookup_key(self, url: str) -> str:
         """Return the key that a socket is looked up by."""
@@ -67,10 +78,19 @@ class SocketRules:
             return True
         loose, used = blank_message(url, recorded, self.rules)
         loose_sent, _ = blank_message(url, sent, self.rules)
-        if loose != loose_sent:
-            return False
-        self.rule_use.count_use(used)
-        return True
+        if loose == loose_sent:
+            self.rule_use.count_use(used)
+            return True
+        learned = () if self.learner is None else self.learner.learn_message(url, recorded, sent, self.rules)
+        self.rule_use.add(learned)
+        self.rule_use.count_use((*used, *learned) if learned else ())
+        return bool(learned)
+
+    def learn_url(self, url: str, recorded: Iterable[str]) -> bool:
+        """Learn rules with which the URL of a socket equals a recorded one; return whether there are any."""
+        learned = () if self.learner is None else self.learner.learn_socket_url(url, recorded, self.rules)
+        self.rule_use.add(learned)
+        return bool(learned)
 
 
 class SocketReplay:
@@ -111,14 +131,29 @@ class SocketReplay:
         sockets = tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
         return (*sockets, *(key for each in self._playing for key in each.unused()))
 
+    def unsent(self, recorded: Sequence[SocketEvent], end_ms: float) -> Iterator[Unsent]:
+        """Yield the recorded sockets that no page opened until `end_ms`, and the messages that no page sent.
+
+        `recorded` are the events with their recorded moments.
+        """
+        not_opened = {each.socket for opened in self._by_key.values() for each in opened}
+        messages: defaultdict[int, list[SocketMessage]] = defaultdict(list)
+        for event in recorded:
+            if isinstance(event, SocketMessage) and event.sender == "page":
+                messages[event.socket].append(event)
+            elif isinstance(event, SocketOpened) and event.socket in not_opened:
+                yield Unsent(key=socket_key(event.url), moment=event.moment, explanation=_after_end(event, end_ms))
+        for playing in self._playing:
+            yield from playing.unsent(messages[playing.socket], end_ms)
+
     async def play(self, route: WebSocketRoute) -> None:
         """Serve a socket that a page opens."""
         url = self._session.redactor.redact_text(route.url)
-        recorded = self._by_key.get(self.rules.lookup_key(url))
+        recorded = self._find(url)
         self._session.tracker.note_key(socket_key(recorded[0].url if recorded else url))
         if not recorded:
             reason = "no further socket with this URL was recorded"
-            self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
+            self.add_miss(NetworkMiss(key=socket_key(url), reason=reason))
             self._background.start(_reject(route))
             return
         self.served += 1
@@ -130,6 +165,23 @@ class SocketReplay:
         playing = _PlayedSocket(self, route, events)
         self._playing.append(playing)
         self._background.start(playing.run(self._session, self._schedule))
+
+    def _find(self, url: str) -> list[SocketOpened] | None:
+        """Return the recorded sockets of a URL that were not played yet, if there are any."""
+        found = self._by_key.get(self.rules.lookup_key(url))
+        if found or not self.rules.learn_url(url, [each.url for opened in self._by_key.values() for each in opened]):
+            return found
+        waiting = sorted((each for opened in self._by_key.values() for each in opened), key=lambda each: each.socket)
+        self._by_key.clear()
+        for each in waiting:
+            self._by_key[self.rules.lookup_key(each.url)].append(each)
+        return self._by_key.get(self.rules.lookup_key(url))
+
+    def add_miss(self, miss: NetworkMiss) -> None:
+        """Add a difference from the recording."""
+        self.misses.append(miss)
+        if self.rules.learner is not None:
+            self.rules.learner.note_miss(miss)
 
     async def stop(self) -> None:
         """Stop playing."""
@@ -232,7 +284,7 @@ class _PlayedSocket:
         key = message_key(url, data)
         if self._sent >= len(self._expected):
             reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
-            self._player.misses.append(NetworkMiss(key=key, reason=reason))
+            self._player.add_miss(NetworkMiss(key=key, reason=reason))
         else:
             recorded = self._player.content(self._expected[self._sent])
             expected_message = message_key(self._url, recorded)
@@ -244,7 +296,7 @@ class _PlayedSocket:
             if differences:
                 reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
                 miss = NetworkMiss(key=key, reason=reason, nearest=expected_message, differences=differences)
-                self._player.misses.append(miss)
+                self._player.add_miss(miss)
         session.tracker.note_key(key)
         self._sent += 1
         schedule.queue.wake()
@@ -264,7 +316,7 @@ class _PlayedSocket:
             session.redactor.redact_text(self._route.url), code, session.redactor.redact_text(reason)
         )
         if miss is not None:
-            self._player.misses.append(miss)
+            self._player.add_miss(miss)
         schedule.queue.wake()
 
     def _close_miss(self, url: str, code: int | None, reason: str) -> NetworkMiss | None:
@@ -292,12 +344,30 @@ class _PlayedSocket:
             differences=(f"end: recorded {expected_message}, sent {sent_close}",),
         )
 
+    @property
+    def socket(self) -> int:
+        """Return the number of the recorded socket."""
+        return self._events[0].socket
+
+    def unsent(self, recorded: Sequence[SocketMessage], end_ms: float) -> Iterator[Unsent]:
+        """Yield the recorded messages that the page did not send; `recorded` have their recorded moments."""
+        sent = Counter(map(self._player.content, recorded[: self._sent]))
+        for message in recorded[self._sent :]:
+            content = self._player.content(message)
+            is_heartbeat = sent[content] >= MIN_HEARTBEATS
+            explanation = _after_end(message, end_ms) or ("a repeated message" if is_heartbeat else "")
+            yield Unsent(key=message_key(self._url, content), moment=message.moment, explanation=explanation)
+
     def unused(self) -> Iterator[str]:
         """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""
         for message in self._expected[self._sent :]:
             yield message_key(self._url, self._player.content(message))
         if self._close is not None and not self._closed_by_page:
             yield close_key(self._url, self._close.code, self._close.reason)
+
+
+def _after_end(event: SocketEvent, end_ms: float) -> str:
+    return "sent after the last step" if event.moment.at_ms > end_ms - SLACK_MS else ""
 
 
 def _is_from_server(event: SocketEvent) -> bool:

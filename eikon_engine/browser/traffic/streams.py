@@ -46,11 +46,11 @@ class NewPageSession:
         self._session_id = session_id
         self._numbers = itertools.count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._listeners: dict[str, Callable[..., Any]] = {}
+        self._listeners: defaultdict[str, list[Callable[..., Any]]] = defaultdict(list)
 
     def on(self, event: str, f: Callable[..., Any]) -> None:
-        """Listen to an event; one listener each."""
-        self._listeners[event] = f
+        """Listen to an event."""
+        self._listeners[event].append(f)
 
     async def post(self, method: str, params: dict[str, Any] | None = None) -> asyncio.Future[dict[str, Any]]:
         """Send a command, and wait until the browser has accepted it; return a future of the result."""
@@ -78,8 +78,9 @@ class NewPageSession:
             answer = self._pending.pop(reply["id"], None)
             if answer is not None and not answer.done():
                 answer.set_result(reply)
-        elif reply["method"] in self._listeners:
-            self._listeners[reply["method"]](reply.get("params", {}))
+            return
+        for listen in self._listeners.get(reply.get("method", ""), ()):
+            listen(reply.get("params", {}))
 
     def fail_pending(self) -> None:
         """Fail the pending commands: the page is gone."""
@@ -100,6 +101,7 @@ class NewPageAttacher:
         """`attach_listeners` receives each page's session and target id before the session is enabled."""
         self._listen = attach_listeners
         self._spawn = spawn
+        self.is_started = False
         self._context_id: str | None = None
         self._browser: CDPSession | None = None
         self._by_session: dict[str, NewPageSession] = {}
@@ -263,14 +265,23 @@ class StreamCapture:
         context.on("page", self._on_page)
         context.on("request", self._on_request)
         pages = [page for _, page in self._session.tracker.open_pages()]
-        context_ids = [await self._listen(page) for page in pages]
-        context_id = next(filter(None, context_ids), None)
-        if context_id is None or context.browser is None:
-            return
-        await self._attacher.start(context.browser, context_id, frozenset(self._targets.values()))
+        for page in pages:
+            await self._listen(page)
         if isinstance(self._session.traffic, LiveTraffic):
             self._session.traffic.request_holds.append(self._attacher.delay_first_document)
         self._session.stabilizer.pending_work.append(self._attacher.opening_count)
+
+    async def wait_for_new_pages(self) -> None:
+        """Wait until the pages that have just opened are listened to."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=ATTACH_TIMEOUT_S)
+
+    async def _attach_future_pages(self, context_id: str | None) -> None:
+        """Attach to every future page of the context, whose id only a page knows."""
+        browser = self._session.context.browser
+        if context_id is not None and browser is not None and not self._attacher.is_started:
+            self._attacher.is_started = True
+            await self._attacher.start(browser, context_id, frozenset(self._targets.values()))
 
     async def collect_events(self) -> None:
         """Collect every event of a page so far; the protocol reports them in order, but late."""
@@ -368,8 +379,8 @@ class StreamCapture:
             self._numbers[request] = (key, self._counts[key])
             self._counts[key] += 1
 
-    async def _listen(self, page: Page) -> str | None:
-        """Read a page's target id, listen to it unless its arrival was attached, and return its browser context id."""
+    async def _listen(self, page: Page) -> None:
+        """Read a page's target id, and listen to it unless its arrival was attached."""
         from playwright.async_api import Error
 
         try:
@@ -384,10 +395,9 @@ class StreamCapture:
             else:
                 self._attach_listeners(devtools, target)
                 await devtools.send("Network.enable")
+            await self._attach_future_pages(target_info.get("browserContextId"))
         except Error:
-            return None  # the page is gone
-        name: str | None = target_info.get("browserContextId")
-        return name
+            return  # the page is gone
 
     def _attach_listeners(self, devtools: DevToolsSession, target: str) -> None:
         devtools.on("Network.requestWillBeSent", lambda event: self._on_sent(target, event))

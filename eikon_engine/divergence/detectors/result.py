@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.candidates import find_candidates
 from eikon_engine.divergence.detectors.lifecycle import describe_dialog
+from eikon_engine.trace.actions import Expect
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+from eikon_engine.trace.labels import expectation_label
+from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +34,7 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             "target" if observed.code.startswith("target-") else "result",
             observed.code,
             expected=_expected_dialogs(comparison) if observed.code == DIALOG_MISSING else _expected_target(comparison),
-            observed=f"{observed.code}: {observed.message}",
+            observed=_observed_value(comparison) or f"{observed.code}: {observed.message}",
             message=f"{_describe_failure(comparison.recorded)}: {observed.message}.",
         )
         yield finding.model_copy(update={"candidates": _target_candidates(comparison, observed.code)})
@@ -78,7 +81,17 @@ def _expected_dialogs(comparison: Comparison) -> str:
     return ", ".join(describe_dialog(each) for each in seen.dialogs) if seen is not None else "a dialog"
 
 
+def _observed_value(comparison: Comparison) -> str:
+    """Return what the page had instead of what an assertion expects; empty if unknown."""
+    seen = comparison.observed.value if comparison.observed is not None else None
+    if not isinstance(comparison.recorded.action, Expect) or seen is None or seen.value is None:
+        return ""
+    return value_text(seen.value)
+
+
 def _expected_target(comparison: Comparison) -> str:
+    if isinstance(comparison.recorded.action, Expect):
+        return expectation_label(comparison.recorded.action)
     target = getattr(comparison.recorded.action, "target", None)
     if target is None:
         return "ok"

@@ -1,0 +1,1 @@
+export const line = (count) => Object.assign(document.createElement("li"), { textContent: `Counted ${count}` });

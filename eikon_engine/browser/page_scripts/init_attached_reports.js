@@ -1,0 +1,36 @@
+// Runs in every document of an attached context before the scripts that report something: takes the binding away before
+// the page can see it.
+(() => {
+  const own = window.__eikon__;
+  const binding = window.__eikon_report__;
+  delete window.__eikon_report__;
+  for (const name of ['__playwright__binding__', '__playwright__binding__controller__']) {
+    const found = Object.getOwnPropertyDescriptor(window, name);
+    if (found?.configurable) Object.defineProperty(window, name, { ...found, enumerable: false });
+  }
+  if (!binding || own.report) return;
+  const { stringify } = JSON;
+  const place = performance.timeOrigin;
+  own.report = news => {
+    const taken = binding(stringify({ ...news, document: place }));
+    taken.catch(() => {}); // the recording has ended
+    return taken;
+  };
+
+  // A window that closes takes its responses with it: it closes once they have been read, or a second later.
+  if (window !== window.top) return;
+  const { Promise, setTimeout } = window;
+  let isClosing = false;
+  window.close = new Proxy(window.close, {
+    apply(native, self, values) {
+      if (isClosing) return;
+      isClosing = true;
+      const close = () => {
+        isClosing = false;
+        Reflect.apply(native, self, values);
+      };
+      const late = new Promise(done => { setTimeout(done, 1000); });
+      Promise.race([own.report({ subject: 'window' }), late]).then(close, close);
+    },
+  });
+})();

@@ -1,0 +1,158 @@
+"""Recognize values that vary from run to run by their nature: times, counters of cache-busters, random ids.
+
+Prices, names and other values that a mission is about are none of them, so no rule ignores these.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from eikon_engine.secrets.detection import looks_random
+
+MAX_VALUE_LENGTH: Final = 2000
+"""Longer values get no pattern."""
+
+_ISO_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_FRACTION = r"0\.[0-9]{6,20}"
+_SECONDS = r"[0-9]{10}\.[0-9]{1,9}"
+_NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
+_TOKEN: Final = re.compile(rf"{_ISO_TIME}|{_UUID}|{_FRACTION}|{_SECONDS}|[A-Za-z0-9]+|.", re.DOTALL)
+"""Parts of a value that are compared on their own."""
+_WHOLE_KINDS: Final = tuple(re.compile(each) for each in (_ISO_TIME, _UUID, _FRACTION))
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CACHE_BUSTERS: Final = frozenset(
+    {"", "bust", "buster", "cachebust", "cachebuster", "cachekiller", "cb", "dc", "nocache", "nonce", "r", "rand"}
+    | {"random", "rnd", "t", "timestamp", "ts"}
+)
+"""Names of cache-busters, in lower case, without `_` and `-`; jQuery's is `_`."""
+_TIME_WORDS: Final = frozenset(
+    {"at", "clock", "elapsed", "latency", "now", "sent", "time", "timestamp", "timing", "ts", "uptime"}
+)
+"""Words in names of numbers that are times or durations."""
+_TIME_DIGITS: Final = {10: 1, 13: 1_000, 16: 1_000_000, 19: 1_000_000_000}
+"""Units per second of a Unix time, by its number of digits."""
+_NEAR_S: Final = 7 * 24 * 3600
+"""Maximum distance of a recorded time from the recording."""
+_PLAUSIBLE: Final = range(
+    int(datetime(2001, 9, 10, tzinfo=UTC).timestamp()), int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
+)
+_MIN_ID_LENGTH: Final = 8
+_LENGTH_SLACK: Final = 4
+"""How much ids of varying length, such as those of `toString(36)`, may differ in length."""
+_MIN_DISTINCT: Final = 4
+_MIN_LONG_DIGITS: Final = 15
+_MIN_BUSTER_LENGTH: Final = 4
+_CONSONANTS: Final = re.compile(r"[b-df-hj-np-tv-z]{4}", re.IGNORECASE)
+_ALPHABETS: Final = (
+    *("0-9a-f", "0-9A-F", "0-9a-z", "0-9A-Z", "0-9A-Za-z", "0-9A-Za-z_-", "0-9A-Za-z+/=", "0-9A-Za-z+/=_-"),
+)
+"""Alphabets of ids, narrowest first."""
+
+
+def value_pattern(name: str, recorded: str, observed: str, near_s: float | None = None) -> str | None:
+    """Return a regular expression of what both values are drawn from; None if one may be a value that matters.
+
+    `name` is the name of the parameter, field or member, empty if it has none; `near_s` is the time of the recording,
+    in Unix seconds, if it is known.
+    """
+    if recorded == observed or max(len(recorded), len(observed)) > MAX_VALUE_LENGTH:
+        return None
+    return _named_pattern(name, recorded, observed) or _pattern_of_parts(recorded, observed, near_s)
+
+
+def _named_pattern(name: str, recorded: str, observed: str) -> str | None:
+    """Return a pattern of values whose name says that they vary."""
+    if _is_cache_buster(name):
+        if recorded.isdecimal() and observed.isdecimal():
+            return "[0-9]{1,20}"
+        if _are_alphanumeric(recorded, observed) and min(len(recorded), len(observed)) >= _MIN_BUSTER_LENGTH:
+            return _class_pattern(recorded, observed)
+    words = {word.lower() for word in _WORD.findall(name)}
+    if words & _TIME_WORDS and re.fullmatch(_NUMBER, recorded) and re.fullmatch(_NUMBER, observed):
+        return _NUMBER
+    return None
+
+
+def _is_cache_buster(name: str) -> bool:
+    return bool(name) and re.sub(r"[_-]", "", name).lower() in _CACHE_BUSTERS
+
+
+def _pattern_of_parts(recorded: str, observed: str, near_s: float | None) -> str | None:
+    """Compare two values part by part: each part is equal, or drawn in both."""
+    ours, theirs = _TOKEN.findall(recorded), _TOKEN.findall(observed)
+    if len(ours) == len(theirs):
+        parts = [_part_pattern(one, other, near_s) for one, other in zip(ours, theirs, strict=True)]
+        if all(part is not None for part in parts):
+            return "".join(part for part in parts if part is not None)
+    base64 = re.compile(r"[0-9A-Za-z+/=_-]+")
+    if base64.fullmatch(recorded) and base64.fullmatch(observed) and _are_drawn(recorded, observed):
+        return _class_pattern(recorded, observed)
+    return None
+
+
+def _part_pattern(recorded: str, observed: str, near_s: float | None) -> str | None:
+    if recorded == observed:
+        return re.escape(recorded)
+    for kind in _WHOLE_KINDS:
+        if kind.fullmatch(recorded) and kind.fullmatch(observed):
+            return kind.pattern
+    if _is_time(recorded, near_s) and _is_time(observed, None) and len(recorded) == len(observed):
+        return f"[0-9]{{{len(recorded)}}}"
+    if re.fullmatch(_SECONDS, recorded) and re.fullmatch(_SECONDS, observed):
+        return _SECONDS
+    if recorded.isdecimal() and observed.isdecimal():
+        long = min(len(recorded), len(observed)) >= _MIN_LONG_DIGITS
+        return f"[0-9]{{{_MIN_LONG_DIGITS},{max(len(recorded), len(observed)) + _LENGTH_SLACK}}}" if long else None
+    return _class_pattern(recorded, observed) if _are_drawn(recorded, observed) else None
+
+
+def _is_time(text: str, near_s: float | None) -> bool:
+    unit = _TIME_DIGITS.get(len(text)) if text.isascii() and text.isdecimal() else None
+    if unit is None:
+        return False
+    seconds = int(text) // unit
+    return seconds in _PLAUSIBLE and (near_s is None or abs(seconds - near_s) <= _NEAR_S)
+
+
+def _are_drawn(one: str, other: str) -> bool:
+    """Return whether two different texts look like random ids of one kind."""
+    if min(len(one), len(other)) < _MIN_ID_LENGTH or abs(len(one) - len(other)) > 2 * _LENGTH_SLACK:
+        return False
+    if min(len(set(one)), len(set(other))) < _MIN_DISTINCT:
+        return False
+    if len(one) == len(other) and re.fullmatch("[0-9a-f]+", one + other):
+        return all(re.search("[a-f]", each) and re.search("[0-9]", each) for each in (one, other))
+    if not all(looks_random(each) or (_CONSONANTS.search(each) and each.isalnum()) for each in (one, other)):
+        return False
+    if not (looks_random(one) or looks_random(other)):
+        return False
+    return len(one) != len(other) or _shape_distance(one, other) > 1
+
+
+def _shape_distance(one: str, other: str) -> int:
+    """Count the positions at which one text has a digit or capital and the other has none.
+
+    Article numbers and the like have one shape; random ids have not.
+    """
+    return sum(_kind(a) != _kind(b) for a, b in zip(one, other, strict=True))
+
+
+def _kind(char: str) -> str:
+    return "digit" if char.isdigit() else "capital" if char.isupper() else "letter" if char.isalpha() else "sign"
+
+
+def _are_alphanumeric(one: str, other: str) -> bool:
+    return all(each.isascii() and each.isalnum() for each in (one, other))
+
+
+def _class_pattern(one: str, other: str) -> str:
+    """Return the narrowest character class of two ids, with their length; that of `toString(36)` varies."""
+    alphabet = next(each for each in _ALPHABETS if re.fullmatch(f"[{each}]+", one + other))
+    shortest, longest = sorted((len(one), len(other)))
+    if alphabet != "0-9a-z" and shortest == longest:
+        return f"[{alphabet}]{{{longest}}}"
+    least = min(shortest, max(_MIN_ID_LENGTH, shortest - _LENGTH_SLACK))
+    return f"[{alphabet}]{{{least},{longest + _LENGTH_SLACK}}}"

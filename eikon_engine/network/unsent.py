@@ -1,0 +1,159 @@
+"""Find what pages sent in a recording and not in its replay, and why that may not matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
+from eikon_engine.network.matching import has_equal_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest
+    from eikon_engine.network.store import NetworkRecording
+
+SLACK_MS: Final = 100.0
+"""Page time before the end of a replay within which a request may be missing: pages may load faster or slower."""
+MISSED_INTERVALS: Final = 2
+"""Recorded intervals of a poll after whose absence the page has stopped polling."""
+SEARCH_MS: Final = 2000.0
+"""Maximum page time between two requests of a search while a user types."""
+BROWSER_TYPES: Final = frozenset({"manifest", "other", "preflight", "prefetch"})
+"""Resource types of requests that the browser, and not the page, decides to send; reports of policies are others."""
+CACHED_TYPES: Final = frozenset({"font", "image", "media", "script", "stylesheet", "texttrack"})
+"""Resource types of requests that a browser may answer from its memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsent:
+    """A recorded request, WebSocket or message that no page of a replay sent."""
+
+    key: str
+    moment: Moment
+    """As it was recorded, for a request that of its end."""
+    explanation: str = ""
+    """Why it does not matter; empty if nothing explains it."""
+    is_superseded: bool = False
+    """Whether the replay sent a later request to the same path with another query, as a search while a user types."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRequests:
+    """What the pages of a replay have requested, by the ordinals of recorded exchanges, with what they repeated."""
+
+    end_ms: float
+    """Page time of the replay, in the recorded timeline."""
+    sent_ms: Mapping[int, float] = field(default_factory=dict)
+    """Page time, in the recorded timeline, at which each exchange was last requested."""
+    by_timer: frozenset[int] = frozenset()
+    """Exchanges that a timer requested, and not an action."""
+
+
+def has_moments(recording: NetworkRecording) -> bool:
+    """Return whether a recording knows when its requests were sent; imported ones may not."""
+    return any(each.phase for each in recording.exchanges) or any(each.moment.phase for each in recording.sockets)
+
+
+def find_unsent_requests(
+    recording: NetworkRecording,
+    unused: Iterable[Exchange],
+    alike: Callable[[Exchange], tuple[Exchange, ...]],
+    sent: SentRequests,
+) -> Iterator[Unsent]:
+    """Yield the unused exchanges of a complete replay, each with its explanation if it has one.
+
+    `recording` has its recorded moments. `alike` returns the exchanges with equal requests, in the order sent. What has
+    no recorded end is omitted.
+    """
+    originals = {each.ordinal: each for each in recording.exchanges}
+    used = tuple(originals[ordinal] for ordinal in sent.sent_ms if ordinal in originals)
+    for each in unused:
+        exchange = originals.get(each.ordinal)
+        if exchange is None or exchange.moment is None:
+            continue
+        group = tuple(originals[other.ordinal] for other in alike(each) if other.ordinal in originals)
+        explanation = _explain(exchange, recording, used) or _explain_repetition(exchange, group, sent)
+        is_late = exchange.started_ms > sent.end_ms - SLACK_MS
+        if is_late and (not _has_effect(exchange) or any(other.ordinal in sent.by_timer for other in group)):
+            explanation = "sent after the last step"
+        yield Unsent(
+            key=exchange.key,
+            moment=exchange.moment,
+            explanation=explanation,
+            is_superseded=any(_supersedes(other, exchange) for other in used),
+        )
+
+
+def _supersedes(later: Exchange, exchange: Exchange) -> bool:
+    ours, theirs = exchange.request, later.request
+    is_search = ours.method in SAFE_METHODS and ours.resource_type in FETCH_TYPES and "?" in ours.url
+    is_same = (ours.method, ours.url.partition("?")[0]) == (theirs.method, theirs.url.partition("?")[0])
+    return is_search and is_same and 0 < later.started_ms - exchange.started_ms < SEARCH_MS
+
+
+def _has_effect(exchange: Exchange) -> bool:
+    """Return whether a request changed state or loaded a page: then an agent may have sent it, at any time."""
+    request = exchange.request
+    is_page = request.is_navigation and not request.frame
+    is_report = request.resource_type == "ping" or request.resource_type.startswith("csp")
+    return exchange.response is not None and (is_page or (request.method not in SAFE_METHODS and not is_report))
+
+
+def _explain(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchange, ...]) -> str:
+    """Return why a page need not send a request again; empty if it must."""
+    request = exchange.request
+    if exchange.is_cancelled:
+        return "cancelled in the recording"
+    if _is_from_browser(request):
+        return "sent by the browser itself"
+    if request.resource_type == "ping" and any(map(_loads_page_during(exchange), recording.exchanges)):
+        return "sent while its page unloaded"
+    is_resource = request.method in SAFE_METHODS and request.resource_type in CACHED_TYPES
+    if is_resource and any(each.request.url == request.url for each in used):
+        return "a resource that the page already had"
+    return ""
+
+
+def _is_from_browser(request: RecordedRequest) -> bool:
+    """Return whether the browser, and not a page, decided to send a request."""
+    if request.resource_type.startswith("csp"):
+        return True
+    headers = {name.lower(): value for name, value in request.headers}
+    is_hint = "prefetch" in headers.get("sec-purpose", headers.get("purpose", ""))
+    is_own = (
+        request.resource_type in BROWSER_TYPES
+        or urlsplit(request.url).path.endswith("/favicon.ico")
+        or "access-control-request-method" in headers
+    )
+    return is_hint or (is_own and request.method in SAFE_METHODS)
+
+
+def _loads_page_during(ping: Exchange) -> Callable[[Exchange], bool]:
+    """Return a function that tells whether an exchange loaded a page while `ping` was sent."""
+
+    def overlaps(each: Exchange) -> bool:
+        ended = each.started_ms if each.completed_ms is None else each.completed_ms
+        is_page = each.request.is_navigation and not each.request.frame
+        return is_page and each.started_ms - SLACK_MS <= ping.started_ms <= ended + SLACK_MS
+
+    return overlaps
+
+
+def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: SentRequests) -> str:
+    """Explain a poll that brought nothing new, if the page went on polling; empty for anything else."""
+    requested = [each.ordinal for each in alike if each.ordinal in sent.sent_ms]
+    place = alike.index(exchange) if exchange in alike else 0
+    if not requested or not place or exchange.request.resource_type not in FETCH_TYPES | {"ping"}:
+        return ""
+    is_poll = exchange.request.method in SAFE_METHODS or len(alike) > MISSED_INTERVALS
+    if not is_poll or not has_equal_answer(alike[place - 1], exchange):
+        return ""
+    intervals = [after.started_ms - before.started_ms for before, after in pairwise(alike)]
+    last = max(requested, key=sent.sent_ms.__getitem__)
+    until = min(sent.end_ms, alike[-1].started_ms) - MISSED_INTERVALS * max(intervals) - SLACK_MS
+    by_timer = last in sent.by_timer or (len(requested) == 1 and requested[0] == alike[0].ordinal)
+    return "a repetition that brought nothing new" if by_timer and sent.sent_ms[last] >= until else ""

@@ -1,0 +1,70 @@
+"""What reads return, in the one form in which recorded and replayed values are compared."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.files.blobs import blob_ref
+from eikon_engine.trace.actions import ReadValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import JsonValue
+
+    from eikon_engine.files.blobs import BlobRef
+
+LONG_VALUE: Final = 4_000
+"""Length from which the JSON text of a value is stored in a file of its own."""
+_MAX_INTEGER: Final = 2**53
+
+
+class NotJsonError(ValueError):
+    """A value that JSON cannot represent."""
+
+
+def to_read_value(
+    value: object,
+    store: Callable[[bytes], BlobRef] = blob_ref,
+    redact: Callable[[JsonValue], JsonValue] = lambda value: value,
+) -> ReadValue:
+    """Return the redacted value of a read; the text of a long one is passed to `store`.
+
+    Raises:
+        NotJsonError: JSON cannot represent it.
+    """
+    plain = redact(_canonical(value))
+    text = value_text(plain)
+    if len(text) > LONG_VALUE:
+        return ReadValue(long=store(text.encode()))
+    try:
+        return ReadValue(value=plain)
+    except ValidationError as error:
+        raise NotJsonError(str(error)) from error
+
+
+def value_text(value: JsonValue) -> str:
+    """Return the JSON text of a value; equal values have equal texts."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _canonical(value: object) -> JsonValue:
+    """Copy a value; numbers have one form, and lone surrogates, which JSON cannot represent, are replaced."""
+    match value:
+        case None | bool() | int():
+            return value
+        case float() if math.isfinite(value):
+            return int(value) if value.is_integer() and abs(value) < _MAX_INTEGER else value
+        case str():
+            return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list() | tuple():
+            return [_canonical(each) for each in value]
+        case dict() if all(isinstance(name, str) for name in value):
+            return {str(_canonical(name)): _canonical(each) for name, each in value.items()}
+        case _:
+            message = f"JSON cannot represent {type(value).__name__}"
+            raise NotJsonError(message)

@@ -1,0 +1,181 @@
+"""What varies in requests is learned in one run; what matters is not, and ends it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AgentMission, AttachOptions
+from eikon_engine.report.certification import render_certification
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.certificate import read_certificate
+from tests.browser.pages import Answer, serve_pages
+from tests.record.recorded_page import recorded_page
+from tests.replay.conftest import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.outcome.certification import CertificationReport
+    from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
+
+DRAWN = """<script>
+  const drawn = async () => {
+    const key = await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, true, ['sign']);
+    const bytes = new Uint8Array(await crypto.subtle.exportKey('raw', key));
+    return [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join('');
+  };
+</script>"""
+"""Keys come from the browser itself; no seed reaches them, so they differ in every run."""
+REAL = """<script>
+  let real = async () => parseInt((await drawn()).slice(0, 12), 16);
+</script>"""
+SHOP = f"""{DRAWN}{REAL}<button id=buy>Buy</button><p id=state>none</p>
+<script>
+  const json = {{ 'Content-Type': 'application/json' }};
+  buy.onclick = async () => {{
+    const hash = (await drawn()).slice(0, 32), trace = (await drawn()).slice(0, 32);
+    const at = new Date(Date.now() + await real() % 5000).toISOString();
+    const price = await (await fetch(`/price?item=7&_=${{Date.now() + await real() % 5000}}`)).text();
+    const stock = await (await fetch(`/stock?item=7&cb=${{1 + await real() % 90}}`)).text();
+    const headers = {{ traceparent: `00-${{trace}}-01` }};
+    const session = await (await fetch(`/s/${{hash}}/cart`, {{ headers }})).text();
+    const saved = await (await fetch('/orders', {{ method: 'POST', headers: json,
+      body: JSON.stringify({{ item: 7, nonce: (await drawn()).slice(0, 24), note: 'ripe' }}) }})).text();
+    const form = new URLSearchParams({{ item: '7', at }});
+    const logged = await (await fetch('/log', {{ method: 'POST', body: form }})).text();
+    state.textContent = [price, stock, session, saved, logged].join(' ');
+  }};
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Run one browser for the agents of this module."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def site() -> Iterator[PageSite]:
+    """Serve a shop whose pages draw ids, times and counters anew in every run."""
+    with serve_pages() as serving:
+        for name in ("price", "stock", "orders", "log"):
+            serving.answers[f"/{name}"] = Answer(body=name, content_type="text/plain")
+        yield serving
+
+
+def cart_anywhere(site: PageSite) -> None:
+    """Serve the cart of any session."""
+
+    class AnyPath(dict):  # type: ignore[type-arg] # of the test
+        def get(self, path: str, default: object = None) -> object:
+            cart = Answer(body="cart", content_type="text/plain")
+            return cart if path.startswith("/s/") else super().get(path, default)
+
+    site.answers = AnyPath(site.answers)
+
+
+def certify_mission(chromium: Browser, folder: Path, url: str, done: str) -> CertificationReport:
+    """Record an agent that clicks and waits for a text, and certify it with two runs."""
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+    with recorded_page(chromium, folder, options) as agent:
+        agent.page.goto(url)
+        agent.page.click("button")
+        agent.page.wait_for_function(f"document.body.innerText.includes({done!r})")
+    assert agent.mission.report is not None
+    return agent.mission.report
+
+
+def test_all_rules_of_a_mission_are_learned_in_one_run(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Cache-busters, a session in the path, a nonce and a time in bodies: five rules, one round, sealed faithful."""
+    cart_anywhere(site)
+    report = certify_mission(chromium, tmp_path / "b", site.put(SHOP), "price stock cart orders log")
+
+    network = open_bundle(tmp_path / "b").trace.network
+    assert network is not None
+    assert (report.status, report.rounds) == ("certified", 1), report.findings
+    assert sorted(rule.kind for rule in network.rules) == [
+        "form_field",
+        "json_path",
+        "path_segment",
+        "query_key",
+        "query_key",
+    ]
+    assert all(getattr(rule, "pattern", None) for rule in network.rules)
+    assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
+
+
+@pytest.mark.parametrize(
+    ("request_of_page", "named"),
+    [
+        ("fetch(`/price?item=7&offer=${100 + await real() % 900}`)", "query offer: recorded '"),
+        (
+            "fetch('/orders', {method: 'POST', headers: {'Content-Type': 'application/json'},"  # noqa: ISC004 - one text
+            " body: JSON.stringify({item: 7, name: String(await real() % 1e6).replace(/./g, n => 'abcdefghij'[n])})})",
+            "body $.name: recorded '",
+        ),
+    ],
+)
+def test_a_value_that_matters_is_not_learned_and_ends_the_run(
+    chromium: Browser, site: PageSite, tmp_path: Path, request_of_page: str, named: str
+) -> None:
+    """A price or a name that differs gets no rule: the first such request ends the certification, and is named."""
+    page = f"""{DRAWN}{REAL}<button id=buy>Buy</button><p id=state>none</p>
+    <script>
+      buy.onclick = async () => {{
+        for (let attempt = 0; attempt < 3; attempt++) await {request_of_page};
+        state.textContent = 'bought';
+      }};
+    </script>"""
+    begin = time.monotonic()
+    report = certify_mission(chromium, tmp_path / "b", site.put(page), "bought")
+
+    (finding,) = report.findings
+    trace = open_bundle(tmp_path / "b").trace
+    assert (report.status, report.rounds, report.certificate) == ("diverged", 1, None)
+    assert (finding.step.split()[0], finding.code) == ("click", "request-not-recorded")
+    assert named in finding.message
+    assert trace.network is not None
+    assert trace.network.rules == ()
+    assert report.seconds < time.monotonic() - begin
+
+
+def test_a_mission_that_failed_is_called_so(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Equal replays of a failed mission are certified as what they are: report, certificate and summary say so."""
+    error = RuntimeError("the model gave up")
+
+    def give_up() -> None:
+        with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
+            missions.append(agent.mission)
+            agent.page.goto(page_url)
+            agent.page.click("button")
+            raise error
+
+    missions: list[AgentMission] = []
+    page_url = site.put("<button onclick=\"this.textContent = 'Went'\">Go</button>")
+    with pytest.raises(RuntimeError, match="the model gave up"):
+        give_up()
+
+    report = missions[0].report
+    certificate = read_certificate(tmp_path / "b")
+    outcome = replay(tmp_path / "b", tmp_path / "run")
+    summary = (tmp_path / "run" / "replay_summary.txt").read_text()
+    assert report is not None
+    assert certificate is not None
+    assert (report.status, report.mission_status, certificate.mission_status) == ("certified", "failed", "failed")
+    assert "certified (the recorded mission: failed)" in render_certification(report)
+    assert any("the model gave up" in note for note in certificate.notes)
+    assert "the recorded mission did not complete: failed" in outcome.certified_why
+    assert "the recorded mission did not complete: failed" in summary

@@ -1,0 +1,259 @@
+"""A request that a timer repeats gets what the recording had at that page time; any other gets its own or none."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.files.blobs import BlobRef
+from eikon_engine.network.long_polls import find_poll_loops
+from eikon_engine.network.matching import Hit, Miss, Playback
+from eikon_engine.network.unsent import SentRequests, find_unsent_requests
+from eikon_engine.trace.rules import QueryKeyRule
+from tests.network.factories import make_exchange
+from tests.network.test_retiming import recording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.matching import Match
+
+STATUS = "http://shop.test/status"
+INTERVAL_MS = 500.0
+LATENCY_MS = 20.0
+
+
+def poll(
+    answers: Iterable[str], *, method: str = "GET", latency_ms: float = LATENCY_MS, url: str = STATUS
+) -> tuple[Exchange, ...]:
+    """Make a poll each half second with these answers."""
+    made = []
+    for number, answer in enumerate(answers):
+        body = BlobRef(sha256=hashlib.sha256(answer.encode()).hexdigest(), size=len(answer))
+        started = INTERVAL_MS * (number + 1)
+        exchange = make_exchange(url.format(number), ordinal=number, method=method, response_body=body)
+        made.append(
+            exchange.model_copy(
+                update={
+                    "occurrence": 0 if "{" in url else number,
+                    "started_ms": started,
+                    "completed_ms": started + latency_ms,
+                    "phase": 2,
+                }
+            )
+        )
+    return tuple(made)
+
+
+def ask(playback: Playback, at_ms: float | None, *, method: str = "GET", url: str = STATUS) -> Match:
+    """Ask once, at this page time if a timer does."""
+    return playback.match(method, url, None, None, (), at_ms)
+
+
+def ordinals(matches: Sequence[Match]) -> list[int | None]:
+    """Return the ordinals of the exchanges that were served; None for a miss."""
+    return [match.exchange.ordinal if isinstance(match, Hit) else None for match in matches]
+
+
+def test_a_repeat_beyond_the_recording_gets_the_last_answer() -> None:
+    """Three polls were recorded, and the page sends five."""
+    playback = Playback(poll(("pending", "pending", "approved")))
+
+    matches = [ask(playback, 490.0 * number) for number in range(1, 6)]
+
+    assert ordinals(matches) == [0, 1, 2, 2, 2]
+    assert [isinstance(match, Hit) and match.is_repeat for match in matches] == [False] * 3 + [True] * 2
+    assert (playback.misses, playback.unused()) == ((), ())
+
+
+def test_a_repeat_gets_no_answer_before_its_recorded_time() -> None:
+    """All three were requested early; the fourth does not see the change that comes later."""
+    playback = Playback(poll(("pending", "pending", "approved")))
+
+    matches = [ask(playback, at_ms) for at_ms in (300.0, 600.0, 900.0, 1200.0)]
+
+    assert ordinals(matches) == [0, 1, 2, 1]
+
+
+def test_a_replay_that_polls_less_sees_the_change_at_its_time() -> None:
+    """Polls that are past and brought nothing new are skipped, so that the change is not late."""
+    playback = Playback(poll(("pending", "pending", "pending", "pending", "approved", "approved")))
+
+    matches = [ask(playback, at_ms) for at_ms in (500.0, 1600.0, 2700.0)]
+
+    assert ordinals(matches) == [0, 2, 4]
+    assert [exchange.ordinal for exchange in playback.unused()] == [1, 3, 5]
+
+
+def test_no_change_is_skipped() -> None:
+    """Each answer is a change: a replay that is late gets them all, in order."""
+    playback = Playback(poll(("one", "two", "three", "four")))
+
+    matches = [ask(playback, at_ms) for at_ms in (2000.0, 2500.0, 3000.0, 3500.0)]
+
+    assert ordinals(matches) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("method", "recorded"), [("GET", 1), ("GET", 2), ("POST", 1), ("POST", 2)])
+def test_what_an_action_repeats_is_a_miss(method: str, recorded: int) -> None:
+    """A second submit, or a second load, is something that the recording does not have."""
+    playback = Playback(poll(["ok"] * recorded, method=method))
+
+    matches = [ask(playback, None, method=method) for _ in range(recorded + 1)]
+
+    assert isinstance(matches[-1], Miss)
+
+
+@pytest.mark.parametrize(("recorded", "is_served"), [(1, False), (2, True)])
+def test_a_timer_repeats_an_unsafe_request_only_if_the_recording_does(recorded: int, *, is_served: bool) -> None:
+    """A heartbeat is known by its second occurrence; a form that a timer submits again is not."""
+    playback = Playback(poll(["ok"] * recorded, method="POST"))
+
+    matches = [ask(playback, 5000.0, method="POST") for _ in range(recorded + 1)]
+
+    assert isinstance(matches[-1], Hit) is is_served
+
+
+def test_another_request_is_never_answered_with_a_poll() -> None:
+    """The answer is one to the same request."""
+    playback = Playback(poll(("pending", "approved")))
+
+    assert isinstance(ask(playback, 5000.0, url=f"{STATUS}?of=2"), Miss)
+    assert isinstance(ask(playback, 5000.0, method="HEAD"), Miss)
+
+
+def test_polls_that_rules_make_equal_repeat_as_well() -> None:
+    """A cache buster makes each poll another URL; the rule of the bundle makes them one."""
+    rule = QueryKeyRule(name="_", reason="a cache buster")
+    playback = Playback(poll(("pending", "approved"), url=f"{STATUS}?_={{}}"), rules=(rule,))
+
+    matches = [ask(playback, 600.0 * number, url=f"{STATUS}?_=9{number}") for number in range(1, 4)]
+
+    assert ordinals(matches) == [0, 1, 1]
+    assert playback.rule_use.to_outcome()[0].times == 3
+
+
+def test_long_polls_that_follow_each_other_are_a_loop() -> None:
+    """Each is sent as soon as the last one ended; slow responses to separate requests are none."""
+    loop = poll(("", "news", ""), latency_ms=1400.0)
+    chained = tuple(
+        each.model_copy(update={"started_ms": 1410.0 * place, "completed_ms": 1410.0 * place + 1400.0})
+        for place, each in enumerate(loop)
+    )
+    apart = tuple(
+        each.model_copy(update={"started_ms": 4000.0 * place, "completed_ms": 4000.0 * place + 1400.0})
+        for place, each in enumerate(loop)
+    )
+
+    assert find_poll_loops(chained) == {0, 1, 2}
+    assert find_poll_loops(apart) == frozenset()
+    assert find_poll_loops(poll(("a", "a"))) == frozenset()
+
+
+def explanations(exchanges: tuple[Exchange, ...], sent: SentRequests, folder: Path) -> list[str]:
+    """Return why each exchange that was not sent does not matter."""
+    playback = Playback(exchanges)
+    unused = [each for each in exchanges if each.ordinal not in sent.sent_ms]
+    read = recording(*exchanges, folder=folder)
+    return [each.explanation for each in find_unsent_requests(read, unused, playback.alike, sent)]
+
+
+def test_a_poll_that_was_not_sent_matters_if_it_brought_something_new(tmp_path: Path) -> None:
+    """The page polled to the end, once less than recorded: it missed nothing, or the change."""
+    sent = SentRequests(end_ms=1900.0, sent_ms={0: 600.0, 1: 1250.0}, by_timer=frozenset({1}))
+
+    assert explanations(poll(("a", "a", "a")), sent, tmp_path) == ["a repetition that brought nothing new"]
+    assert explanations(poll(("a", "a", "b")), sent, tmp_path) == [""]
+
+
+def test_polls_that_ended_early_matter(tmp_path: Path) -> None:
+    """A page that stopped polling is not the recorded page, though nothing new was missed."""
+    sent = SentRequests(end_ms=9000.0, sent_ms={0: 500.0, 1: 1000.0}, by_timer=frozenset({1}))
+
+    assert explanations(poll("a" * 12), sent, tmp_path) == [""] * 10
+
+
+def test_requests_of_actions_are_no_repetitions(tmp_path: Path) -> None:
+    """Two of three equal submits were sent again, both by actions."""
+    sent = SentRequests(end_ms=1900.0, sent_ms={0: 500.0, 1: 1000.0})
+
+    assert explanations(poll("aaa", method="POST"), sent, tmp_path) == [""]
+    assert explanations(poll("aaa"), sent, tmp_path) == [""]
+
+
+def test_what_was_sent_after_the_last_step_does_not_matter(tmp_path: Path) -> None:
+    """The replay ended before the recorded time of the request."""
+    sent = SentRequests(end_ms=1400.0, sent_ms={0: 500.0, 1: 1000.0})
+
+    assert explanations(poll(("a", "a", "b")), sent, tmp_path) == ["sent after the last step"]
+
+
+def test_an_effect_after_the_last_step_matters(tmp_path: Path) -> None:
+    """An agent may have submitted a form by a script, which no step repeats; a heartbeat goes on by itself."""
+    by_action = SentRequests(end_ms=1400.0, sent_ms={0: 500.0, 1: 1000.0})
+    by_timer = SentRequests(end_ms=1400.0, sent_ms={0: 500.0, 1: 1000.0}, by_timer=frozenset({0, 1}))
+
+    assert explanations(poll("aab", method="POST"), by_action, tmp_path) == [""]
+    assert explanations(poll("aab", method="POST"), by_timer, tmp_path) == ["sent after the last step"]
+    assert explanations(poll("a", method="POST"), SentRequests(end_ms=0.0), tmp_path) == [""]
+
+
+@pytest.mark.parametrize(
+    ("changes", "explanation"),
+    [
+        ({"resource_type": "other"}, "sent by the browser itself"),
+        ({"url": "http://shop.test/favicon.ico", "resource_type": "image"}, "sent by the browser itself"),
+        ({"method": "POST", "resource_type": "cspreport"}, "sent by the browser itself"),
+        ({"headers": (("Sec-Purpose", "prefetch"),), "resource_type": "script"}, "sent by the browser itself"),
+        (
+            {"method": "OPTIONS", "headers": (("Access-Control-Request-Method", "PUT"),)},
+            "sent by the browser itself",
+        ),
+        ({"resource_type": "image"}, ""),
+        ({"resource_type": "document"}, ""),
+        ({"method": "POST", "resource_type": "other"}, ""),
+        ({"resource_type": "ping", "method": "POST"}, ""),
+    ],
+)
+def test_requests_of_the_browser_itself_do_not_matter(
+    changes: dict[str, object], explanation: str, tmp_path: Path
+) -> None:
+    """What no page decides varies between equal runs."""
+    request = make_exchange().request.model_copy(update=changes)
+    plain = make_exchange(request.url, method=request.method)
+    exchange = plain.model_copy(update={"request": request, "phase": 2})
+
+    assert explanations((exchange,), SentRequests(end_ms=5000.0), tmp_path) == [explanation]
+
+
+def test_a_picture_that_the_page_already_had_does_not_matter(tmp_path: Path) -> None:
+    """Whether a browser loads it again is decided by its memory."""
+    twice = tuple(
+        each.model_copy(update={"request": each.request.model_copy(update={"resource_type": "image"})})
+        for each in poll(("a", "a"))
+    )
+
+    assert explanations(twice, SentRequests(end_ms=5000.0, sent_ms={0: 1.0}), tmp_path) == [
+        "a resource that the page already had"
+    ]
+    assert explanations(twice, SentRequests(end_ms=5000.0), tmp_path) == ["", ""]
+
+
+def test_a_search_that_a_later_one_superseded_is_known(tmp_path: Path) -> None:
+    """The replay types without pauses, so that the page only searches for the whole word."""
+    searches = poll(("a", "b", "c"), url="http://shop.test/find?q={}")
+    apart = poll(("a", "b"), url="http://shop.test/{}?q=a")
+
+    def superseded(exchanges: tuple[Exchange, ...]) -> list[bool]:
+        last = exchanges[-1].ordinal
+        sent = SentRequests(end_ms=9000.0, sent_ms={last: 1500.0})
+        read = recording(*exchanges, folder=tmp_path)
+        found = find_unsent_requests(read, exchanges[:-1], Playback(exchanges).alike, sent)
+        return [each.is_superseded for each in found]
+
+    assert superseded(searches) == [True, True]
+    assert superseded(apart) == [False]

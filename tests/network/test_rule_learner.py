@@ -1,0 +1,204 @@
+"""Rules are learned for values that vary by their nature, as wide as these values, and never against the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.network.matching import Hit, Match, Miss, Playback
+from eikon_engine.network.rule_learner import RuleLearner
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.rules import PathSegmentRule
+from tests.network.factories import make_exchange
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.outcome.outcomes import NetworkMiss
+
+RECORDED_AT_S = 1_763_873_000.0
+SHOP = "http://shop.test"
+ONE, OTHER, THIRD = "3f2a9c1b77e04d51", "9b1c77fe20aa3c4d", "a04d1b2c3d4e5f60"
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "requested", "pattern"),
+    [
+        ("id", ONE, OTHER, "[0-9a-f]{16}"),
+        ("", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "16fd2706-8baf-433b-82eb-8c7fada847da", None),
+        ("_", "1", "2", "[0-9]{1,20}"),
+        ("cb", "17", "18", "[0-9]{1,20}"),
+        ("at", "1763873000123", "1763873000456", None),
+        ("x", "1763873000123", "1763873000456", "[0-9]{13}"),
+        ("x", "k3j9x2p1qz", "9f0w3mzla1", "[0-9a-z]{8,14}"),
+        ("x", "req-3f2a9c1b-a", "req-9b1c77fe-a", r"req\\-[0-9a-f]{8}\\-a"),
+        ("sentAt", "1", "2", None),
+        ("x", "0.8273645123", "0.12345678", "0\\\\.[0-9]{6,20}"),
+    ],
+)
+def test_what_is_drawn_has_a_pattern_that_both_values_match(
+    name: str, recorded: str, requested: str, pattern: str | None
+) -> None:
+    """Ids, times, counters of cache-busters: what stays equal within a value is part of its pattern."""
+    import re
+
+    found = value_pattern(name, recorded, requested, RECORDED_AT_S)
+
+    assert found is not None
+    assert re.fullmatch(found, recorded)
+    assert re.fullmatch(found, requested)
+    assert not re.fullmatch(found, "banana")
+    assert pattern is None or found.replace("\\\\", "\\") == pattern.replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "requested"),
+    [
+        ("price", "310", "320"),
+        ("name", "banana", "cherry"),
+        ("phone", "5551234567", "5551234568"),
+        ("sku", "AB12345678", "AB98765432"),
+        ("slug", "product-red-12", "product-blue-12"),
+        ("color", "ff0000ff", "00ff00ff"),
+        ("page", "1", "2"),
+        ("at", "tuesday", "friday"),
+        ("departs", "1999999999000", "1763873000000"),
+        ("id", ONE, "banana"),
+        ("_", "1", "banana split"),
+    ],
+)
+def test_what_may_matter_has_none(name: str, recorded: str, requested: str) -> None:
+    """Prices, names, numbers of articles and telephones, chosen dates: a rule would hide them."""
+    assert value_pattern(name, recorded, requested, RECORDED_AT_S) is None
+
+
+def test_a_session_in_the_path_is_one_rule_for_everything_below() -> None:
+    """The rule holds at its position, for values like its own, and not for others."""
+    recorded = [f"{SHOP}/s/{ONE}/cart", f"{SHOP}/s/{ONE}/items?page=1"]
+    playback, learner = _learning(recorded)
+
+    found = [_get(playback, f"{SHOP}/s/{OTHER}/{rest}") for rest in ("cart", "items?page=1")]
+
+    assert [match.exchange.request.url for match in found if isinstance(match, Hit)] == recorded
+    (rule,) = learner.rules
+    assert isinstance(rule, PathSegmentRule)
+    assert (rule.url, rule.position, rule.pattern) == (f"{SHOP}/s/*", 1, "[0-9a-f]{16}")
+    strict = Playback(_exchanges(recorded), rules=(rule,))
+    assert isinstance(_get(strict, f"{SHOP}/s/banana/cart"), Miss)
+    assert isinstance(_get(strict, f"{SHOP}/s/{THIRD}/cart"), Hit)
+
+
+def test_members_and_fields_are_learned_with_their_pattern(tmp_path: Path) -> None:
+    """A nonce deep in JSON and a time in a form: each gets a rule of its own, and other values still count."""
+    missed: list[NetworkMiss] = []
+    learner = RuleLearner(RECORDED_AT_S, missed.append)
+    sent = {
+        "application/json": (b'{"item":7,"meta":[{"nonce":"%s"}]}', b'{"item":8,"meta":[{"nonce":"%s"}]}'),
+        "application/x-www-form-urlencoded": (b"item=7&at=%s", b"item=8&at=%s"),
+    }
+    values = {
+        "application/json": (ONE.encode(), OTHER.encode()),
+        "application/x-www-form-urlencoded": (b"2025-03-14T09%3A30%3A00Z", b"2025-03-14T09%3A30%3A01.250Z"),
+    }
+    with NetworkWriter(tmp_path) as writer:
+        for ordinal, (kind, (own, _)) in enumerate(sent.items()):
+            body = own % values[kind][0]
+            writer.append(
+                make_exchange(
+                    f"{SHOP}/{ordinal}",
+                    ordinal=ordinal,
+                    method="POST",
+                    headers=(("content-type", kind),),
+                    sent=body,
+                    request_body=writer.write_blob(body),
+                )
+            )
+    recording = read_network(tmp_path)
+    playback = Playback(recording.exchanges, read_body=recording.body, learner=learner)
+
+    for ordinal, (kind, (own, other)) in enumerate(sent.items()):
+        headers = (("content-type", kind),)
+        changed = playback.match("POST", f"{SHOP}/{ordinal}", other % values[kind][1], kind, headers)
+        drawn = playback.match("POST", f"{SHOP}/{ordinal}", own % values[kind][1], kind, headers)
+        assert isinstance(changed, Miss)
+        assert isinstance(drawn, Hit)
+    assert [rule.kind for rule in learner.rules] == ["json_path", "form_field"]
+    assert getattr(learner.rules[0], "path", "") == "$.meta[0].nonce"
+
+
+def test_two_requests_with_different_responses_stay_two() -> None:
+    """One of them was requested exactly as recorded, so its id is real: the other id gets no rule, with the reason."""
+    missed: list[NetworkMiss] = []
+    urls = [f"{SHOP}/items/{ONE}", f"{SHOP}/items/{OTHER}"]
+    playback, learner = _learning(urls, missed)
+
+    exact, drawn = _get(playback, urls[0]), _get(playback, f"{SHOP}/items/{THIRD}")
+
+    assert isinstance(exact, Hit)
+    assert isinstance(drawn, Miss)
+    assert learner.rules == []
+    learner.note_miss(drawn.to_network_miss())
+    assert "were recorded with different responses" in missed[0].reason
+
+
+def test_repeated_requests_with_a_cache_buster_are_served_in_their_order() -> None:
+    """Their order decides, so one rule serves them one after the other."""
+    playback, learner = _learning([f"{SHOP}/state?_={number}" for number in (101, 102, 103)])
+
+    found = [_get(playback, f"{SHOP}/state?_={number}") for number in (201, 202, 203)]
+
+    assert [match.exchange.ordinal for match in found if isinstance(match, Hit)] == [0, 1, 2]
+    assert len(learner.rules) == 1
+
+
+@pytest.mark.parametrize("url", ["/state?_=1&page=2", "/other?_=9", "/state", "/state?_=1&_=2"])
+def test_another_request_is_not_learned(url: str) -> None:
+    """Other values, paths, and parts that are missing or added make another request."""
+    playback, learner = _learning([f"{SHOP}/state?_=1&page=1"])
+
+    assert isinstance(_get(playback, SHOP + url), Miss)
+    assert learner.rules == []
+
+
+def _learning(urls: list[str], missed: list[NetworkMiss] | None = None) -> tuple[Playback, RuleLearner]:
+    notes: list[NetworkMiss] = [] if missed is None else missed
+    learner = RuleLearner(RECORDED_AT_S, notes.append)
+    return Playback(_exchanges(urls), learner=learner), learner
+
+
+def _exchanges(urls: list[str]) -> list[Exchange]:
+    """Make exchanges, each with a response of its own."""
+    made = []
+    for ordinal, url in enumerate(urls):
+        exchange = make_exchange(url, ordinal=ordinal)
+        assert exchange.response is not None
+        response = exchange.response.model_copy(update={"status": 200 + ordinal})
+        made.append(exchange.model_copy(update={"response": response}))
+    return made
+
+
+def _get(playback: Playback, url: str) -> Match:
+    return playback.match("GET", url, None, None, ())
+
+
+def test_sockets_and_their_messages_are_learned_alike() -> None:
+    """A session in the URL of a socket and an id in a message get rules of their own; a changed text gets none."""
+    learner = RuleLearner(RECORDED_AT_S)
+    url, other_url = (f"ws://shop.test/kernel?session={each}" for each in (ONE, OTHER))
+    sent = [
+        f'{{"header":{{"msg_id":"{each}","date":"2025-03-14T09:30:0{number}Z"}},"code":"1+1"}}'.encode()
+        for number, each in enumerate((ONE, OTHER))
+    ]
+
+    of_url = learner.learn_socket_url(other_url, [url], ())
+    of_message = learner.learn_message(url, sent[0], sent[1], ())
+    of_text = learner.learn_message(url, sent[0], sent[0].replace(b"1+1", b"1+2"), ())
+
+    assert [rule.kind for rule in of_url] == ["query_key"]
+    assert sorted(getattr(rule, "path", "") for rule in of_message) == ["$.header.date", "$.header.msg_id"]
+    assert {rule.method for rule in (*of_url, *of_message)} == {"WEBSOCKET"}
+    assert of_text == ()
+    assert len(learner.rules) == 3

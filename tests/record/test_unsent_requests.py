@@ -1,0 +1,119 @@
+"""A replay that does not send what was recorded has not repeated the mission, whatever else it shows."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from eikon_engine.certify import certify as certifying
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.trace.actions import Scroll
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.steps import map_actions
+from tests.browser.pages import Answer, PageSite, serve_pages
+from tests.record.recorded_page import recorded_page, steps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.certification import CertificationReport
+    from eikon_engine.trace.actions import Action
+
+pytestmark = pytest.mark.browser
+
+ENDLESS = """<style>#list { height: 300px; overflow: auto } div div { height: 250px }</style>
+<button onclick="document.title = 'done'">Done</button>
+<div id=list><div>one</div><div>two</div><div>three</div></div><script>
+const list = document.getElementById('list');
+list.addEventListener('scroll', async () => {
+  list.insertAdjacentHTML('beforeend', `<div>${await (await fetch('/items?page=2')).text()}</div>`);
+}, { once: true });
+</script>"""
+WATCH = """<p id=status>none</p><button onclick="watch()">Watch</button><button>Look</button><script>
+const watch = () => setInterval(async () => {
+  document.getElementById('status').textContent = await (await fetch('/status')).text();
+}, 300);
+</script>"""
+
+
+def certify(bundle: Path) -> CertificationReport:
+    """Certify a bundle without its site, in a thread: this one has the loop of the synchronous Playwright."""
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(lambda: asyncio.run(certifying.certify(open_bundle(bundle), CertifyOptions(runs=2))))
+        return work.result().report
+
+
+def replace_action(bundle: Path, position: int, action: Action) -> None:
+    """Replace the action of a step, as if it had been recorded so."""
+    step = steps(bundle)[position]
+    trace = read_trace(bundle)
+    changed = map_actions(
+        trace, lambda each: each.model_copy(update={"action": action}) if each.id == step.id else each
+    )
+    write_trace(changed, bundle)
+
+
+def scroll_the_list(site: PageSite, page: Page) -> None:
+    """Turn the wheel over a list that loads more."""
+    site.answers["/items"] = Answer(body="four")
+    page.goto(site.put(ENDLESS))
+    page.mouse.move(100, 150)
+    page.mouse.wheel(0, 400)
+    page.get_by_text("four").wait_for()
+    page.get_by_role("button").click()
+
+
+def watch(site: PageSite, page: Page) -> None:
+    """Start a poll, and go on when it has brought news."""
+    answered = 0
+
+    def status(_asked: object) -> Answer:
+        nonlocal answered
+        answered += 1
+        return Answer(body="pending" if answered < 3 else "approved")
+
+    site.answers["/status"] = status
+    page.goto(site.put(WATCH))
+    page.get_by_role("button", name="Watch").click()
+    page.wait_for_timeout(1300)
+    page.get_by_role("button", name="Look").click()
+    page.wait_for_timeout(300)
+
+
+def test_a_list_that_did_not_grow_prevents_certification(chromium: Browser, tmp_path: Path) -> None:
+    """A wheel that scrolls the document instead of the list loads nothing, and every replay agrees on that."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        scroll_the_list(site, recorded.page)
+    wheel = next(place for place, step in enumerate(steps(bundle)) if step.action.type in {"scroll", "wheel"})
+    waited = next(place for place, step in enumerate(steps(bundle)) if step.action.type == "wait_for")
+    replace_action(bundle, wheel, Scroll(dy=400))
+    replace_action(bundle, waited, Scroll(dy=1))
+
+    report = certify(bundle)
+
+    assert report.status == "unverifiable"
+    assert {(each.sequence, each.layer) for each in report.findings} & {(wheel + 1, "network"), (waited + 1, "network")}
+    assert any(
+        "/items?page=2 is in the recording, but a replay did not send it" in each.message for each in report.findings
+    )
+
+
+def test_polls_that_never_came_prevent_certification(chromium: Browser, tmp_path: Path) -> None:
+    """The button that starts the poll is not pressed: the status of the recording never arrives."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        watch(site, recorded.page)
+    replace_action(bundle, 1, steps(bundle)[-1].action)
+
+    report = certify(bundle)
+
+    assert report.status == "unverifiable"
+    found = [each for each in report.findings if each.layer == "network"]
+    assert found[0].sequence == 2
+    assert "/status is in the recording, but a replay did not send it" in found[0].message
