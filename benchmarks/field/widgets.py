@@ -349,18 +349,6 @@ def build_a_page(page: Page, url: str) -> None:
     expect(canvas.get_by_role("heading", name="Welcome")).to_be_visible()
 
 
-async def add_a_block(page: AsyncPage, url: str) -> None:
-    """Drag a block into the canvas, and open the code."""
-    await page.goto(url)
-    canvas = page.frame_locator("iframe.gjs-frame")
-    await page.get_by_title("Open Blocks").click()
-    await page.get_by_title("Quote").drag_to(canvas.get_by_text("Some text"))
-    await async_expect(canvas.get_by_text("Be brief")).to_be_visible()
-    await page.get_by_title("View code").click()
-    await async_expect(page.get_by_text("blockquote").first).to_be_visible()
-    await page.keyboard.press("Escape")
-
-
 def draw_a_box(page: Page, url: str) -> None:
     """Draw a rectangle with a text on the canvas."""
     page.goto(url)
@@ -404,7 +392,7 @@ APPLICATIONS = (
     widget("reveal.js", "reveal.js@5.2.1", missions=(give_a_talk, look_at_the_overview)),
     widget("monaco-editor", "monaco-editor@0.52.2", missions=(check_a_program, use_the_palette)),
     widget("ag-grid-community", "ag-grid-community@33.3.2", missions=(filter_orders, edit_an_order)),
-    widget("grapesjs", "grapesjs@0.22.5", missions=(build_a_page, add_a_block)),
+    widget("grapesjs", "grapesjs@0.22.5", missions=(build_a_page,)),
     widget(
         "excalidraw",
         "@excalidraw/excalidraw@0.17.6",

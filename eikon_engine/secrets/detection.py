@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MIN_SECRET_LENGTH: Final = 8
 """Minimum length of a value that is searched for: shorter ones occur in documents by chance."""
-MIN_PASSWORD_LENGTH: Final = 4
+MIN_PASSWORD_LENGTH: Final = 3
 """Minimum length of a typed password that is replaced: a shorter one, and its stand-in, are part of other texts."""
 MIN_ENTROPY_BITS: Final = 100
 """Minimum entropy of a value that cannot be guessed, so that a hash of it may be published."""

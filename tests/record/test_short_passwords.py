@@ -35,7 +35,7 @@ LOGIN = """<h1>The {word} shop</h1><p>Sign in as {word}</p>
 
 
 @pytest.mark.parametrize("redact", [True, False])
-@pytest.mark.parametrize("word", ["demo", "page", "7"])
+@pytest.mark.parametrize("word", ["demo", "page", "903", "7"])
 def test_a_mission_replays_whatever_else_contains_its_password(
     site: PageSite, tmp_path: Path, word: str, *, redact: bool
 ) -> None:
@@ -57,8 +57,8 @@ def test_a_mission_replays_whatever_else_contains_its_password(
     SHARED.run(record())
 
     trace = open_bundle(tmp_path / "b").trace
-    assert trace.start.secrets == (("PASSWORD",) if len(word) > 3 else ())
-    assert any("fewer than 4 characters" in each for each in trace.warnings) == (len(word) < 4)
+    assert trace.start.secrets == (("PASSWORD",) if len(word) > 2 else ())
+    assert any("fewer than 3 characters" in each for each in trace.warnings) == (len(word) < 3)
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.playwright_internals import ClientObject
 
-REPORT_BINDING: Final = "__eikon_report__"
+REPORT_BINDING: Final = "__eikon_observed__"
 
 ReportListener: TypeAlias = "Callable[[Page, tuple[object, ...], dict[str, Any]], Awaitable[None] | None]"
 """Receives the page, the document (a key that no other document has), and the report; documents may wait for it."""
