@@ -27,7 +27,7 @@ from eikon_engine.browser.playwright_internals import connection_of, context_opt
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
 from eikon_engine.record.playwright_calls import action_for_call, read_for_call
-from eikon_engine.record.target_probe import TargetProbe, is_mouse_button_call
+from eikon_engine.record.target_probe import TargetProbe, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, Evaluate, Expect, FileInput, Read
 from eikon_engine.trace.execution import Failed, Succeeded
@@ -290,7 +290,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Return whether a call can be recorded as an action; count calls with an effect that cannot."""
         if name == "Frame.waitForSelector" and params.get("state") == "attached":
             return False  # how locators resolve an element handle
-        if is_mouse_button_call(name):
+        if is_call_at_pointer(name):
             return True  # the pointer position is probed later
         try:
             return action_for_call(name, params, CallContext()) is not None

@@ -40,8 +40,8 @@ _HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelect
 _SCRIPTS_ON_HANDLES: Final = {"evaluateExpression": "Frame.evalOnSelector"}
 """Calls on a handle that have another name on a frame; `locator.evaluate` makes them."""
 _KEYBOARD_TEXT_CALLS: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
-_MOUSE_BUTTON_CALLS: Final = frozenset({"Page.mouseDown", "Page.mouseUp"})
-_MOUSE_CALLS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_MOUSE_BUTTON_CALLS})
+_CALLS_AT_POINTER: Final = frozenset({"Page.mouseDown", "Page.mouseUp", "Page.mouseWheel"})
+_MOUSE_CALLS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_CALLS_AT_POINTER})
 _POINTER_CALLS: Final = frozenset(
     {"Frame.click", "Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck", "Frame.dragAndDrop", *_MOUSE_CALLS}
 )
@@ -65,9 +65,9 @@ does not.
 """
 
 
-def is_mouse_button_call(name: str) -> bool:
-    """Return whether a call presses or releases a mouse button at the current pointer position."""
-    return name in _MOUSE_BUTTON_CALLS
+def is_call_at_pointer(name: str) -> bool:
+    """Return whether a call presses or releases a button, or turns the wheel, at the current pointer position."""
+    return name in _CALLS_AT_POINTER
 
 
 class TargetProbe:
@@ -113,7 +113,7 @@ class TargetProbe:
 
     def probe(self, pending: PendingAction) -> None:
         """Probe the element of an action; the probe reaches the browser before the call does."""
-        if is_mouse_button_call(pending.method):
+        if is_call_at_pointer(pending.method):
             self._probe_under_pointer(pending)
         elif pending.method == "Page.mouseClick":
             place = [pending.params["x"], pending.params["y"]]

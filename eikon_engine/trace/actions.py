@@ -274,10 +274,10 @@ class DispatchEvent(_TargetAction):
 
 
 class Mouse(_Action):
-    """Move the pointer to a position, or press, release or click there: for agents that work on screenshots."""
+    """Move the pointer to a position, and press, release, click or turn the wheel there."""
 
     type: Literal["mouse"] = "mouse"
-    event: Literal["move", "down", "up", "click"]
+    event: Literal["move", "down", "up", "click", "wheel"]
     x: float
     """From the left edge of the viewport, in CSS pixels."""
     y: float
@@ -286,6 +286,10 @@ class Mouse(_Action):
     delay_ms: float = 0.0
     steps: int = Field(default=1, ge=1)
     """Number of intermediate `mousemove` events, the last one included."""
+    dx: float = 0.0
+    """How far the wheel is turned to the right, in CSS pixels."""
+    dy: float = 0.0
+    """How far the wheel is turned down."""
     under: Identity | None = None
     """The element at this position, in the main frame; on `down` and `click` it must be the same in a replay."""
 

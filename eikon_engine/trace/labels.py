@@ -69,7 +69,8 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
 
 def _mouse_label(action: actions.Mouse) -> str:
     name = action.under.name or action.under.text if action.under else ""
-    return f"mouse {action.event} at {action.x:g}, {action.y:g}" + (f" ({_shortened(name)!r})" if name else "")
+    turned = f" by {action.dx:g}, {action.dy:g}" if action.event == "wheel" else ""
+    return f"mouse {action.event}{turned} at {action.x:g}, {action.y:g}" + (f" ({_shortened(name)!r})" if name else "")
 
 
 def _read_label(action: actions.Read) -> str:

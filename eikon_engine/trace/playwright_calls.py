@@ -194,7 +194,7 @@ def _differences(name: str, params: Params, context: CallContext) -> Iterator[st
         yield f"{name}: `networkidle` became `load`, as a replay always waits until the page is idle"
     if has_no_deadline(name, context.timeout_ms):
         yield f"{name} had no timeout; a replay times out after {UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
-    if name == "Page.mouseWheel":
+    if name == "Page.mouseWheel" and _pointer_position(params, context) is None:
         yield f"{name}: scrolls the page, regardless of the pointer position"
     for option in _IGNORED_OPTIONS.get(name, ()):
         if params.get(option) not in {None, 0, 1, "auto"}:
@@ -312,15 +312,32 @@ def _read_upload(params: Params, context: CallContext) -> Fields:
 
 def _mouse(event: str) -> Callable[[Params, CallContext], Fields]:
     def read(params: Params, context: CallContext) -> Fields:
-        x, y = (params["x"], params.get("y")) if "x" in params else context.pointer or (None, None)
-        if x is None or y is None:
+        place = _pointer_position(params, context)
+        if place is None:
             message = "the pointer position is unknown; call mouse.move first"
             raise UnsupportedCallError(message)
+        x, y = place
         count, delay = params.get("clickCount"), params.get("delay")
         pressed = {"button": params.get("button"), "click_count": count, "delay_ms": delay}
         return {"type": "mouse", "event": event, "x": x, "y": y, "steps": params.get("steps"), **pressed}
 
     return read
+
+
+def _read_wheel(params: Params, context: CallContext) -> Fields:
+    """Turn the wheel at the pointer; scroll the page if the position of the pointer is unknown."""
+    place = _pointer_position(params, context)
+    turned = {"dx": params.get("deltaX"), "dy": params.get("deltaY")}
+    if place is None:
+        return {"type": "scroll", **turned}
+    return {"type": "mouse", "event": "wheel", "x": place[0], "y": place[1], **turned}
+
+
+def _pointer_position(params: Params, context: CallContext) -> tuple[float, float] | None:
+    """Return where the pointer is: the position given, else the one it had before; None if that is unknown."""
+    if "x" in params and params.get("y") is not None:
+        return params["x"], params["y"]
+    return context.pointer
 
 
 def _read_viewport(params: Params, _: CallContext) -> Fields:
@@ -600,7 +617,7 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Page.mouseDown": _mouse("down"),
     "Page.mouseUp": _mouse("up"),
     "Page.mouseClick": _mouse("click"),
-    "Page.mouseWheel": lambda params, _: {"type": "scroll", "dx": params.get("deltaX"), "dy": params.get("deltaY")},
+    "Page.mouseWheel": _read_wheel,
     "BrowserContext.newPage": _plain("open_page"),
     "Frame.click": _read_click,
     "Frame.dblclick": _on_target("double_click", "position", "modifiers", "button"),

@@ -225,7 +225,7 @@ def _button(action: actions.Click | actions.DoubleClick | actions.Mouse) -> str 
 
 
 def _mouse_calls(action: actions.Mouse) -> tuple[PythonCall, ...]:
-    """Return the calls; a press or release moves the pointer first. The element under the pointer is not checked."""
+    """Return the calls; all but `click` move the pointer first. The element under the pointer is not checked."""
     count = None if action.click_count == 1 else action.click_count
     button, delay = _button(action), action.delay_ms or None
     if action.event == "click":
@@ -233,6 +233,8 @@ def _mouse_calls(action: actions.Mouse) -> tuple[PythonCall, ...]:
     moved = _call("mouse", "move", action.x, action.y, steps=None if action.steps == 1 else action.steps)
     if action.event == "move":
         return (moved,)
+    if action.event == "wheel":
+        return moved, _call("mouse", "wheel", action.dx, action.dy)
     return moved, _call("mouse", action.event, button=button, click_count=count)
 
 

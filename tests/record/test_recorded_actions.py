@@ -82,7 +82,7 @@ def look_and_wait(page: Page) -> None:
         (click_around, ["click", "double_click", "hover"]),
         (check_and_uncheck, ["check", "uncheck"]),
         (use_the_keyboard, ["focus", "insert_text", "insert_text", "key", "press", "key"]),
-        (use_the_mouse, ["mouse", "mouse", "mouse", "mouse", "scroll"]),
+        (use_the_mouse, ["mouse", "mouse", "mouse", "mouse", "mouse"]),
         (travel, ["reload", "navigate", "go_back", "go_forward"]),
         (look_and_wait, ["wait_for", "wait_for", "screenshot", "set_viewport", "switch_page"]),
     ],

@@ -85,12 +85,26 @@ def watch(site: PageSite, page: Page) -> None:
     page.wait_for_timeout(300)
 
 
+def test_a_wheel_scrolls_what_lies_under_the_pointer(chromium: Browser, tmp_path: Path) -> None:
+    """An agent turns the wheel over a list, which loads more in each replay, too."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        scroll_the_list(site, recorded.page)
+
+    report = certify(bundle)
+
+    wheel = next(step.action for step in steps(bundle) if step.action.type == "mouse" and step.action.event == "wheel")
+    assert (wheel.x, wheel.y, wheel.dx, wheel.dy) == (100, 150, 0, 400)
+    assert report.status in {"certified", "proposed"}, report.findings
+    assert report.certificate is not None
+
+
 def test_a_list_that_did_not_grow_prevents_certification(chromium: Browser, tmp_path: Path) -> None:
     """A wheel that scrolls the document instead of the list loads nothing, and every replay agrees on that."""
     bundle = tmp_path / "bundle"
     with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
         scroll_the_list(site, recorded.page)
-    wheel = next(place for place, step in enumerate(steps(bundle)) if step.action.type in {"scroll", "wheel"})
+    wheel = next(place for place, step in enumerate(steps(bundle)) if getattr(step.action, "event", "") == "wheel")
     waited = next(place for place, step in enumerate(steps(bundle)) if step.action.type == "wait_for")
     replace_action(bundle, wheel, Scroll(dy=400))
     replace_action(bundle, waited, Scroll(dy=1))

@@ -30,7 +30,6 @@ from eikon_engine.trace.actions import (
     Press,
     Reload,
     Screenshot,
-    Scroll,
     SelectOption,
     SelectorCondition,
     SetInputFiles,
@@ -65,7 +64,10 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
         {"x": 1, "y": 2, "clickCount": 2, "delay": 5},
         Mouse(event="click", x=1, y=2, click_count=2, delay_ms=5),
     ),
-    "Page.mouseWheel": ({"deltaX": 1, "deltaY": 2}, Scroll(dx=1, dy=2)),
+    "Page.mouseWheel": (
+        {"x": 5, "y": 6, "deltaX": 1, "deltaY": 2},
+        Mouse(event="wheel", x=5, y=6, dx=1, dy=2),
+    ),
     "BrowserContext.newPage": ({}, OpenPage()),
     "Frame.click": (
         {

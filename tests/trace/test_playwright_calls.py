@@ -34,6 +34,7 @@ NOT_A_CALL: Final = {
     actions.Expect: "as above",
     actions.Read: "as above",
     actions.Note: "written for steps that do nothing to a page",
+    actions.Scroll: "the wheel turns at the pointer; only if its position is unknown the page is scrolled",
     actions.SetValue: "for tools that do not record the kind of a field",
 }
 """Actions that no call of Playwright is, and why."""

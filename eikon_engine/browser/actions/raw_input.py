@@ -41,7 +41,7 @@ FOCUSED_ELEMENT: Final = """() => {
 
 
 async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
-    """Move the pointer, press, release or click.
+    """Move the pointer, press, release, click, or turn the wheel.
 
     Raises:
         ActionError: there is no element at that point at the deadline; a different element than recorded is there at
@@ -64,6 +64,8 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
             await page.mouse.down(button=action.button, click_count=action.click_count)
         elif action.event == "up":
             await page.mouse.up(button=action.button, click_count=action.click_count)
+        elif action.event == "wheel":
+            await page.mouse.wheel(action.dx, action.dy)
     return ActionEffect()
 
 
