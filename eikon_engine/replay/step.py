@@ -424,7 +424,7 @@ class StepRunner:
     def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
         if recorded.observation is not None and recorded.baseline is None:
-            notes.append("the recorded pages were still loading. Run `eikon certify` to record a baseline")
+            notes.append("the recorded pages were still loading, so there is no baseline to compare them with")
         elif recorded.observation is None:
             notes.append("the recording holds no observation of the pages")
         elif performed.observation is None:
