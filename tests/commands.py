@@ -1,4 +1,4 @@
-"""Run commands in this process, by the shell that runs them in processes of their own: what is imported is there."""
+"""Run commands in this process through the shell entry point; imported modules are reused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def run_here(
     command: click.Command, arguments: Iterable[object], program: str, environ: Mapping[str, str] | None = None
 ) -> CompletedProcess[str]:
-    """Run a command to its end, with variables of the environment; return its status and what it printed."""
+    """Run a command with environment variables; return its exit status and its output."""
     words = [*map(str, arguments)]
     out, err = StringIO(), StringIO()
     before = signal.getsignal(signal.SIGTERM)

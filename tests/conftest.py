@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Fixtures and hooks for all tests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put modules that start browsers first: short ones then fill up whichever worker has nothing left to do."""
+    """Run tests that need a browser first, so that short tests fill the idle workers at the end."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _drivers_start_quickly(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let each driver of browsers have what Node compiled for the first one: a fifth of the time it takes to start."""
+    """Share Node's compile cache between browser drivers, which saves a fifth of their start-up time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NODE_COMPILE_CACHE", str(tmp_path_factory.getbasetemp().parent / "node"))
         yield
@@ -33,9 +33,9 @@ def _drivers_start_quickly(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> Iterator[None]:
-    """Let programs be interrupted that are started here, also where a shell runs the tests in the background.
+    """Let child processes react to SIGINT, even if a shell runs the tests in the background.
 
-    Such a shell has them ignore SIGINT, and whatever they start inherits that.
+    Such a shell makes them ignore SIGINT, and child processes inherit that.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:
@@ -46,6 +46,6 @@ def _interruptible() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _browsers_end() -> Iterator[None]:
-    """End the browsers that tests shared."""
+    """Close the browsers that tests shared."""
     yield
     SHARED.close()

@@ -1,4 +1,4 @@
-"""Wait for what another process does, and leave the processor to it meanwhile."""
+"""Wait for another process without using much processor time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOOK_S: Final = 0.005
-"""Between two looks: short beside anything that a process does, long beside a look."""
+"""Poll interval: short compared with a process, long compared with a check."""
 
 
 def wait_until(holds: Callable[[], object], what: str, within_s: float) -> None:
-    """Return when something holds; `what` says what did not come in time."""
+    """Return when a condition holds; `what` names it in the timeout message."""
     deadline = time.monotonic() + within_s
     pause = Event()
     while not holds():

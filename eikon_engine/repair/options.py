@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from eikon_engine.llm.completion import CompletionClient
 
 LIVE: Final = "live"
-RECORDING: Final = "recording"
 DEFAULT_RUNS: Final = 3
 MAX_REPAIRS: Final = 5
 """Maximum number of repaired steps per run."""

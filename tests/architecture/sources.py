@@ -28,7 +28,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Parse the module on first use: all trees together are a million objects."""
+        """Parse the module on first use, since all syntax trees together are a million objects."""
         return ast.parse(self.text, filename=str(self.path))
 
 

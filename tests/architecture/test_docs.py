@@ -46,7 +46,7 @@ LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    """`scripts/build_reference` would change nothing: fields, commands and errors are documented as they are."""
+    """Running `scripts/build_reference` would change nothing: generated pages match the code."""
     done = subprocess.run(
         [sys.executable, PROJECT / "scripts" / "build_reference", "--check"],
         env={**os.environ, "PYTHONPATH": str(PROJECT)},

@@ -1,4 +1,4 @@
-"""The size of the project in figures: printed for readers of the test run (`pytest -rP`), without a limit."""
+"""Size metrics of the project: printed with the test run (`pytest -rP`), without limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_CODE = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The measurements of one package."""
+    """The metrics of one package."""
 
     modules: int
     lines: int
@@ -49,7 +49,7 @@ class Figures:
 
 
 def test_figures_can_be_computed() -> None:
-    """Every figure of the package is computed and printed; none of them is limited."""
+    """All metrics of the package are computed and printed; none is limited."""
     figures = _measure(sources())
 
     sys.stdout.write(_render(figures))
@@ -143,7 +143,7 @@ def _lines(function: Function) -> int:
 
 
 def _parameters(function: Function) -> int:
-    """Count the parameters beside `self`; those of a click command are its options and count as none."""
+    """Count parameters except `self`; parameters of a click command are its options and do not count."""
     if any("option" in ast.unparse(decorator) for decorator in function.decorator_list):
         return 0
     arguments = function.args

@@ -54,7 +54,7 @@ def _others() -> Iterator[Source]:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """Name what a module imports, also by a string, as `import_module` does."""
+    """Yield the modules that a module imports, including `import_module` calls with a string."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():
@@ -83,7 +83,7 @@ def _foreign_private_names(tree: ast.Module) -> Iterator[str]:
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
-    """Name the functions, fields and attributes of `self` that a module defines."""
+    """Return the functions, fields and attributes of `self` that a module defines."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

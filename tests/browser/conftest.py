@@ -44,7 +44,7 @@ def sealed_browser(portal: BlockingPortal, live_browser: Room) -> Iterator[Room]
 
 @pytest.fixture
 def site(live_browser: Room) -> PageSite:
-    """Give an empty site."""
+    """Serve an empty site."""
     live_browser.site.answers.clear()
     live_browser.site.asked.clear()
     return live_browser.site
@@ -52,6 +52,6 @@ def site(live_browser: Room) -> PageSite:
 
 @pytest.fixture
 def desk(live_browser: Room, site: PageSite) -> Iterator[Desk]:
-    """Give a fresh session on the live site."""
+    """Open a fresh session on the live site."""
     with live_browser.desk() as opened:
         yield opened

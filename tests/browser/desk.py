@@ -1,4 +1,4 @@
-"""Drive a worker from synchronous tests."""
+"""Drive a browser worker from synchronous tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SETTLE_MS = 100.0
 
 
 def environment(*, settle_ms: float = SETTLE_MS) -> Environment:
-    """Describe the environment that all tests of the worker run in."""
+    """Return the environment of all tests of the worker."""
     return Environment(
         browser_version="any",
         playwright_version="any",
@@ -52,13 +52,13 @@ def environment(*, settle_ms: float = SETTLE_MS) -> Environment:
 
 
 def at(selector: str, *frames: str) -> Target:
-    """Name a target."""
+    """Return a target."""
     return Target(selector=selector, frames=frames)
 
 
 @dataclass(slots=True)
 class Desk:
-    """A worker, its site, and the loop it runs in."""
+    """A worker, its site, and the event loop that runs it."""
 
     portal: BlockingPortal
     worker: BrowserWorker
@@ -80,7 +80,7 @@ class Desk:
         return performed.observation
 
     def fails(self, action: Action, code: str) -> str:
-        """Perform one action that fails with a code; return the message."""
+        """Perform one action that fails with a code; return its message."""
         performed = self.do(action)
         assert performed.error is not None, f"{action.type} succeeded"
         assert performed.error.code == code, performed.error.message
@@ -102,7 +102,7 @@ class Desk:
         return noted
 
     def network(self) -> NetworkOutcome:
-        """Summarize how requests were answered."""
+        """Return how many requests had which kind of response."""
         return self.worker.network_outcome()
 
     def _page(self, ordinal: int) -> Any:  # noqa: ANN401 - Playwright's page
@@ -113,7 +113,7 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Open desks in one running browser."""
+    """Opens desks in one running browser."""
 
     portal: BlockingPortal
     browser: Browser
@@ -151,7 +151,7 @@ class Room:
     def sealed(
         self, folder: Path, *, settle_ms: float = SETTLE_MS, traffic: SealedTraffic | None = None
     ) -> Iterator[Desk]:
-        """Open a fresh session that is served from a recording, with a sink that nothing may reach, as in replays."""
+        """Open a fresh session served from a recording; its sink must not receive anything."""
         traffic = traffic or SealedTraffic(read_network(folder))
         with self.portal.wrap_async_context_manager(open_sink()) as sink:
             with self.desk(traffic, settle_ms=settle_ms, proxy=sink.page_proxy) as desk:

@@ -1,4 +1,4 @@
-"""The kinds of traffic a page can cause, each as a script that tries it on every origin of `places`."""
+"""The kinds of traffic a page can cause, each as a script that sends it to every origin of `places`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LeakClass:
 
 
 def in_worker(script: str) -> str:
-    """Run a script in a worker from a blob, with `places` in it."""
+    """Return code that runs a script in a worker from a blob, with `places` defined."""
     return f"new Worker(blob(`{script}`))"
 
 

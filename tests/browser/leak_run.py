@@ -1,4 +1,4 @@
-"""Let pages try to reach the network in a session that is sealed, or for comparison in one that is not."""
+"""Let pages try to reach the network, in a sealed session or, for comparison, in an unsealed one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ POLICY: Final = ("Content-Security-Policy-Report-Only", f"img-src 'none'; report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakSite:
-    """A page for every class, recorded, with a neighbour on loopback that must never be asked."""
+    """A recorded page for every class, with a neighbour on loopback that must not receive requests."""
 
     site: PageSite
     neighbour: PageSite
@@ -56,7 +56,7 @@ class LeakSite:
 
 @asynccontextmanager
 async def record_leaks(folder: Path, classes: tuple[LeakClass, ...] = CLASSES) -> AsyncIterator[LeakSite]:
-    """Record the pages, without what they do on a click; the one that is to be served is clicked."""
+    """Record the pages; only the class that a recording serves is clicked."""
     with serve_pages() as site, serve_pages() as neighbour:
         leaks = LeakSite(site=site, neighbour=neighbour, folder=folder)
         for leak in classes:
@@ -85,7 +85,7 @@ async def record_leaks(folder: Path, classes: tuple[LeakClass, ...] = CLASSES) -
 
 @asynccontextmanager
 async def sealed_browser() -> AsyncIterator[Browser]:
-    """Launch a browser as a sealed replay does; its own traffic has a sink, too."""
+    """Launch a browser as a sealed replay does, with another sink for its own traffic."""
     async with (
         open_sink() as sink,
         launch_browser(LaunchOptions(sealed=True, proxy=sink.browser_proxy)) as launched,
@@ -95,7 +95,7 @@ async def sealed_browser() -> AsyncIterator[Browser]:
 
 
 async def attempt_sealed(browser: Browser, leaks: LeakSite, leak: LeakClass) -> NetworkOutcome:
-    """Replay a page and let it try; return its outcome."""
+    """Replay a page, click, and return the outcome."""
     traffic = SealedTraffic(read_network(leaks.folder))
     async with open_sink() as sink:
         options = SessionOptions(environment=environment(), proxy=sink.page_proxy)
@@ -109,7 +109,7 @@ async def attempt_sealed(browser: Browser, leaks: LeakSite, leak: LeakClass) -> 
 
 
 async def attempt_all(leaks: LeakSite, classes: tuple[LeakClass, ...] = CLASSES) -> dict[str, NetworkOutcome]:
-    """Replay the pages of classes, some at a time; return the outcome of each."""
+    """Replay the pages of classes, several at once; return the outcome of each."""
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def attempt(browser: Browser, leak: LeakClass) -> NetworkOutcome:
@@ -122,13 +122,13 @@ async def attempt_all(leaks: LeakSite, classes: tuple[LeakClass, ...] = CLASSES)
 
 
 async def attempt_live(browser: Browser, leaks: LeakSite, leak: LeakClass) -> None:
-    """Let a page try on the network that is there."""
+    """Click on a page with the real network."""
     async with open_worker(browser, SessionOptions(environment=environment()), LiveTraffic()) as worker:
         await _try(worker, leaks, leak)
 
 
 def fate_of(network: NetworkOutcome) -> Fate:
-    """Say what became of what a page tried, the worst first."""
+    """Return the outcome of a page's attempts; violations come before misses."""
     if network.page_violations:
         return "reported"
     if network.misses:
@@ -142,7 +142,7 @@ async def _try(worker: BrowserWorker, leaks: LeakSite, leak: LeakClass) -> None:
 
 
 async def _until_marked(worker: BrowserWorker, watched: SealedWorker) -> None:
-    """Have a page reach the sink on purpose: what it tried before must have come there by then."""
+    """Send a marker to the sink, and wait for it: earlier traffic of the page has arrived by then."""
     page = await worker.session.context.new_page()
     await page.evaluate("script => { new Worker(URL.createObjectURL(new Blob([script]))) }", _MARK)
     deadline = time.monotonic() + DEADLINE_S

@@ -1,4 +1,4 @@
-"""A network interface that leads nowhere and keeps every packet: what is on it has left the machine."""
+"""A network interface that leads nowhere and captures every packet that leaves the machine."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ SET_UP: Final = (
 
 
 class Packet(NamedTuple):
-    """One packet that left."""
+    """A captured packet."""
 
     protocol: str
     destination: str
 
 
 class Wire:
-    """Read what was sent into the interface."""
+    """Reads packets sent into the interface."""
 
     def __init__(self, descriptor: int) -> None:
         """Read from an open interface."""
         self._descriptor = descriptor
 
     def drain(self) -> tuple[Packet, ...]:
-        """Take every packet that was sent since the last time, without what the kernel says by itself."""
+        """Return all packets since the previous call, except those of IPv6 autoconfiguration."""
         packets: list[Packet] = []
         while True:
             try:
@@ -74,13 +74,13 @@ def open_wire() -> Iterator[Wire]:
 
 
 def _interfaces() -> tuple[str, ...]:
-    """Name the interfaces of our namespace; /sys may show those of another."""
+    """Return the interfaces of our namespace; /sys may show those of another."""
     lines = Path("/proc/self/net/dev").read_text(encoding="ascii").splitlines()[2:]
     return tuple(line.partition(":")[0].strip() for line in lines)
 
 
 def _parse(data: bytes) -> Packet | None:
-    """Read protocol and destination; None for the packets of IPv6 autoconfiguration."""
+    """Return protocol and destination; None for the packets of IPv6 autoconfiguration."""
     if data[0] >> 4 == IP_4:
         start, protocol, address = (data[0] & 15) * 4, data[9], data[16:20]
     else:

@@ -1,4 +1,4 @@
-"""A tiny site on loopback whose answers are given by each test."""
+"""A small site on loopback whose responses are given by each test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HTML = "text/html; charset=utf-8"
 APART_S: Final = 0.03
-"""Wall time between two pieces of an answer."""
+"""Wall time between two pieces of a response."""
 TRAIL = """<script>
 window.trail = [];
 for (const kind of ['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'mouseover',
@@ -49,13 +49,13 @@ class Answer:
     content_type: str = HTML
     headers: tuple[tuple[str, str], ...] = ()
     pieces: tuple[bytes, ...] = ()
-    """Sent one after the other, each on its own, instead of `body`."""
+    """Pieces sent one after the other instead of `body`."""
     ending: Literal["whole", "open", "broken"] = "whole"
-    """How an answer in pieces ends: as it should, not before the site does, or in the middle."""
+    """How a response in pieces ends: normally, when the site stops, or truncated."""
 
 
 def redirect(path: str, *, status: int = 302, cookie: str = "") -> Answer:
-    """Lead to another place."""
+    """Return a redirect to another URL."""
     cookies = (("Set-Cookie", cookie),) if cookie else ()
     return Answer(status=status, headers=(("Location", path), *cookies))
 
@@ -65,26 +65,26 @@ AnswerSource: TypeAlias = "Answer | Callable[[Asked], Answer]"
 
 @dataclass(slots=True)
 class PageSite:
-    """Answers by path, and what was asked."""
+    """Responses by path, and the received requests."""
 
     url: str = ""
     answers: dict[str, AnswerSource] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
-    """Set at the end, so that answers which are held back let their threads go."""
+    """Set at the end, so that threads with pending responses return."""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     @property
     def elsewhere(self) -> str:
-        """The same site under another origin."""
+        """Return the same site under another origin."""
         return self.url.replace("127.0.0.1", "localhost")
 
     def paths(self) -> tuple[str, ...]:
-        """Name what was asked so far, as `GET /path`."""
+        """Return the received requests, as `GET /path`."""
         return tuple(f"{asked.method} {asked.path}" for asked in self.asked)
 
     def put(self, html: str) -> str:
-        """Serve a document at a new address, which is returned."""
+        """Serve a document at a new URL, and return it."""
         path = f"/page-{next(self._numbers)}"
         self.answers[path] = Answer(body=f"<!doctype html><title>page</title>{html}")
         return self.url + path
@@ -96,7 +96,7 @@ def serve_pages() -> Iterator[PageSite]:
     site = PageSite()
 
     class Handler(QuietHandler):
-        """Answer whatever the site says."""
+        """Sends the responses of the site."""
 
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

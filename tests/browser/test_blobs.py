@@ -58,7 +58,7 @@ LINKS = {
 def test_a_download_link_is_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, name: str
 ) -> None:
-    """The browser requests it past every route unless the page does so; the replay serves it all the same."""
+    """The browser requests it outside of all routes unless the page fetches it; the replay serves it anyway."""
     attribute, disposition = LINKS[name]
     headers = (("Content-Disposition", disposition),) if disposition else ()
     site.answers["/file"] = Answer(body="x" * SIZE, content_type="text/plain", headers=headers)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 
 
 def browser_process(room: Room) -> int:
-    """Ask the browser itself for the number of its process."""
+    """Return the process id of the browser."""
 
     async def ask() -> int:
         session = await room.browser.new_browser_cdp_session()
@@ -96,7 +96,7 @@ def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str)
 def test_an_unresponsive_page_ends_the_action(
     portal: BlockingPortal, site: PageSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An expression that loops forever is given up after a deadline."""
+    """An expression that loops forever fails after a deadline."""
     monkeypatch.setattr(worker, "HANG_TIMEOUT_S", 2.0)
     endless = WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=100)
     with (

@@ -35,7 +35,7 @@ WORK = {
     "transaction": "happens(() => {}, db.transaction('kept').objectStore('kept').transaction, 'complete')",
     "cache": "caches.has('none')",
 }
-"""How a page begins some work, and waits for it."""
+"""Scripts that begin some work, and wait for it."""
 DOT = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 OPENED = """new Promise(done => {
   window.drawn = Object.assign(new Image(), { src: '%s' });

@@ -131,7 +131,7 @@ def test_a_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, s
 
 @pytest.mark.parametrize("place", ["document", "declared shadow"])
 def test_a_css_animation_ends_or_is_paused(desk: Desk, site: PageSite, place: str) -> None:
-    """A finite animation is over once the page is idle, an endless one stands still, in shadow roots too."""
+    """A finite animation is over once the page is idle, an endless one is paused, in shadow roots too."""
     inner = "<style>@keyframes k{to{opacity:.2}}#t{animation:k 5s 2s}#u{animation:k 2s infinite}</style>"
     inner += "<i id=t>t</i><i id=u>u</i>"
     inner += "<i id=v style='animation:k 5s 2s!important'>v</i><i id=w style='animation:k 2s infinite!important'>w</i>"

@@ -1,4 +1,4 @@
-"""Where recorded redirects lead, and which navigation continues one."""
+"""The targets of recorded redirects, and the navigations that continue them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Asked:
 
 
 def redirected(*locations: str, url: str = END, ordinal: int = 0) -> Exchange:
-    """Make a document that was redirected."""
+    """Return a document that was redirected."""
     return Exchange(
         ordinal=ordinal,
         key=f"GET {HERE}",
@@ -45,13 +45,13 @@ def redirected(*locations: str, url: str = END, ordinal: int = 0) -> Exchange:
 
 
 def going_on(exchange: Exchange, frame: Place | None) -> RedirectContinuation:
-    """Go on in a frame, or from a document of ours."""
+    """Continue in a frame, or from our interim document."""
     where = cast("Frame | None", frame)
     return RedirectContinuation(exchange=exchange, frame=where, source=f"{HERE}#x", target=f"{END}#there")
 
 
 def asked(frame: Place, url: str = END) -> Request:
-    """Make a navigation."""
+    """Return a navigation."""
     return cast("Request", Asked(frame, url))
 
 
@@ -77,7 +77,7 @@ def test_a_recorded_fragment_stays() -> None:
 
 
 def test_each_frame_continues_with_its_own_exchange() -> None:
-    """Two frames may navigate to one URL in any order, and one of them twice."""
+    """Two frames may navigate to one URL in any order, one of them twice."""
     first, second = Place(), Place()
     exchanges = [redirected("/end", ordinal=number) for number in range(3)]
     continuations = RedirectContinuations()

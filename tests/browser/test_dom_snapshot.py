@@ -87,7 +87,7 @@ async def show(context: BrowserContext, html: str) -> Page:
 
 
 def snapshot_of(html: str, act: Callable[[Page], Awaitable[object]] | None = None) -> PageSnapshot:
-    """Open markup, do something to it, take a snapshot."""
+    """Open markup, change it, and return a snapshot."""
 
     async def run() -> PageSnapshot:
         async with a_context() as context:
@@ -108,7 +108,7 @@ def find(snapshot: PageSnapshot, tag: str, **attributes: str) -> DomNode:
 
 @pytest.fixture(scope="module")
 def everything() -> PageSnapshot:
-    """Take a snapshot of a page with everything on it."""
+    """Return a snapshot of a page with every feature."""
     return snapshot_of(EVERYTHING)
 
 
@@ -126,7 +126,7 @@ def test_form_state_is_what_the_user_sees(everything: PageSnapshot) -> None:
 
 
 def test_a_password_never_leaves_the_page(everything: PageSnapshot) -> None:
-    """The snapshot says that there is a password, and contains neither its value nor its length."""
+    """The snapshot marks the field as a password, and contains neither its value nor its length."""
     assert find(everything, "input", name="pw").state == (("filled", True), ("masked", True), ("value", ""))
     assert b"hunter2" not in snapshot_json(everything)
 
@@ -165,7 +165,7 @@ def test_scripts_comments_and_our_own_elements_are_left_out(everything: PageSnap
 
 
 def without_exceptions(node: DomNode) -> DomNode:
-    """Take from a tree what a served page cannot have; see docs/dom-snapshots.md."""
+    """Remove from a tree what a served page cannot have; see docs/dom-snapshots.md."""
     lost = {"focus", "shadow_sheets", "sheets"}
     children = tuple(without_exceptions(child) for child in node.children if child.tag != "script")
     shadow = None if node.shadow is None else tuple(map(without_exceptions, node.shadow))

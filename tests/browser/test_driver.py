@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 
 async def launched() -> APIRequest:
-    """Launch a browser, open a page in it and end it; return what belongs to its driver."""
+    """Launch a browser, open a page and close it; return the identity of its driver."""
     async with launch_browser(LaunchOptions()) as running:
         page = await running.browser.new_page()
         assert await page.evaluate("1 + 1") == 2

@@ -50,7 +50,7 @@ CHOSEN = RecordOptions(
 
 
 def record(directory: Path, site: PageSite, options: RecordOptions) -> None:
-    """Open the page, and let it read its position."""
+    """Record a page that reads its position."""
 
     async def recorded() -> None:
         async with open_recorder(directory, mission_text="Look", options=options) as mission, mission.subgoal("Look"):
@@ -71,7 +71,7 @@ def change(bundle: Path, edit: Callable[[dict[str, Any]], None]) -> None:
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Asked, ...]]:
-    """Record one mission with everything chosen; give its bundle and what the site was asked."""
+    """Record one mission with every option set; return its bundle and the requests of the site."""
     folder = tmp_path_factory.mktemp("chosen")
     with serve_pages() as site:
         record(folder / "b", site, CHOSEN)
@@ -79,7 +79,7 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Asked,
 
 
 def copied(bundle: Path, folder: Path) -> Path:
-    """Copy a bundle, to change it."""
+    """Return a copy of a bundle."""
     copy = folder / "copy"
     for path in bundle.rglob("*"):
         if path.is_file():

@@ -1,4 +1,4 @@
-"""What lies under a pointer that does not move."""
+"""Hovering under a pointer that does not move."""
 
 from __future__ import annotations
 

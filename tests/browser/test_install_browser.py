@@ -12,29 +12,29 @@ BROWSER = BrowserBinary(path=Path("/bin/shell"), kind="headless-shell", version=
 
 
 class Machine:
-    """A machine on which certain commands succeed and one of them brings a browser."""
+    """A machine on which certain commands succeed and one of them installs a browser."""
 
     def __init__(self, *, works: tuple[str, ...] = (), brings_browser: str = "") -> None:
-        """Know commands by a word in them."""
+        """Configure commands by a word in them."""
         self.works = works
         self.brings_browser = brings_browser
         self.ran: list[str] = []
         self.said: list[str] = []
 
     def run(self, command: tuple[str, ...], /) -> str | None:
-        """Note the command and fail unless it is one that works."""
+        """Log the command, and fail unless it is configured to succeed."""
         line = " ".join(command)
         self.ran.append(line)
         return None if any(word in line for word in self.works) else "no route to host"
 
     def find(self) -> BrowserBinary:
-        """Find the browser once the command that brings it has run."""
+        """Find the browser once the installing command has run."""
         if self.brings_browser and any(self.brings_browser in line for line in self.ran):
             return BROWSER
         raise BrowserMissingError("libnss3.so is missing" if self.ran else "nothing here")
 
     def install(self, *, has_apt: bool) -> BrowserBinary:
-        """Run what is under test."""
+        """Run the installation."""
         run: CommandRunner = self.run
         return install_browser(self.said.append, find=self.find, run=run, has_apt=has_apt)
 

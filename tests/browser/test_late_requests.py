@@ -23,14 +23,14 @@ let hops = 0;
 port1.onmessage = () => { if (hops++ < 8000) port2.postMessage(0); else i.src = '/i.svg'; };
 port2.postMessage(0);
 </script>"""
-"""Asks for a picture after some wall time that no clock of a page measures, and that nobody can see pass."""
+"""Requests a picture after some wall time that no page clock measures and no idle check observes."""
 PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
 
 
 def test_a_recorded_request_is_waited_for(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """It belongs to the recorded action, even if the page seems idle before."""
+    """The request belongs to the recorded action, even if the page seems idle before."""
     site.answers["/i.svg"] = Answer(body=PICTURE, content_type="image/svg+xml")
     visit = Navigate(url=site.put(PAGE))
     shown = WaitFor(condition=FunctionCondition(expression="i.complete && i.naturalWidth === 9"))

@@ -1,4 +1,4 @@
-"""Live requests of a sealed session, seen by the page as a replay of them shows them."""
+"""Live responses in a sealed session look to the page as they do in a replay of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_live(room: Room, folder: Path, *, every: bool = False) -> Iterator[Desk
 
 
 def live_then_sealed(room: Room, folder: Path, actions: Sequence[Action]) -> tuple[list[Observation], NetworkOutcome]:
-    """Act with live responses, then on the recording of them: both observe the same."""
+    """Act with live responses, then on the recording of them: both observations are equal."""
     with open_live(room, folder) as desk:
         seen = [desk.ok(action) for action in actions]
         network = desk.network()

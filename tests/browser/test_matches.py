@@ -17,12 +17,12 @@ LIST = '<ul id=list><li>One</li><li hidden>Two</li></ul><button onclick="{}">Go<
 
 
 def show(desk: Desk, deed: str = "") -> None:
-    """Load a list, and a button that does something."""
+    """Load a list, and a button with a click handler."""
     desk.show(LIST.format(deed))
 
 
 def changed_by(desk: Desk, selector: str, click: str = "button") -> list[str]:
-    """Say what a click does to what a selector matches."""
+    """Return how a click changes the matches of a selector."""
     session = desk.worker.session
     before = desk.portal.call(read_selectors, session, (selector,))
     desk.ok(Click(target=at(click)))

@@ -12,27 +12,27 @@ from eikon_engine.browser.page_clock import CLOSED_MESSAGE, SteppedClock
 
 
 class Page:
-    """A page that closes when the clock is asked to move for the first time, or never."""
+    """A page that closes when the clock is first advanced, or never."""
 
     def __init__(self, *, closes: bool) -> None:
-        """Be open."""
+        """Start open."""
         self.closes = closes
         self.closed = False
 
     def close(self) -> None:
-        """Be closed."""
+        """Close the page."""
         self.closed = True
 
     def is_closed(self) -> bool:
-        """Say whether it is closed."""
+        """Return whether it is closed."""
         return self.closed
 
 
 class Context:
-    """A context whose clock cannot be moved as long as a page is closing."""
+    """A context whose clock cannot be advanced while a page is closing."""
 
     def __init__(self, *pages: Page) -> None:
-        """Have pages, and have moved nothing."""
+        """Start with some pages at time 0."""
         self.all = pages
         self.clock = self
         self.moved: list[int] = []
@@ -46,7 +46,7 @@ class Context:
         """Set the clock."""
 
     async def run_for(self, passed_ms: int) -> None:
-        """Move the clock of all pages, or of none."""
+        """Advance the clock of all pages, or of none."""
         closing = [page for page in self.pages if page.closes]
         if not closing and self.pages:
             self.moved.append(passed_ms)

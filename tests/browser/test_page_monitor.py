@@ -1,4 +1,4 @@
-"""What a person does to a page is reported in the order in which they did it."""
+"""A person's actions on a page are reported in order."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_a_dialog_is_reported_after_the_click_that_opened_it() -> None:
 
 
 def test_a_url_on_both_sides_is_resolved_when_the_page_arrives() -> None:
-    """From the second of two equal documents forward to the third: only the final index tells."""
+    """From the second of two equal documents forward to the third: only the final history index is conclusive."""
 
     async def go() -> list[object]:
         listener = Listener()

@@ -32,20 +32,20 @@ FILE: Any = [{"name": "a", "mimeType": "text/plain", "buffer": b"1"}]
 
 
 async def close_and(page: Page, call: Awaitable[Any]) -> None:
-    """Close a page before it is asked for something."""
+    """Close a page before calling a method of it."""
     await page.close()
     await call
 
 
 async def crashed(page: Page) -> None:
-    """Let the page's process die while the page is asked something."""
+    """Crash the page's process during a call."""
     answer = asyncio.ensure_future(page.evaluate("new Promise(() => {})"))
     await asyncio.gather(page.goto("chrome://crash"), return_exceptions=True)
     await answer
 
 
 async def overtaken(page: Page) -> None:
-    """Navigate twice at once."""
+    """Start a second navigation during the first."""
     first = asyncio.ensure_future(page.goto(page.url + "held"))
     await page.wait_for_event("request", lambda request: request.url.endswith("held"))
     await asyncio.gather(first, page.goto(page.url + "other"))
@@ -114,7 +114,7 @@ def test_a_playwright_error_is_translated(live_browser: Room, site: PageSite, ca
 
 
 def provoke(room: Room, site: PageSite, html: str, call: Callable[[Page], Awaitable[Any]]) -> Any:  # noqa: ANN401 - Playwright's
-    """Run a call in a plain page, and catch what it raises."""
+    """Run a call in a plain page, and return the error."""
     from playwright.async_api import Error
 
     site.answers["/"] = Answer(body=f"<!doctype html>{html}")
@@ -182,7 +182,7 @@ def test_every_call_of_the_worker_is_translated() -> None:
 
 
 def bare_calls(tree: ast.AST, function: str = "", *, guarded: bool = False) -> list[str]:
-    """Name the functions that await a call of Playwright without handling its `Error`."""
+    """Return the functions that await a call of Playwright without handling its `Error`."""
     found: list[str] = []
     for node in ast.iter_child_nodes(tree):
         inside = guarded

@@ -1,4 +1,4 @@
-"""What a popup receives while it loads, and what cannot be captured of it."""
+"""Streams that a popup receives while it loads, and the limits of capturing them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ TRIES = 5
 
 
 def shows(text: str, page: int = 0) -> WaitFor:
-    """Wait until a page has written something down."""
+    """Wait until a page shows a text."""
     return WaitFor(page=page, condition=FunctionCondition(expression=f"p.textContent === '{text}'"))
 
 
 def record(room: Room, folder: Path, actions: list[Action]) -> tuple[list[Observation], bool]:
-    """Perform actions live; return whether the events of `/sse` were captured; a warning must say if not."""
+    """Perform actions live; return whether the events of `/sse` were captured, and require a warning otherwise."""
     with room.desk() as desk, NetworkWriter(folder) as writer:
         capture = room.portal.call(NetworkCapture, desk.worker.session, writer)
         room.portal.call(capture.start)

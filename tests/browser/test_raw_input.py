@@ -36,7 +36,7 @@ STOP = "<script>b.textContent = 'Stop'</script>"
 
 
 def identity(desk: Desk, selector: str) -> Identity:
-    """Say who an element is, as a recording does."""
+    """Return the identity of an element, as recorded."""
     bound = desk.do(Focus(target=at(selector)))
     assert bound.identity is not None
     desk.trail()
@@ -68,7 +68,7 @@ def test_the_mouse_uses_the_given_button(desk: Desk, button: MouseButton, event:
 
 
 def test_two_clicks_of_the_mouse_are_a_double_click(desk: Desk) -> None:
-    """`click_count` says how many there are."""
+    """`click_count` is the number of clicks."""
     desk.show(BUTTON)
 
     desk.ok(Mouse(event="click", x=20.0, y=10.0, click_count=2))

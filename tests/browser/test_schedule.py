@@ -30,7 +30,7 @@ LATE_S = 0.2
 
 
 def moments(phase: int, count: int = 3) -> tuple[Moment, ...]:
-    """Make the moments of one phase, one after the other."""
+    """Return consecutive moments of one phase."""
     return tuple(Moment(order=order, at_ms=0, phase=phase) for order in range(count))
 
 
@@ -51,7 +51,7 @@ async def scheduled(
 
 
 class SlowDelivery:
-    """A delivery that lasts as long as a test wants."""
+    """A delivery that lasts until the test ends it."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ def test_stopping_is_no_error() -> None:
 
 
 def test_a_request_that_is_reported_late_is_still_answered_first() -> None:
-    """A busy browser reports a request some time after its page has said that it waits for nothing more."""
+    """A busy browser reports a request some time after its page reported that it waits for nothing more."""
     log: list[str] = []
 
     async def run() -> int:

@@ -39,7 +39,7 @@ const get = u => fetch(u).then(r => r.text()).then(say, () => say('failed'))"""
 
 
 def page(script: str, body: str = "") -> str:
-    """Build a document that writes down what it fetched."""
+    """Return a document that shows its fetched texts."""
     return f"<p id=p></p>{body}<script>{FETCH};{script}</script>"
 
 
@@ -50,14 +50,14 @@ def record(room: Room, folder: Path, actions: Iterable[Action]) -> list[Observat
 
 
 def shows(expected: Observation) -> IsExpected:
-    """Compare with an observation as a whole."""
+    """Return a check that compares a whole observation."""
     return lambda performed: performed.observation == expected
 
 
 def replay(
     room: Room, folder: Path, actions: Iterable[Action], recorded: list[Observation]
 ) -> tuple[list[Observation], NetworkOutcome]:
-    """Perform actions on the recording; the site must not notice."""
+    """Replay actions from the recording; the site must not receive requests."""
     asked = len(room.site.asked)
     with room.sealed(folder) as desk:
         seen = []
@@ -291,7 +291,7 @@ def test_a_request_that_never_ended_stays_pending(
         Navigate(url=site.put(page("const source = new EventSource('/held'); source.onerror = () => say('failed')")))
     ]
     with monkeypatch.context() as patch:
-        patch.setattr(rest, "IDLE_TIMEOUT_S", 5.0)  # for which a recording waits in vain here
+        patch.setattr(rest, "IDLE_TIMEOUT_S", 5.0)  # the recording waits for the whole timeout here
         recorded = record(live_browser, tmp_path, actions)
     held.set()
     begin = time.monotonic()

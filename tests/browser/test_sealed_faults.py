@@ -27,10 +27,10 @@ pytestmark = pytest.mark.browser
 
 
 class FaultyStore(BlobStore):
-    """A store with a fault of ours for one body."""
+    """A store that fails for one body."""
 
     def get(self, ref: BlobRef) -> bytes:
-        """Fail for what is three bytes long."""
+        """Fail for a body of three bytes."""
         if ref.size == len("yes"):
             raise KeyError(ref.size)
         return super().get(ref)

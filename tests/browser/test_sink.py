@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def caught(
     *sent: bytes, kind: ViolationKind = "page", limits: SinkLimits | None = None
 ) -> tuple[tuple[HermeticityViolation, ...], list[bytes]]:
-    """Send each text on a connection of its own; give what was listed, and the answers."""
+    """Send each text on its own connection; return the listed targets and the responses."""
 
     async def talk() -> tuple[tuple[HermeticityViolation, ...], list[bytes]]:
         async with open_sink(limits) as sink:
@@ -30,7 +30,7 @@ def caught(
 
 
 async def ask(sink: Sink, text: bytes, kind: ViolationKind = "page") -> bytes:
-    """Send a text and read until the sink hangs up."""
+    """Send a text and read until the sink closes the connection."""
     reader, writer = await asyncio.open_connection(HOST, sink.port(kind))
     writer.write(text)
     try:
@@ -39,7 +39,7 @@ async def ask(sink: Sink, text: bytes, kind: ViolationKind = "page") -> bytes:
         writer.write_eof()
         return await reader.read()
     except OSError:
-        return b""  # closed without reading all we had to say
+        return b""  # closed without reading everything that we sent
     finally:
         writer.close()
 

@@ -39,7 +39,7 @@ LISTENERS = {
 
 
 async def by_socket(request: web.Request) -> web.WebSocketResponse:
-    """Say something when it has taken its time."""
+    """Send a message after a delay."""
     socket = web.WebSocketResponse()
     await socket.prepare(request)
     await asyncio.sleep(TAKES_S)
@@ -49,7 +49,7 @@ async def by_socket(request: web.Request) -> web.WebSocketResponse:
 
 
 async def by_event(request: web.Request) -> web.StreamResponse:
-    """Say the same as an event."""
+    """Send an event after a delay."""
     headers = {"Content-Type": "text/event-stream", "Access-Control-Allow-Origin": "*"}
     stream = web.StreamResponse(headers=headers)
     await stream.prepare(request)

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.browser
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A player, and what the page before was."""
+    """A player, and the page before the action."""
 
     portal: BlockingPortal
     player: SnapshotPlayback
@@ -55,7 +55,7 @@ class Stage:
 
 
 def stored(desk: Desk, html: str, folder: Path) -> Observation:
-    """Show a document, and keep its snapshot."""
+    """Show a document, and return its snapshot."""
     performed = desk.do(Navigate(url=desk.site.put(html)))
     assert performed.observation is not None
     assert performed.captured is not None
@@ -69,7 +69,7 @@ def stored(desk: Desk, html: str, folder: Path) -> Observation:
 
 @contextmanager
 def playing(room: Room, folder: Path) -> Iterator[Stage]:
-    """Play a bundle of nothing but snapshots."""
+    """Play a bundle that contains only snapshots."""
     trace = ExecutionTrace(
         id="t", mission_id="m", mission_text="look", started_at=datetime(2026, 1, 1, tzinfo=UTC), status="complete"
     )

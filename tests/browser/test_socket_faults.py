@@ -98,7 +98,7 @@ class FailingListener:
 
 
 async def run_pending_tasks() -> None:
-    """Let all tasks run that can."""
+    """Run the event loop until all tasks are blocked."""
     for _ in range(20):
         await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""What a page does with a socket in a sealed session, compared with its recording."""
+"""Socket use of a page in a sealed session, compared with its recording."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEEDS = {
 
 
 def do(desk: Desk, url: str, deed: str, recorded: list[Observation] | None = None) -> list[Observation]:
-    """Open the page with the socket, and do one thing."""
+    """Open the page with the socket, and perform one action."""
     actions: tuple[Action, ...] = (
         Navigate(url=url),
         WaitFor(condition=FunctionCondition(expression="() => s.readyState === 1")),
@@ -51,7 +51,7 @@ def do(desk: Desk, url: str, deed: str, recorded: list[Observation] | None = Non
 
 
 def replayed(rooms: tuple[Room, Room], site: PageSite, folder: Path, deeds: tuple[str, str]) -> NetworkOutcome:
-    """Do one thing while recording, and another one in a sealed session; say what became of the network."""
+    """Perform one action while recording, and another one in a sealed session; return the network outcome."""
     site.answers["/left"] = Answer(body="left")
     with serve_torture() as torture:
         buttons = "".join(f'<button id="{name}" onclick="{deed}">{name}</button>' for name, deed in DEEDS.items())

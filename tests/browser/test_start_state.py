@@ -56,14 +56,14 @@ opening.onsuccess = () => {
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A site, and the files of a session that is signed in to it."""
+    """A site, and the storage files of a signed-in session."""
 
     url: str
     options: RecordOptions
 
 
 async def keep_session(url: str, folder: Path) -> RecordOptions:
-    """Sign in with a browser of its own, and keep its storages in files."""
+    """Sign in with a separate browser, and write its storage to files."""
     async with launch_browser(LaunchOptions()) as launched:
         page = await launched.browser.new_page()
         await page.goto(f"{url}/sign-in")
@@ -75,7 +75,7 @@ async def keep_session(url: str, folder: Path) -> RecordOptions:
 
 
 def record(directory: Path, url: str, options: RecordOptions, *steps: str) -> None:
-    """Look at the account, then click what is named."""
+    """Record opening the account page, then a click."""
 
     async def look(mission: MissionRecorder) -> None:
         async with mission.subgoal("Look"):
@@ -91,7 +91,7 @@ def record(directory: Path, url: str, options: RecordOptions, *steps: str) -> No
 
 
 def shown(directory: Path, *, page: int = 0) -> str:
-    """Give the last document of a page of a recording."""
+    """Return the last document of a page of a recording."""
     bundle = open_bundle(directory)
     observation = bundle.trace.subgoal_traces[-1].actions_taken[-1].observation
     assert observation is not None
@@ -101,7 +101,7 @@ def shown(directory: Path, *, page: int = 0) -> str:
 
 
 def account(site: PageSite) -> None:
-    """Serve the account and the place to sign in."""
+    """Serve the account and the sign-in page."""
     site.answers["/account"] = Answer(body=ACCOUNT)
     site.answers["/sign-in"] = Answer(body=SIGN_IN)
 

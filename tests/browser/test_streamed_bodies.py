@@ -1,4 +1,4 @@
-"""Bodies that arrive in pieces, and what a replay shows of them to scripts."""
+"""Bodies that arrive in pieces, as scripts of a replay see them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LINES = (b'{"n":1}\n', b'{"n":2}\n', b'{"n":3}\n')
 
 
 def shows(text: str) -> WaitFor:
-    """Wait until the page has written something down."""
+    """Wait until the page shows a text."""
     return WaitFor(condition=FunctionCondition(expression=f"() => p.textContent.includes({text!r})"))
 
 
@@ -155,7 +155,7 @@ def test_bodies_of_a_worker_are_not_confused_with_those_of_its_page(
 
 
 def test_pages_that_request_one_url_keep_their_own_pieces(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """Bodies that a page and its popup read from one URL are told apart."""
+    """Bodies that a page and its popup read from one URL are not mixed up."""
     numbers = itertools.count()
     site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
     reads = "fetch('/lines').then(r => r.body.getReader().read()).then(each => { p.textContent = 'read' })"

@@ -161,7 +161,7 @@ def test_a_path_through_another_element_is_rejected(desk: Desk) -> None:
 
 @pytest.mark.parametrize("selector", ["##", "xpath=//[", "nosuchengine=b", "internal:role=["])
 def test_an_invalid_selector_is_rejected_at_once(desk: Desk, selector: str) -> None:
-    """It is told apart from a selector without matches."""
+    """The error differs from that of a selector without matches."""
     desk.show("<button>Go</button>")
 
     performed = desk.do(Click(target=at(selector)))

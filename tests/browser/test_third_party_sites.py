@@ -42,16 +42,16 @@ class Recorded:
 
     @property
     def bundle(self) -> Path:
-        """Name the folder of the bundle."""
+        """Return the folder of the bundle."""
         return self.folder / "bundle"
 
     @property
     def artifacts(self) -> Path:
-        """Name the folder of the replay's artifacts."""
+        """Return the folder of the replay's artifacts."""
         return self.folder / "artifacts"
 
     def replay(self) -> ReplayOutcome:
-        """Replay in a browser that others used."""
+        """Replay in a shared browser."""
         return replay(self.bundle, self.artifacts, secrets=self.secrets)
 
 
@@ -62,7 +62,7 @@ def record(
     secrets: Mapping[str, str] | None = None,
     settle_ms: float = 500.0,
 ) -> Recorded:
-    """Record what `drive` does."""
+    """Record the actions of `drive`."""
     recorded = Recorded(folder=folder, secrets=secrets or {})
     options = RecordOptions(secrets=recorded.secrets, settle_ms=settle_ms)
 
@@ -86,7 +86,7 @@ def record_miniwob(folder: Path, tasks: tuple[str, ...]) -> Recorded:
 
 
 def record_django(folder: Path) -> Recorded:
-    """Keep a note in the admin; the site is stopped when this returns."""
+    """Write a note in the admin; the site is stopped when this returns."""
     with serve_django(folder / "site") as url:
         return record(
             folder, lambda mission: keep_a_note(mission, url, DJANGO_USER), secrets={PASSWORD_NAME: DJANGO_PASSWORD}
@@ -94,7 +94,7 @@ def record_django(folder: Path) -> Recorded:
 
 
 def assert_faithful(outcome: ReplayOutcome) -> None:
-    """Demand that every step was replayed from the bundle, and that every step was faithful."""
+    """Assert that every step was replayed from the bundle, and that every step was faithful."""
     steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
     assert (outcome.verdict, outcome.network_mode, outcome.ended_early) == ("faithful", "sealed", None)
     assert {step.verdict for step in steps} == {"faithful"}
@@ -104,7 +104,7 @@ def assert_faithful(outcome: ReplayOutcome) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Read every file, blobs unpacked, by path."""
+    """Return the content of every file by path, blobs decompressed."""
     unpack = zstandard.ZstdDecompressor().decompress
     files = (path for path in folder.rglob("*") if path.is_file())
     return {

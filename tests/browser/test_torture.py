@@ -1,4 +1,4 @@
-"""The torture site, recorded once and replayed with its server stopped; a benchmark does all of it."""
+"""The torture site, recorded once and replayed with its server stopped; a benchmark covers all of its items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def record(folder: Path, page: str, *, clock: str = "stepped") -> None:
 
 
 def outcome_of(bundle: Path) -> ReplayOutcome:
-    """Replay a bundle; the benchmark does so many times, several at once."""
+    """Replay a bundle; the benchmark runs many replays concurrently."""
     done = SHARED.replay(open_bundle(bundle), ReplayOptions(artifacts_dir=bundle.parent / "run"))
     assert done.error is None
     return done.outcome

@@ -1,4 +1,4 @@
-"""Live pages are waited for until they are quiet."""
+"""A recording waits until live pages send no more requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GENEROUS_S = 15
 
 
 async def wait_during_requests(count: int) -> float:
-    """Wait while this many requests begin one after the other; return the wall time that it took."""
+    """Wait while this many requests start one after the other; return the elapsed wall time."""
     tracker = fake_tracker()
 
     async def send_requests() -> None:

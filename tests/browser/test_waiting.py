@@ -102,7 +102,7 @@ def test_waiting_for_one_of_two_is_ambiguous(desk: Desk) -> None:
     "expression", ["nosuch.thing", "((", "() => { throw new Error('no') }", "fetch('/')", "async () => false"]
 )
 def test_an_expression_that_throws_is_rejected(desk: Desk, expression: str) -> None:
-    """An invalid condition is told apart from one that does not hold."""
+    """An invalid condition differs from one that does not hold."""
     desk.show("<p>1")
 
     desk.fails(WaitFor(condition=FunctionCondition(expression=expression), timeout_ms=100), "action-rejected")

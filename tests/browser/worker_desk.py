@@ -19,12 +19,12 @@ SETTLE_WORKERS = """(async () => {
   do open = await __eikon__.settleWorkers(); while (__eikon__.hasStartingWorkers());
   return open;
 })()"""
-"""Wait until workers have started and are at rest; gives how many answers they wait for."""
+"""Wait until workers have started and are idle; returns the number of pending responses."""
 
 
 @contextmanager
 def worker_desk(room: Room, *, stepped: bool = True) -> Iterator[Desk]:
-    """Open a fresh session whose clock is stepped, or runs."""
+    """Open a fresh session whose clock is either stepped or natural."""
     with room.desk(settle_ms=0, natural=not stepped) as desk:
         yield desk
 
@@ -36,12 +36,12 @@ def show(desk: Desk, script: str) -> None:
 
 
 def pass_time(desk: Desk, duration_ms: int, tick_ms: int = 20) -> None:
-    """Let page time pass, the workers' time with it."""
+    """Advance page time, including that of the workers."""
     for _ in range(0, duration_ms, tick_ms):
         desk.portal.call(desk.worker.session.stabilizer.settle, tick_ms)
 
 
 def said(desk: Desk) -> list[str]:
-    """Return what the page said."""
+    """Return the texts passed to `say`."""
     text: str = desk.js("p.textContent")
     return text.splitlines()

@@ -1,4 +1,4 @@
-"""Small missions recorded on pages of our own; the site is gone when they are replayed."""
+"""Small missions recorded on our own pages; the site has stopped when they are replayed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RANDOM_KEY = """<h1 id=bread>Bread</h1><p id=key></p><button onclick="bread.text
     return (await crypto.subtle.exportKey('jwk', key)).k;
   };
 </script>"""
-"""Keys come from the browser itself; no seed of ours reaches them."""
+"""Keys come from the browser itself, and do not depend on our seed."""
 SHOWS_KEY = (
     f"{RANDOM_KEY}<script>newKey().then(key => {{ document.getElementById('key').textContent = key; }});</script>"
 )
@@ -50,12 +50,12 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def bundle(recorded: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Return the way to get a copy of a bundle, to be changed."""
+    """Return a function that copies a bundle, so that a test can change it."""
     return lambda name: shutil.copytree(recorded[name], tmp_path / name)
 
 
 def change_actions(bundle: Path, change: Callable[[ActionTrace], ActionTrace], **trace_changes: object) -> None:
-    """Change every action of a trace, and fields of the trace."""
+    """Change all actions of a trace, and fields of the trace."""
     trace = read_trace(bundle)
     subgoals = tuple(
         each.model_copy(update={"actions_taken": tuple(change(action) for action in each.actions_taken)})

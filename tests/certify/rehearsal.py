@@ -1,4 +1,4 @@
-"""Runs without a browser: a mission whose pages are computed, compared as a replay compares them."""
+"""Simulated runs without a browser: a mission with computed pages, compared as in a replay."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ NOW = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
 URL = "http://shop.test/cart?id=1"
 ENVIRONMENT = Environment(browser_version="1", playwright_version="1", platform="here", clock_start_ms=0, random_seed=1)
 Play: TypeAlias = Callable[[int, float], Observation]
-"""What a run with this number shows after this much page time."""
+"""The text that a run with this number shows after this much page time."""
 
 
 def page_of(*paragraphs: str) -> PageSnapshot:
-    """Make a page of paragraphs."""
+    """Return a page of paragraphs."""
     nodes = tuple(DomNode(tag="p", children=(build_text_node(each),)) for each in paragraphs)
     root = DomNode(tag="html", children=(DomNode(tag="body", children=nodes),))
     return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
@@ -51,7 +51,7 @@ def page_of(*paragraphs: str) -> PageSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A mission of one action that is played without a browser."""
+    """A mission of one action that is simulated without a browser."""
 
     play: Callable[[int, float], PageSnapshot]
     """The page that a run with this number shows after this much page time."""
@@ -59,12 +59,12 @@ class Stage:
     """Fields of the observation of a run."""
     misses: Callable[[int, ExecutionTrace], tuple[NetworkMiss, ...]] = lambda _run, _trace: ()
     violations: tuple[HermeticityViolation, ...] = ()
-    """What every run lets past the recorded network."""
+    """Escaped requests of every run."""
     reasons: tuple[str, ...] = ()
-    """What every run says of its verdict."""
+    """The verdict of every run."""
 
     def record(self, folder: Path, dom: BlobStore) -> ExecutionTrace:
-        """Write the trace of run 0, 500 ms of page time, into a folder."""
+        """Write the trace of run 0, with 500 ms of page time, into a folder."""
         page = self.play(0, 500.0)
         shown = observe(page, 500.0, self.changes(0))
         kept = shown.pages[0].model_copy(update={"snapshot": store_snapshot(dom, page)})
@@ -93,7 +93,7 @@ class Stage:
         return trace
 
     async def __call__(self, bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
-        """Play some runs; the first one is number 1, as 0 is the recording."""
+        """Simulate some runs; the first one is number 1, as 0 is the recording."""
         return tuple(self._run(bundle, number) for number in range(1, runs + 1))
 
     def _run(self, bundle: Bundle, number: int) -> ReplayedRun:
@@ -136,7 +136,7 @@ class Stage:
 
 
 def observe(page: PageSnapshot, virtual_ms: float, changes: dict[str, object]) -> Observation:
-    """Observe one page; `title` among the changes is that of the page."""
+    """Return an observation of one page; `title` among the changes is that of the page."""
     fields = dict(changes)
     frames = tuple(FrameObservation(path=each.path, url=each.url, digest=frame_digest(each)) for each in page.frames)
     shown = PageObservation(page=0, url=URL, title=str(fields.pop("title", "Cart")), frames=frames)

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.browser
 
 
 def run_certify(folder: Path, **changes: object) -> Certification:
-    """Certify a bundle with two runs; what more page time does is tested without a browser."""
+    """Certify a bundle with two runs; more page time is tested without a browser."""
     options = CertifyOptions(**{"runs": 2, "doublings": 0, **changes})  # type: ignore[arg-type] # of the test
     return SHARED.run(certify(open_bundle(folder), options))
 
@@ -46,7 +46,7 @@ def everything_in(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_bundle_that_replays_equally_is_certified_as_it_is(bundle: Callable[[str], Path], tmp_path: Path) -> None:
-    """Nothing is proposed, the trace stays, and replays say that the bundle is certified until it is changed."""
+    """There are no proposals, the trace is unchanged, and replays report it as certified until it is changed."""
     folder = bundle("stable")
     before = everything_in(folder)
 
@@ -68,7 +68,7 @@ def test_a_bundle_that_replays_equally_is_certified_as_it_is(bundle: Callable[[s
 
 
 def test_a_random_text_is_masked_and_nothing_else(bundle: Callable[[str], Path], tmp_path: Path) -> None:
-    """Runs disagree on one text: exactly it is masked, and the replay is faithful and reports the reduced coverage."""
+    """Runs disagree on one text: only this text is masked, and replays are faithful with reduced coverage."""
     folder = bundle("shows_key")
     assert replay(folder, tmp_path / "run").verdict == "diverged"
 
@@ -93,7 +93,7 @@ def test_a_random_text_is_masked_and_nothing_else(bundle: Callable[[str], Path],
 def test_the_browsers_of_all_rounds_have_one_driver(
     bundle: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each round launches a browser of its own; what launches them is started once."""
+    """Each round launches its own browser, but all share one driver."""
     programs: list[str] = []
     start = asyncio.create_subprocess_exec
 
@@ -112,7 +112,7 @@ def test_the_browsers_of_all_rounds_have_one_driver(
 
 
 def test_a_recording_without_observations_gets_a_baseline(bundle: Callable[[str], Path], tmp_path: Path) -> None:
-    """A trace that says nothing of its pages is unverifiable; with the accepted baseline it replays faithfully."""
+    """A trace without observations is unverifiable; with the accepted baseline it replays faithfully."""
 
     def forget(action: ActionTrace) -> ActionTrace:
         target = getattr(action.action, "target", None)
@@ -133,7 +133,7 @@ def test_a_recording_without_observations_gets_a_baseline(bundle: Callable[[str]
 
 
 def test_a_recording_that_nothing_meets_gets_a_new_baseline(bundle: Callable[[str], Path]) -> None:
-    """All runs agree against the recording: another observation is proposed, with the reason."""
+    """If all runs agree but differ from the recording, another observation is proposed, with the reason."""
 
     def age(action: ActionTrace) -> ActionTrace:
         assert action.observation is not None
@@ -152,7 +152,7 @@ def test_a_recording_that_nothing_meets_gets_a_new_baseline(bundle: Callable[[st
 
 
 def test_a_diverged_mission_is_not_certified(bundle: Callable[[str], Path]) -> None:
-    """A target that is not there any more is no new baseline: the bundle is diverged, and nothing can be accepted."""
+    """A missing target is no new baseline: the bundle is diverged, and nothing can be accepted."""
 
     def misname(action: ActionTrace) -> ActionTrace:
         target = getattr(action.action, "target", None)
@@ -175,7 +175,7 @@ def test_a_diverged_mission_is_not_certified(bundle: Callable[[str], Path]) -> N
 
 
 def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -> None:
-    """A cache-buster that no seed reaches is a miss in every run; exactly its key is proposed as a rule."""
+    """A random query parameter that no seed controls is a miss in every run; a rule for this key is proposed."""
     folder = bundle("asks_with_key")
     options = CertifyOptions(runs=2)
 
@@ -189,7 +189,7 @@ def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -
 
 
 def test_a_bundle_without_recorded_network_is_refused(bundle: Callable[[str], Path]) -> None:
-    """Doing a mission for real several times is not done unasked."""
+    """A live mission is not run several times unless requested with `--network live`."""
     folder = bundle("stable")
     change_actions(folder, lambda action: action, network=None)
 
@@ -198,7 +198,7 @@ def test_a_bundle_without_recorded_network_is_refused(bundle: Callable[[str], Pa
 
 
 def test_stress_ends_with_its_block() -> None:
-    """The busy processes run inside the block, and are gone after it."""
+    """The processes that load the CPU run inside the block, and are gone after it."""
     with cpu_load() as ids:
         for process in ids:
             os.kill(process, 0)

@@ -1,4 +1,4 @@
-"""`eikon certify`, as a user runs it, judged by status, streams and files."""
+"""`eikon certify` as a user runs it: exit status, streams and files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_apart(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_proposals_are_shown_and_only_written_when_accepted(bundle: Callable[[str], Path]) -> None:
-    """A baseline is a difference on standard output and status 3; with `--accept` it is written and status 0."""
+    """A proposed baseline is printed as a diff with status 3; with `--accept` it is written with status 0."""
     folder = bundle("stable")
     change_actions(folder, lambda action: action.model_copy(update={"observation": None}))
     before = (folder / "trace.json").read_bytes()
@@ -66,7 +66,7 @@ def test_proposals_are_shown_and_only_written_when_accepted(bundle: Callable[[st
 
 
 def test_the_runs_may_be_sequential(bundle: Callable[[str], Path]) -> None:
-    """`--parallel 1` certifies as ever, and a number that is none is refused."""
+    """`--parallel 1` gives the same result, and a value that is not a number is rejected."""
     folder = bundle("stable")
 
     done = run_certify(folder, "--parallel", "1")
@@ -103,7 +103,7 @@ def test_ctrl_c_ends_the_replays_and_leaves_the_bundle_as_it_was(bundle: Callabl
 
 
 def test_a_bundle_that_is_none_is_one_line(tmp_path: Path) -> None:
-    """A folder without a trace ends with the exit status of unreadable traces, and no traceback."""
+    """A folder without a trace is a one-line error with the exit status of unreadable traces."""
     done = run_certify(tmp_path)
 
     assert done.returncode == 65

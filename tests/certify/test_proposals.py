@@ -1,4 +1,4 @@
-"""What is proposed for which disagreement, on rehearsed runs."""
+"""Proposals for disagreements of simulated runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEY = "POST http://shop.test/api?_=1 sha256:00"
 
 
 def rehearse(stage: Stage, *, runs: int = 3, doublings: int = 3) -> Certification:
-    """Certify a mission that is played without a browser."""
+    """Certify a simulated mission."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stage.record(folder, BlobStore(folder / "dom"))
@@ -45,7 +45,7 @@ def rehearse(stage: Stage, *, runs: int = 3, doublings: int = 3) -> Certificatio
 
 
 def miss(*differences: str, key: str = KEY) -> NetworkMiss:
-    """Make a miss with a nearest request."""
+    """Return a miss with a nearest request."""
     return NetworkMiss(key="POST x", reason="it was not recorded", nearest=key, differences=differences)
 
 
@@ -59,7 +59,7 @@ def test_equal_runs_need_nothing() -> None:
 
 
 def test_runs_from_which_something_escaped_are_not_certified() -> None:
-    """Equal runs that reached past the recorded network prove nothing; the finding says what escaped."""
+    """Equal runs with requests that left the sealed session prove nothing; the finding lists these requests."""
     escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
     own = HermeticityViolation(kind="browser", method="GET", target="http://update.test/")
 
@@ -73,7 +73,7 @@ def test_runs_from_which_something_escaped_are_not_certified() -> None:
 
 
 def test_late_misses_are_reported_beside_escaped_requests() -> None:
-    """An escaped request hides no other reason why a run proves nothing, and is reported once."""
+    """An escaped request is reported once, together with all other findings."""
     escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
     late = "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared"
     reasons = (late, *escape_reasons(NetworkOutcome(violations=(escaped,))))
@@ -87,7 +87,7 @@ def test_late_misses_are_reported_beside_escaped_requests() -> None:
 
 @pytest.mark.parametrize("body", ["saved {} by us", '{{"at":"{}","n":1}}'])
 def test_a_body_that_differs_in_times_alone_gets_a_timestamp_rule(body: str, tmp_path: Path) -> None:
-    """The miss says so, and with the rule that is proposed for it the request is met."""
+    """The miss is explained by a timestamp, and the proposed rule makes the request match."""
     recorded, now = (body.format(time).encode() for time in ("2025-03-14T09:30:00Z", "2026-01-01 10:00:07.25+01:00"))
     headers = (("content-type", "application/json" if body.startswith("{") else "text/plain"),)
     url = "http://shop.test/save"
@@ -108,7 +108,7 @@ def test_a_body_that_differs_in_times_alone_gets_a_timestamp_rule(body: str, tmp
 
 
 def test_time_is_tried_before_anything_is_masked() -> None:
-    """A page that is ready after 1.5 s of page time, in some runs earlier, gets 2 s and no mask."""
+    """A page that needs 1.5 s of page time in some runs and less in others gets 2 s, and no mask."""
     stage = Stage(lambda run, budget: page_of("ready" if budget >= 1500 or run % 2 == 0 else "loading"))
 
     report = rehearse(stage).report
@@ -120,7 +120,7 @@ def test_time_is_tried_before_anything_is_masked() -> None:
 
 
 def test_time_that_does_not_help_is_given_back() -> None:
-    """What still differs after three doublings is masked, and the page time is the recorded one again."""
+    """If runs still differ after three doublings, masks are proposed and the recorded page time is restored."""
     certification = rehearse(Stage(lambda run, _budget: page_of("same", f"run {run}")))
 
     (operation,) = certification.report.patch.operations
@@ -132,7 +132,7 @@ def test_time_that_does_not_help_is_given_back() -> None:
 
 
 def test_titles_and_console_errors_get_masks_of_their_own() -> None:
-    """A title and the beginning of an error are masked, nothing of the DOM."""
+    """A title and the beginning of a console error are masked, and nothing in the DOM."""
     stage = Stage(
         lambda _run, _budget: page_of("a"),
         lambda run: {"title": f"Cart {run}", "console_errors": (f"request id {run} lost", "boom")},
@@ -145,7 +145,7 @@ def test_titles_and_console_errors_get_masks_of_their_own() -> None:
 
 
 def test_what_no_mask_can_hide_stays_unstable() -> None:
-    """Requests that come and go are shown with their runs; nothing is proposed."""
+    """Requests that only some runs send are listed with their runs; nothing is proposed."""
     stage = Stage(lambda _run, _budget: page_of("a"), lambda run: {"requests": (f"GET http://shop.test/{run}",)})
 
     certification = rehearse(stage, doublings=1)
@@ -158,14 +158,14 @@ def test_what_no_mask_can_hide_stays_unstable() -> None:
 
 
 def test_an_order_that_changes_has_no_mask() -> None:
-    """Elements that change places would take their whole parent to hide: they are shown, not masked."""
+    """A mask for reordered elements would hide their whole parent, so they are reported instead."""
     report = rehearse(Stage(lambda run, _budget: page_of(*("abc", "acb")[run % 2])), doublings=0).report
 
     assert (report.status, report.patch.operations) == ("unstable", ())
 
 
 def test_a_rule_makes_a_miss_a_hit() -> None:
-    """A request that differs in one query key gets a rule, and no page time."""
+    """For a request that differs in one query parameter, a rule is proposed, and no page time."""
 
     def misses(run: int, trace: ExecutionTrace) -> tuple[NetworkMiss, ...]:
         ruled = trace.network is not None and bool(trace.network.rules)
@@ -220,7 +220,7 @@ NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
     ],
 )
 def test_rules_are_for_values_only(differences: tuple[str, ...], rules: tuple[VolatileRule, ...]) -> None:
-    """Values in the query, a body or a header are ruled out together; a miss that differs in more gets no rule."""
+    """Different values in query, body or header get one rule; a miss with other differences gets none."""
     found = propose_rules([(miss(*differences),)], ())
 
     assert tuple(rule.model_copy(update={"reason": "r"}) for rule in found) == rules
@@ -230,7 +230,7 @@ def test_rules_are_for_values_only(differences: tuple[str, ...], rules: tuple[Vo
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), min_size=3, max_size=3), min_size=2, max_size=4))
 def test_masks_name_exactly_the_texts_that_differ(texts: list[list[str]]) -> None:
-    """Whatever some runs show in three paragraphs: those that differ among runs are masked, and no other."""
+    """Of three paragraphs, those that differ between runs are masked, and no others."""
     pages = [page_of(*(f"{place}{text}" for place, text in enumerate(run))) for run in texts]
     stage = Stage(lambda run, _budget: pages[max(run, 1) - 1])
     differing = {place for place in range(3) if len({run[place] for run in texts}) > 1}
@@ -243,7 +243,7 @@ def test_masks_name_exactly_the_texts_that_differ(texts: list[list[str]]) -> Non
 
 
 def test_every_mask_has_a_name_of_its_own() -> None:
-    """Four paragraphs of one tag: their masks are numbered."""
+    """The masks of four paragraphs with the same tag are numbered."""
     report = rehearse(Stage(lambda run, _budget: page_of(*(f"{n} {run}" for n in range(4)))), doublings=0).report
 
     names = [each.mask.name for each in report.patch.operations if isinstance(each, AddMask)]
@@ -252,7 +252,7 @@ def test_every_mask_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["trace.json", "network/index.jsonl"])
 def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Path, name: str) -> None:
-    """A certificate is bound to what was replayed, not to what lies there when the runs are over."""
+    """A certificate is only valid for the files that were replayed, not for those on disk when the runs end."""
     stage = Stage(lambda _run, _budget: page_of("a"))
     stage.record(tmp_path, BlobStore(tmp_path / "dom"))
 
@@ -266,6 +266,6 @@ def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Pat
 
 
 def test_a_single_run_is_refused() -> None:
-    """A single replay is no proof that replays agree."""
+    """A single replay cannot prove that replays agree."""
     with pytest.raises(UsageError, match=r"CertifyOptions\.runs: expected an integer of at least 2, got 1"):
         rehearse(Stage(lambda _run, _budget: page_of("a")), runs=1)

@@ -54,7 +54,7 @@ def test_missing_requirements_are_listed_with_advice() -> None:
 
 
 def test_a_missing_browser_is_a_finding() -> None:
-    """Examining a machine without a browser returns a diagnosis with the reason in it."""
+    """Without a browser, the diagnosis contains the reason."""
 
     def find() -> BrowserBinary:
         raise BrowserMissingError("nothing here")
@@ -109,12 +109,12 @@ def test_fonts_are_counted(tmp_path: Path) -> None:
 
 
 def test_extras_of_an_unknown_distribution_are_none() -> None:
-    """A project that runs from its sources, uninstalled, has no extras to speak of."""
+    """A project that runs from source without being installed has no known extras."""
     assert list_extras("a-distribution-that-is-not-here") == ()
 
 
 def test_extras_list_missing_distributions() -> None:
-    """An extra of an installed distribution lists what is not installed of it."""
+    """For an installed distribution, each extra lists its missing packages."""
     extras = {extra.name: extra for extra in list_extras("pydantic")}
 
     assert "email-validator" in extras["email"].missing

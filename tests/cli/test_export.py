@@ -1,4 +1,4 @@
-"""`eikon export` writes what the bundle holds, and tells what it leaves out."""
+"""`eikon export` writes the content of the bundle, and reports what it omits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUNDLE = Path(__file__).parents[1] / "data" / "traces" / "shop_failing"
 
 
 def test_the_network_of_a_bundle_is_exported(tmp_path: Path) -> None:
-    """The file reads back as the bundle's own network part, its placeholders for secrets included."""
+    """The HAR can be read back as the network part of the bundle, including placeholders for secrets."""
     status = run_command(eikon, ["export", "har", str(BUNDLE), "--output", str(tmp_path / "a.har")], "eikon")
 
     imported = import_har(tmp_path / "a.har", tmp_path / "network")
@@ -37,7 +37,7 @@ def test_a_har_is_printed_by_default(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_bundle_without_network_has_nothing_to_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is not in the bundle is not made up: 78."""
+    """A bundle without a network part is a one-line error with status 78."""
     shutil.copytree(BUNDLE, tmp_path / "b")
     plain: dict[str, Any] = json.loads((tmp_path / "b" / "trace.json").read_text())
     (tmp_path / "b" / "trace.json").write_text(json.dumps(plain | {"network": None}))
@@ -49,7 +49,7 @@ def test_a_bundle_without_network_has_nothing_to_export(tmp_path: Path, capsys: 
 
 
 def test_a_mission_is_exported_as_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file compiles and starts where the bundle does; what is not exported is printed, and listed in its header."""
+    """The test compiles and starts at the mission's URL; omitted parts are printed and listed in its header."""
     file = tmp_path / "test_voucher.py"
 
     status = run_command(eikon, ["export", "playwright", str(BUNDLE), "-o", str(file)], "eikon")
@@ -64,7 +64,7 @@ def test_a_mission_is_exported_as_a_test(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_a_test_is_exported_for_another_deployment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--base-url` writes the new addresses; an old one that stands nowhere is a warning."""
+    """`--base-url` writes the new address; an old one that does not occur is a warning."""
     file = tmp_path / "test_voucher.py"
     rules = [
         "--base-url",
@@ -82,7 +82,7 @@ def test_a_test_is_exported_for_another_deployment(tmp_path: Path, capsys: pytes
 
 
 def test_an_old_trace_is_exported_as_it_was_recorded(tmp_path: Path) -> None:
-    """Without identities and snapshots the recorded selectors have to do; its secret comes from the environment."""
+    """Without identities and snapshots, recorded selectors are used; its secret comes from the environment."""
     file = tmp_path / "test_old.py"
 
     status = run_command(eikon, ["export", "playwright", str(BUNDLE.with_name("old_format")), "-o", str(file)], "eikon")
@@ -111,7 +111,7 @@ def test_a_storage_state_is_written_next_to_the_test(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("state", ["[]", "{", '{"cookies": [1], "origins": [2]}'], ids=["list", "cut off", "numbers"])
 def test_a_broken_storage_state_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], state: str) -> None:
-    """What is no storage state ends the export with 65 and its place, or is handed on as it is; never a traceback."""
+    """A broken storage state is an error with status 65 and a position, or is copied as it is; never a traceback."""
     shutil.copytree(BUNDLE, tmp_path / "b")
     (tmp_path / "b" / "storage_state.json").write_text(state)
 
@@ -128,7 +128,7 @@ def test_a_broken_storage_state_is_one_line(tmp_path: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize("name", ["mission", "mission.txt"])
 def test_a_test_is_a_python_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """Another suffix is a slip: 2, and nothing is written."""
+    """Another suffix is a usage error with status 2, and nothing is written."""
     status = run_command(eikon, ["export", "playwright", str(BUNDLE), "-o", str(tmp_path / name)], "eikon")
 
     assert status == 2

@@ -1,4 +1,4 @@
-"""A file of HTML is read in the encoding that it names, and in no other."""
+"""An HTML file is decoded with its declared encoding only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILE = Path("page.html")
     ],
 )
 def test_the_encoding_that_a_file_names_counts(head: str, encoding: str) -> None:
-    """The encoding that a file names counts; without one it is UTF-8."""
+    """The declared encoding is used; without one it is UTF-8."""
     text = f"{head}<p>12 €, é</p>"
 
     assert decode_html(text.encode(encoding), FILE) == text
@@ -38,7 +38,7 @@ def test_the_encoding_that_a_file_names_counts(head: str, encoding: str) -> None
     [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")],
 )
 def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) -> None:
-    """A byte order mark counts before all else, and is no part of the text."""
+    """A byte order mark takes precedence over a declaration, and is not part of the text."""
     text = "<meta charset=iso-8859-1><p>é</p>"
 
     assert decode_html(mark + text.encode(encoding), FILE) == text
@@ -59,6 +59,6 @@ def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) ->
     ],
 )
 def test_what_cannot_be_read_is_refused(data: bytes, message: str) -> None:
-    """What cannot be read is refused, with the byte or the name."""
+    """An undecodable byte or an unknown encoding is rejected with its byte or name."""
     with pytest.raises(TraceError, match=message):
         decode_html(data, FILE)

@@ -22,7 +22,7 @@ URL = "http://shop.test"
 
 
 def run(*arguments: str) -> str:
-    """Import, and return what is printed."""
+    """Import, and return the output."""
     result = CliRunner().invoke(import_command, arguments, standalone_mode=False)
     if result.exception is not None:
         raise result.exception
@@ -73,7 +73,7 @@ def test_unsupported_steps_are_omitted_only_on_request(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], code: str) -> None:
-    """Nothing is written, and the message fits on a line."""
+    """Nothing is written, and the message is one line."""
     (tmp_path / "flow.json").write_bytes(devtools_flow(URL, "pass"))
     (tmp_path / "empty.json").write_text('{"title": "x", "steps": []}')
     given = [str(tmp_path / each) if each.endswith(".json") else each for each in arguments]
@@ -86,7 +86,7 @@ def test_wrong_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], cod
 
 
 def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
-    """What lies in the folder stays as it is."""
+    """A folder with existing files is not changed."""
     (tmp_path / "flow.json").write_bytes(devtools_flow(URL, "pass"))
     run(str(tmp_path / "flow.json"), "-o", str(tmp_path / "bundle"))
 

@@ -9,7 +9,7 @@ from eikon_engine.cli.shell import run_command
 
 
 def test_help_lists_every_command_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    """`eikon --help` names each command of the table and what it is for."""
+    """`eikon --help` lists each command with its summary."""
     status = run_command(eikon, ["--help"], "eikon")
 
     printed = " ".join(capsys.readouterr().out.split())
@@ -20,7 +20,7 @@ def test_help_lists_every_command_with_its_summary(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_of_the_table_can_be_called(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each entry of the table leads to a command that can say how it is used."""
+    """Each entry of the table is importable and prints its help."""
     status = run_command(eikon, [name, "--help"], "eikon")
 
     assert status == 0
@@ -28,7 +28,7 @@ def test_every_command_of_the_table_can_be_called(name: str, capsys: pytest.Capt
 
 
 def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    """A command that is not in the table ends with 2."""
+    """A command that is not in the table is a usage error with status 2."""
     status = run_command(eikon, ["replya"], "eikon")
 
     assert status == 2
@@ -36,7 +36,7 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_entry_that_leads_to_something_else_is_our_fault(capsys: pytest.CaptureFixture[str]) -> None:
-    """An entry of the table that names no command is reported as such."""
+    """An entry of the table that is not a command is reported as an internal error."""
     table = MappingProxyType({"odd": LazyCommand(module="json", attribute="dumps", summary="None.")})
 
     status = run_command(LazyGroup(table, name="odd", summary="Odd."), ["odd"], "odd")

@@ -1,4 +1,4 @@
-"""`eikon record` refuses what the chosen source has no use for, before anything is run or written."""
+"""`eikon record` rejects options that the chosen source does not use, before anything is run or written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USAGE = 2
 def test_a_script_has_no_use_for_options_of_traces(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], name: str
 ) -> None:
-    """None is taken and then forgotten."""
+    """Options that would be ignored are rejected."""
     status = run_command(eikon, ["record", "--script", "shop.py", "-o", str(tmp_path / "b"), *option], "eikon")
 
     assert status == USAGE
@@ -40,7 +40,7 @@ def test_a_script_has_no_use_for_options_of_traces(
 def test_a_trace_has_no_use_for_options_of_scripts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], name: str
 ) -> None:
-    """None is taken and then forgotten."""
+    """Options that would be ignored are rejected."""
     status = run_command(eikon, ["record", "--trace", "bundle", "-o", str(tmp_path / "b"), *option], "eikon")
 
     assert status == USAGE

@@ -14,13 +14,13 @@ from eikon_engine.errors import EikonError, TraceError
 
 
 def test_an_exit_status_is_passed_on() -> None:
-    """What a command returns is the exit status; nothing returned is 0."""
+    """The return value of a command is the exit status; None is 0."""
     assert run_command(_ending_with(3), [], "eikon") == 3
     assert run_command(_ending_with(None), [], "eikon") == 0
 
 
 def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """An error of ours ends with its own status, as one line on stderr that names its code."""
+    """An error of ours gives its exit status, and one line on stderr with its code."""
     status = run_command(_raising(TraceError("no trace\nat all", code="trace-missing")), [], "eikon")
 
     assert status == 65

@@ -30,7 +30,7 @@ ATTEMPT = "find_banana__attempt_1"
 
 
 def run(*arguments: str | Path) -> Result:
-    """Run the command; what it raises is raised here."""
+    """Run the command; its errors are raised."""
     result = CliRunner().invoke(trace_command, [str(each) for each in arguments], standalone_mode=False)
     if result.exception is not None:
         raise result.exception
@@ -39,7 +39,7 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy a bundle whose files are compared with the original ones afterwards."""
+    """Copy a bundle, and check afterwards that the original files are unchanged."""
     return Path(shutil.copytree(SHOP, tmp_path_factory.mktemp("edited") / "shop"))
 
 
@@ -55,7 +55,7 @@ def test_a_bundle_is_shown_in_three_forms() -> None:
 
 
 def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
-    """Without -o and --save there is a difference on standard output, and why things are not known any more."""
+    """Without -o and --save, a diff is printed, with the reason for each result that becomes unknown."""
     before = contents(shop)
 
     shown = run("set", shop, TYPE, "action.text=Banana")
@@ -80,7 +80,7 @@ def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
 def test_an_edit_is_applied_to_a_copy_and_can_be_repeated(
     shop: Path, tmp_path: Path, arguments: tuple[str, ...], expected: str
 ) -> None:
-    """The copy has the edit, the bundle is unchanged byte for byte, and the saved patch makes the same copy."""
+    """The copy has the edit, the original bundle is unchanged, and the saved patch creates the same copy."""
     before = contents(shop)
     command, *rest = arguments
 
@@ -120,7 +120,7 @@ def test_an_edit_is_applied_to_a_copy_and_can_be_repeated(
     ],
 )
 def test_what_cannot_be_done_is_one_line(shop: Path, tmp_path: Path, arguments: tuple[str, ...], code: str) -> None:
-    """Nothing is written, and the message fits on a line."""
+    """Nothing is written, and the message is one line."""
     before = contents(shop)
     given = [str(shop) if each == "BUNDLE" else each for each in arguments]
     ways = [] if arguments[0] == "show" else ["-o", str(tmp_path / "copy")]
@@ -146,13 +146,13 @@ def test_what_cannot_be_done_is_one_line(shop: Path, tmp_path: Path, arguments: 
 def test_an_insertion_that_is_none_is_refused(
     arguments: tuple[str, ...], error: type[EikonError], message: str
 ) -> None:
-    """One line has the expected and the actual value."""
+    """The message is one line with the expected and the actual value."""
     with pytest.raises(error, match=message):
         run("insert", SHOP, *arguments)
 
 
 def test_an_action_is_inserted_into_a_copy(tmp_path: Path) -> None:
-    """It has an id of its own, and stands where it was put."""
+    """It gets its own id, and is at the requested position."""
     run("insert", SHOP, '{"type": "press", "key": "Tab"}', "--after", TYPE, "-o", tmp_path / "copy")
 
     steps = open_bundle(tmp_path / "copy").trace.subgoal_traces[1].steps
@@ -165,7 +165,7 @@ def test_braces_around_an_undeclared_name_are_a_warning() -> None:
 
 
 def test_an_older_trace_can_be_edited(tmp_path: Path) -> None:
-    """It is written in the format of today, in the copy."""
+    """The copy is written in the current format."""
     old = TRACES / "old_format"
     before = contents(old)
 
@@ -213,5 +213,5 @@ def test_any_sequence_of_commands_makes_bundles(
 
 
 def written_trace(bundle: Path) -> bytes:
-    """Read the trace as it was written."""
+    """Return the written trace."""
     return (bundle / "trace.json").read_bytes()

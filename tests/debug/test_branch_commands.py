@@ -158,7 +158,7 @@ def test_a_branch_replays_as_a_bundle_and_is_saved_as_a_patch(retried: Session, 
     )
     patch = tmp_path / "retry.patch.json"
 
-    with pytest.raises(ReplayDivergenceError):  # what the mission does next needs the page that was left out
+    with pytest.raises(ReplayDivergenceError):  # the next step needs the page that was skipped
         engine.replay(retried.folder / "branches" / "retry")
     retried.run("branch", "save", "retry", "--patch", str(patch))
 

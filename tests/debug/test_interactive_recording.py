@@ -168,7 +168,7 @@ def test_recorded_actions_replay_faithfully(recorded: Recorded, tmp_path: Path) 
 
 
 def test_invalid_recording_commands_are_rejected(recorded: Recorded) -> None:
-    """Ending without a recording, beginning twice and inspecting meanwhile each say what to do."""
+    """Ending without a recording, starting twice and inspecting meanwhile are errors that name the next step."""
     none, again, twice, busy = recorded.refused
 
     assert none == again == "branch record: no recording is active; begin one"

@@ -45,7 +45,7 @@ def compared(recorded: PageSnapshot, observed: PageSnapshot) -> list[tuple[str, 
 
 
 def test_elements_inside_a_hidden_element_are_not_listed() -> None:
-    """An element that contains hidden ones is hidden, and shown again: only the outermost one is listed."""
+    """Of nested elements that are hidden or shown again, only the outermost one is listed."""
     [(expected, observed, detail)] = compared(hiding(HEAD, NOW), hiding(HEAD, HINT))
     assert (expected, observed) == ("p 'Hint now' at html > body > form > p visible", "hidden")
     assert detail == "now hidden: p 'Hint now' at html > body > form > p"
@@ -54,14 +54,14 @@ def test_elements_inside_a_hidden_element_are_not_listed() -> None:
 
 
 def test_what_is_shown_in_a_hidden_element_is_found() -> None:
-    """Let a style sheet show one element of a hidden one."""
+    """An element that a style sheet shows inside a hidden one is a difference."""
     [(_, _, detail)] = compared(hiding(HINT), hiding(HINT, NOW))
 
     assert detail == "now visible: b 'now' at html > body > form > p > b"
 
 
 def test_documents_that_differ_are_compared_in_what_they_share() -> None:
-    """Add an element before a button, and hide the button; and one that is hidden itself."""
+    """If an element was added, the elements that both documents share are still compared."""
     ad = page_of(
         element("form", element("aside", "Ad"), element("button", "Buy"), element("p", "Hint", element("b", "now")))
     )
@@ -75,7 +75,7 @@ def test_documents_that_differ_are_compared_in_what_they_share() -> None:
 
 
 def test_what_is_hidden_and_shown_now_is_found() -> None:
-    """And what is as it was is not."""
+    """Elements whose visibility changed in either direction are listed; unchanged ones are not."""
     assert compared(hiding(HEAD), hiding(HEAD)) == []
     assert compared(hiding(HEAD), hiding(HEAD, BUY)) == [
         (

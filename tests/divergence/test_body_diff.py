@@ -1,4 +1,4 @@
-"""In which values bodies and messages differ."""
+"""Differences between bodies and between messages, value by value."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ STREAM = {"text/event-stream"}
 
 
 def shown(before: list[bytes], after: list[bytes]) -> list[str]:
-    """Compare two sequences of messages, as a person reads it."""
+    """Return the differences between two sequences of messages, as printed."""
     return [str(each) for each in diff_messages("message", before, after)]
 
 
 def test_a_message_of_json_is_compared_by_value() -> None:
-    """Change one value in the second message."""
+    """A changed value in the second message is named by its path."""
     found = shown([b'{"rate":1}', b'{"rate":2}'], [b'{"rate":1}', b'{"rate":3}'])
 
     assert found == ["message 2 $.rate: recorded 2, live 3"]
 
 
 def test_a_missing_message_is_named_by_its_number() -> None:
-    """Leave out the first of two, and see that the other one is not said to have changed."""
+    """If the first of two messages is missing, the second one is not reported as changed."""
     assert shown([b"one", b"two"], [b"two"]) == [f"message 1: recorded one, live {ABSENT}"]
 
 
@@ -40,7 +40,7 @@ def test_a_binary_message_is_reported_by_its_digest() -> None:
 
 
 def test_an_event_stream_is_compared_event_by_event() -> None:
-    """Change the data of one event; comments and line ends say nothing."""
+    """Changed data of one event is reported; comments and line endings are ignored."""
     before = b': hello\n\ndata: {"van": 3}\n\nevent: note\ndata: late\n\n'
     after = b'data: {"van": 4}\r\n\r\nevent: note\r\ndata: late\r\n\r\n'
 
@@ -48,7 +48,7 @@ def test_an_event_stream_is_compared_event_by_event() -> None:
 
 
 def test_an_event_with_another_name_is_another_one() -> None:
-    """Change the type of an event, and not its data."""
+    """A change of an event's type alone is a difference."""
     found = [str(each) for each in diff_bodies(b"event: a\ndata: x\n\n", b"event: b\ndata: x\n\n", STREAM)]
 
     assert len(found) == 1

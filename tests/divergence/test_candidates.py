@@ -1,4 +1,4 @@
-"""What a missing element may have become is ranked by what agrees."""
+"""Candidates for a missing element are ranked by their matching properties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def identity_in(page: PageSnapshot, path: str) -> Identity:
-    """Return who the element at a path is."""
+    """Return the identity of the element at a path."""
     return next(each.identity for each in locate_elements(page.main) if each.path.endswith(path))
 
 
@@ -47,7 +47,7 @@ def test_the_changed_element_is_the_first_candidate(change: str) -> None:
 
 
 def test_nothing_is_plausible_where_nothing_is_like_it() -> None:
-    """A page about something else has no candidates, though it has buttons."""
+    """A page about something else has no candidates, although it has buttons."""
     page = page_of(element("nav", element("button", "Log in", id="login")), element("p", "Welcome"))
 
     assert find_candidates(identity_in(shop(BUY), "button#buy"), page) == ()
@@ -90,7 +90,7 @@ def test_names_are_computed_from_labels_values_and_content() -> None:
 def test_a_page_always_offers_what_is_still_there(
     here: list[DomNode], more: list[DomNode], data: st.DataObject
 ) -> None:
-    """An element that did not change is its own best candidate, and there are never more than three."""
+    """An unchanged element is its own best candidate, and there are never more than three."""
     page, wider = page_of(*here), page_of(*here, element("hr"), *more)
     wanted = data.draw(st.sampled_from(list(locate_elements(page.main))))
 

@@ -1,4 +1,4 @@
-"""Each class of causes follows from evidence, and nothing is called known without any."""
+"""Each cause follows from evidence; without evidence the cause is unknown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def finding(layer: Layer = "dom", code: str = "dom-changed", observed: str = "3"
 
 
 def answer(part: str, recorded: str, live: str, key: str = "GET http://a/items") -> ResponseChange:
-    """Make a changed answer."""
+    """Return a changed response."""
     what = (ValueChange(part=part, recorded=recorded, live=live),)
     return ResponseChange(key=key, occurrence=0, subgoal="s__attempt_1", sequence=2, what=what)
 
@@ -98,7 +98,7 @@ def test_a_cause_follows_from_evidence(case: str) -> None:
 
 
 def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
-    """A mission that logs in visits it."""
+    """If the mission itself visits a login page, a login page is not evidence of an expired session."""
     login = ("http://a/login", 200)
     case = DivergenceCase(first=finding(), recorded=showing("1", login), observed=showing("2", login))
 
@@ -130,14 +130,14 @@ def test_an_unrelated_response_is_not_a_cause() -> None:
 
 
 def test_an_error_that_was_recorded_too_is_no_cause() -> None:
-    """A page that never was there is not there at another address either."""
+    """An error page that was recorded too does not explain a difference."""
     recorded, observed = showing("1", ("http://a/item/7", 404)), showing("2", ("http://a/item/8", 404))
 
     assert classify_cause(DivergenceCase(first=finding(), recorded=recorded, observed=observed)).cause == "unknown"
 
 
 def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
-    """The browser may draw it otherwise."""
+    """The different environment may have changed the rendering, so the cause is not the site."""
     case = DivergenceCase(first=finding(), network_mode="live")
 
     assert classify_cause(case).cause == "site-changed"
@@ -145,7 +145,7 @@ def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
 
 
 def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:
-    """It is on the page in every respect, though a clock went on there."""
+    """If the element is on the page unchanged, the target in the trace is wrong, even if the page changed elsewhere."""
     same = Candidate(frame="", path="html > body > a", description="<a>", score=1, agreements=())
     missing = finding("target", "target-missing").model_copy(update={"candidates": (same,)})
     alike = missing.model_copy(update={"candidates": (same.model_copy(update={"score": 0.9}),)})

@@ -1,4 +1,4 @@
-"""What changed on a page reaches the later steps that need it, and no others."""
+"""A change of a page affects the later steps that use the changed element, and no others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def click(
 
 
 def reached(observed: PageSnapshot, *later: ActionTrace) -> list[tuple[int, str]]:
-    """Give sequence and reason of the steps that depend on what was observed."""
+    """Return sequence and reason of the steps that depend on the observation."""
     return [(step.sequence, why) for step, why in find_dependents(later, 0, PAGE, observed)]
 
 
@@ -69,7 +69,7 @@ def test_steps_on_another_page_or_document_are_not_dependent() -> None:
 
 
 def test_a_document_may_be_as_deep_as_it_likes() -> None:
-    """Look for an element inside of thousands of others."""
+    """An element nested in thousands of others is found."""
     button = element("button", "Buy", id="buy")
     deep, other = button, element("button", "Sold out", id="buy")
     for _ in range(DEEP):

@@ -1,4 +1,4 @@
-"""Detection as a whole: nothing that was recorded can change without being found."""
+"""Detection as a whole: every change of a recorded value is found."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOT_COMPARED = {
     *("begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"),
     "repeats_pages",
 }
-"""Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for; of
-writes, which are among the requests, the order counts; what is brief is left out of the comparison; what a replay
-observes has always settled; blocked requests are reported by the misses; what repeats pages, repeats their digests."""
+"""Page time depends on waiting for targets; snapshots are checked against their digests; writes are requests, of which
+only the order counts; short-lived values are not compared; observations of a replay are always settled; blocked
+requests are reported as misses; repeated pages have equal digests."""
 STEPS = [
     action
     for name in ("shop_passing", "shop_failing")
@@ -38,7 +38,7 @@ STEPS = [
 
 
 def compare(recorded: ActionTrace, observed: Observation) -> tuple[Divergence, ...]:
-    """Compare an action with what might have been observed of it."""
+    """Compare a recorded action with a possible observation of it."""
     place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=recorded.sequence)
     comparison = Comparison(
         position=place,
@@ -54,7 +54,7 @@ def compare(recorded: ActionTrace, observed: Observation) -> tuple[Divergence, .
 def changes(  # noqa: C901 - one case a kind of value
     value: JsonValue, path: str = ""
 ) -> Iterator[tuple[str, JsonValue]]:
-    """Give every value that differs from this one in a single leaf, or by one element less, with the place."""
+    """Yield variants of a value that differ in a single leaf or lack one element, with the path of the change."""
     match value:
         case dict():
             for key, inner in value.items():
@@ -87,7 +87,7 @@ OTHER_KIND = {
 
 @pytest.mark.parametrize("recorded", STEPS, ids=[step.id for step in STEPS])
 def test_every_changed_leaf_of_an_observation_is_found(recorded: ActionTrace) -> None:
-    """Change each leaf of a recorded observation, one at a time: every change is a finding; no change gives none."""
+    """A change of any single leaf of an observation is a finding; an equal observation gives none."""
     assert recorded.observation is not None
     plain = json.loads(recorded.observation.model_dump_json())
 
@@ -102,7 +102,7 @@ def test_every_changed_leaf_of_an_observation_is_found(recorded: ActionTrace) ->
 
 
 def test_the_result_is_compared_in_both_directions() -> None:
-    """Fail where the recording succeeded, succeed where it failed, fail in another way: each is a finding."""
+    """Unexpected failures, unexpected successes and different failures are findings."""
     succeeded = next(step for step in STEPS if isinstance(step.result, Succeeded))
     failed = next(step for step in STEPS if isinstance(step.result, Failed))
     place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
@@ -122,7 +122,7 @@ def test_the_result_is_compared_in_both_directions() -> None:
 
 
 def test_what_had_not_settled_is_no_baseline() -> None:
-    """Pages that were not waited for while an agent was watched are compared with nothing."""
+    """Pages that were not idle when an agent was recorded are not compared."""
     step = next(each for each in STEPS if each.observation is not None)
     unsettled = step.observation and step.observation.model_copy(update={"settled": False})
 

@@ -95,7 +95,7 @@ def test_a_moved_row_is_one_change() -> None:
 
 
 def test_keyed_elements_are_followed() -> None:
-    """What has an id is compared with what has the same id, wherever it went."""
+    """An element with an id is compared with the element of the same id, wherever it is."""
     before = page_of(element("div", "1", id="a"), element("div", "2", id="b"), element("div", "3", id="c"))
     after = page_of(element("div", "2", id="b"), element("div", "3", id="c"), element("div", "one", id="a"))
 

@@ -1,4 +1,4 @@
-"""A change of a page touches a recorded effect where it lies at it, and nowhere else."""
+"""A change is relevant to a recorded effect only if it affects the same element."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_changes_at_the_target_of_an_effect_are_found(case: str) -> None:
 
 
 def test_what_an_action_removed_is_its_effect() -> None:
-    """An element that stays is at it; one that is added elsewhere is not."""
+    """Keeping the removed element is relevant; adding an element elsewhere is not."""
     before, after = page_of(rows("a", "b"), element("div")), page_of(rows("a"), element("div"))
 
     assert find_overlapping_effect(before, after, before) is not None
@@ -42,12 +42,12 @@ def test_what_an_action_removed_is_its_effect() -> None:
 
 @pytest.mark.parametrize("left", [("a", "b"), ("a",), ("b", "c"), ()])
 def test_another_row_that_was_removed_is_at_the_effect(left: tuple[str, ...]) -> None:
-    """Remove the second of three rows; see the third gone in its place, or with it, or the first."""
+    """If the second of three rows was removed, removing the third or first one instead, or in addition, is relevant."""
     before, after = page_of(rows("a", "b", "c")), page_of(rows("a", "c"))
 
     assert find_overlapping_effect(before, after, page_of(rows(*left))) is not None
 
 
 def test_a_document_is_the_effect_of_what_loads_it() -> None:
-    """What stands in it is not."""
+    """The effect is that a document was loaded; its content is not part of the effect."""
     assert find_overlapping_effect(None, ADDED, EMPTY) is None

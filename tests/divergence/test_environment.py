@@ -1,4 +1,4 @@
-"""The environment: what is re-created must be equal, what is as it is may differ and is named."""
+"""The replay must re-create the settings of the environment; other properties may differ and are named."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ OTHER: dict[str, Any] = {
 
 
 def changed(**parts: object) -> Environment:
-    """Give an environment that differs in some parts."""
+    """Return the environment with some parts changed."""
     return HERE.model_copy(update=parts)
 
 
 def finding(layer: Layer) -> Divergence:
-    """Give a finding of a layer."""
+    """Return a finding of a layer."""
     return Divergence(
         code="c", layer=layer, subgoal="s__attempt_1", subgoal_id="s", sequence=1, expected="", observed="", message=""
     )
@@ -117,7 +117,7 @@ def test_each_value_that_pages_read_is_compared(name: str) -> None:
 
 @pytest.mark.parametrize("name", GIVEN_PROPERTIES)
 def test_what_is_as_it_is_is_no_divergence_and_is_named(name: str) -> None:
-    """Replay in another browser, on another machine: nothing diverged, and the difference stands in the outcome."""
+    """A different browser or machine is not a divergence, and is listed in the outcome."""
     here = changed(**{name: ("--one", "--three") if name == "flags" else "other"})
 
     assert tuple(detect_environment(PLACE, HERE, here)) == ()
@@ -127,7 +127,7 @@ def test_what_is_as_it_is_is_no_divergence_and_is_named(name: str) -> None:
 
 
 def test_differences_read_well() -> None:
-    """Show the flags that differ and the beginning of a digest, not all of both."""
+    """Only differing flags and the beginning of a digest are shown."""
     here = changed(flags=("--two", "--three"), fonts_digest="", browser_version="157.0.2")
 
     assert environment_differences(HERE, here) == (
@@ -148,7 +148,7 @@ def test_values_that_were_not_recorded_are_not_compared() -> None:
 
 
 def test_another_environment_is_a_possible_cause_of_what_was_found() -> None:
-    """Name the differing parts beside a finding, unless no browser has a part in it."""
+    """Differing parts are named beside a finding, unless its layer does not involve a browser."""
     here = changed(playwright_version="1.66.0")
 
     assert possible_environment_cause(finding("dom"), HERE, here) == (
@@ -162,7 +162,7 @@ def test_another_environment_is_a_possible_cause_of_what_was_found() -> None:
 
 @given(st.sets(st.sampled_from(sorted(OTHER))), st.sets(st.sampled_from(sorted(GIVEN_PROPERTIES))))
 def test_findings_and_differences_never_mix(made: set[str], as_it_is: set[str]) -> None:
-    """Change any parts at once: each one made as recorded is a finding, each other one a difference."""
+    """A difference in a re-created part is a finding; a difference in any other part is listed only."""
     parts = {name: OTHER[name] for name in made} | {name: ("--x",) if name == "flags" else "other" for name in as_it_is}
     here = changed(**parts)
 

@@ -61,18 +61,18 @@ def explained(*steps: ActionOutcome, changes: tuple[ResponseChange, ...] = ()) -
 
 
 def change(sequence: int) -> ResponseChange:
-    """Change an answer during a step."""
+    """Return a change of a response during a step."""
     value = ValueChange(part="body $.count", recorded="2", live="3")
     return ResponseChange(key="GET http://a/cart", occurrence=0, subgoal=ATTEMPT, sequence=sequence, what=(value,))
 
 
 def test_what_did_not_diverge_needs_no_explanation() -> None:
-    """Nothing is said of it."""
+    """A replay without divergences has no explanation."""
     assert explained(step(1), step(2)) is None
 
 
 def test_the_first_divergence_is_explained_by_earlier_responses() -> None:
-    """A later response cannot be the cause; the sentence names what, where and why."""
+    """A later response cannot be the cause; the sentence names the response, the change and the reason."""
     found = explained(step(1), step(2, message="It differs."), step(3), changes=(change(2), change(3)))
 
     assert found is not None
@@ -90,7 +90,7 @@ def test_the_first_divergence_is_explained_by_earlier_responses() -> None:
 
 
 def test_consequences_are_listed_after_the_first_divergence() -> None:
-    """First the dependent steps, diverged or not, then the other diverged ones."""
+    """Dependent steps are listed first, diverged or not; the other diverged steps follow."""
     expected = [
         Consequence(subgoal=ATTEMPT, subgoal_id="cart", sequence=sequence, label="click", why="its target is gone")
         for sequence in (3, 5)

@@ -54,7 +54,7 @@ def test_an_insertion_next_to_a_change_is_recognized() -> None:
 
 
 def test_members_are_added_and_removed() -> None:
-    """A null that is there differs from a member that is not."""
+    """A member with the value null differs from a missing member."""
     assert places({"a": None, "b": 1}, {"b": 1, "two words": None}) == [
         ("removed", "$.a"),
         ("added", '$["two words"]'),
@@ -69,7 +69,7 @@ def test_types_count(expected: JsonValue, observed: JsonValue) -> None:
 
 @given(expected=_JSON, observed=_JSON)
 def test_no_change_means_equal(expected: JsonValue, observed: JsonValue) -> None:
-    """Changes are reported exactly when the texts differ, and twice the same."""
+    """Changes are reported exactly if the texts differ, and are the same when compared twice."""
     changes = diff_json(expected, observed)
 
     assert (changes == ()) is (canonical_json(expected) == canonical_json(observed))
@@ -77,7 +77,7 @@ def test_no_change_means_equal(expected: JsonValue, observed: JsonValue) -> None
 
 
 def test_rendering_shows_both_sides() -> None:
-    """What was expected stands above what was observed."""
+    """The expected value is above the observed one."""
     changes = diff_json({"n": 1, "old": "x"}, {"n": 2, "new": "y" * 400})
 
     text = render_json_diff(changes)
@@ -88,7 +88,7 @@ def test_rendering_shows_both_sides() -> None:
 
 
 def test_long_lists_are_compared_quickly() -> None:
-    """Ten thousand alike rows with one more in the middle give one addition."""
+    """An additional element among ten thousand equal rows is reported as one addition."""
     many = rows(*["same"] * 5000, *[str(number) for number in range(5000)])
 
     assert places(many, [*many[:6000], {"name": "new"}, *many[6000:]]) == [("added", "$[6000]")]

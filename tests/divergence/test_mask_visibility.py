@@ -1,4 +1,4 @@
-"""What masks take out of a page takes its frames with it, and leaves what is hidden beside it as it was."""
+"""Masks of elements also mask the frames inside; hidden elements beside a mask keep their positions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def shop(*flips: int) -> PageSnapshot:
 
 
 def masked(page: PageSnapshot, part: MaskedPart) -> PageSnapshot:
-    """Take a part out."""
+    """Mask a part of a page."""
     return mask_page(page, "http://a/", [Mask(name="m", reason="it is none of ours", part=part)])[0]
 
 
 def test_frames_go_with_the_elements_they_are_in() -> None:
-    """Take an advertisement out: its frame, and the one in that, are gone; that of the shop stays."""
+    """If an advertisement is masked, its frame and the frame nested in that are masked; other frames stay."""
     left = masked(shop(), SelectorPart(selector="aside"))
 
     assert [frame.path for frame in left.frames] == ["", "1"]
@@ -46,7 +46,7 @@ def test_frames_go_with_the_elements_they_are_in() -> None:
     "part", [SelectorPart(selector="aside"), TextPart(path="** > p"), SelectorPart(selector="iframe")]
 )
 def test_what_is_hidden_beside_a_mask_is_found(part: MaskedPart) -> None:
-    """Hide the last element of a page in which something before it is masked."""
+    """A newly hidden element that follows a masked element is found."""
     before, after = masked(shop(), part), masked(shop(LAST), part)
 
     assert visibility_changes(before.main, after.main) == (["b 'two' at html > body > b"], [])
@@ -55,7 +55,7 @@ def test_what_is_hidden_beside_a_mask_is_found(part: MaskedPart) -> None:
 
 @given(st.sets(st.integers(0, LAST + 1)), st.sets(st.integers(0, LAST + 1)))
 def test_visibility_changes_are_symmetric(before: set[int], after: set[int]) -> None:
-    """What is hidden in one direction is shown in the other."""
+    """Swapping both pages turns hidden into shown and vice versa."""
     one, other = shop(*sorted(before)).main, shop(*sorted(after)).main
 
     assert visibility_changes(one, other) == visibility_changes(other, one)[::-1]

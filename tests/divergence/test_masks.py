@@ -1,4 +1,4 @@
-"""Masks: what they name is not compared, and everything else is."""
+"""Masks: named parts are not compared, everything else is."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_what_a_mask_names_is_not_compared(before: DomNode, after: DomNode, part
 
 @pytest.mark.parametrize(("before", "after", "part"), CASES)
 def test_a_mask_hides_nothing_else(before: DomNode, after: DomNode, part: MaskedPart) -> None:
-    """A second difference beside the masked one is found, and it alone is shown."""
+    """Of two differences only the one that is not masked is reported."""
     masked = compare(page_of(before, element("i", "x")), page_of(after, element("i", "y")), mask(part))
 
     found = detect_divergences(masked.comparison)
@@ -124,7 +124,7 @@ def test_a_mask_hides_nothing_else(before: DomNode, after: DomNode, part: Masked
 
 
 def test_a_mask_elsewhere_hides_nothing() -> None:
-    """Another URL, another frame, another node: the difference is found, and nothing is said to be lost."""
+    """A mask for another URL, frame or node hides nothing, and no coverage is reported as lost."""
     part = TextPart(path="html > body > p")
     before, after = page_of(element("p", "1")), page_of(element("p", "2"))
 
@@ -141,7 +141,7 @@ def test_a_mask_elsewhere_hides_nothing() -> None:
 
 
 def test_a_step_without_a_number_names_the_only_one() -> None:
-    """A second element of the same tag is not hidden by the mask for the only one."""
+    """A step without an ordinal names an only child; it does not match one of two elements."""
     page = page_of(element("p", "1"), element("p", "2"))
 
     assert mask_page(page, URL, [mask(SubtreePart(path="html > body > p"))])[1] == ()
@@ -151,14 +151,14 @@ def test_a_step_without_a_number_names_the_only_one() -> None:
 
 
 def test_equal_pages_lose_no_coverage() -> None:
-    """Where both sides are equal with all that is masked, everything was compared: no mask is named."""
+    """If both sides are equal, masked parts included, no mask is reported."""
     page = page_of(element("p", "1"))
 
     assert compare(page, page, mask(TextPart(path="html > body > p"))).names == ()
 
 
 def test_titles_and_console_errors_are_masked() -> None:
-    """A title mask hides the title, a prefix the errors that begin with it, and no others."""
+    """A title mask hides the title, a prefix hides the errors that begin with it; others are compared."""
     page = page_of()
     title = PageObservation(page=0, url=URL, title="Cart 7", frames=seen(page).pages[0].frames)
 
@@ -172,7 +172,7 @@ def test_titles_and_console_errors_are_masked() -> None:
 
 
 def test_requests_are_masked() -> None:
-    """Those that fit are not compared, whether they are made or not, and whether they have a recorded answer."""
+    """Matching requests are not compared, whether or not they were sent or have a recorded response."""
     page = page_of()
     part = RequestPart(key="GET http://ads.test/*")
     miss = NetworkMiss(key="GET http://ads.test/2", reason="nothing was recorded")
@@ -188,7 +188,7 @@ def test_requests_are_masked() -> None:
 
 
 def test_masked_observations_of_unequal_runs_are_equal() -> None:
-    """What is left of two runs that differ in masked parts only is one and the same observation."""
+    """Two runs that differ in masked parts only have equal observations after masking."""
     masks = (mask(TextPart(path="** > p#t")), mask(TitlePart(), "title"))
     one, other = page_of(element("p", "1", id="t")), page_of(element("p", "2", id="t"))
 
@@ -201,7 +201,7 @@ bodies = st.lists(st.lists(leaves, max_size=4), max_size=4)
 
 
 def body(plan: list[list[str]], changed: tuple[int, int] | None = None) -> PageSnapshot:
-    """Build sections of texts and elements, one leaf of it with another text if asked."""
+    """Return sections of texts and elements; optionally one leaf has another text."""
     sections = []
     for place, section in enumerate(plan):
         parts: list[DomNode | str] = []
@@ -216,7 +216,7 @@ def body(plan: list[list[str]], changed: tuple[int, int] | None = None) -> PageS
 
 @given(bodies, st.data())
 def test_the_path_of_a_difference_is_the_path_of_its_mask(plan: list[list[str]], data: st.DataObject) -> None:
-    """Change any one text: the mask at the path that the difference shows hides it, and nothing of another change."""
+    """A mask at the path of a reported text difference hides that difference, and no other."""
     places = [(i, j) for i, section in enumerate(plan) for j in range(len(section))]
     if not places:
         return
@@ -235,7 +235,7 @@ def test_the_path_of_a_difference_is_the_path_of_its_mask(plan: list[list[str]],
 
 
 def _is_neighbour(plan: list[list[str]], changed: tuple[int, int], other: tuple[int, int], path: str) -> bool:
-    """Tell whether the mask of the only text of an element covers the other text as well: its other texts."""
+    """Return whether a mask of an element's only text also covers the other text."""
     texts = {"a", "b"}
     same = changed[0] == other[0] and {plan[changed[0]][changed[1]], plan[other[0]][other[1]]} <= texts
     return same and "text()" not in path
@@ -243,7 +243,7 @@ def _is_neighbour(plan: list[list[str]], changed: tuple[int, int], other: tuple[
 
 @pytest.mark.parametrize("path", ["", "html >", "html>body", "p[x]", "** > ", "html > p:nth()", "#shadow > ** > p"])
 def test_a_path_that_is_none_is_refused(path: str) -> None:
-    """A mask that could not hide anything is no mask."""
+    """A mask with an invalid path is rejected."""
     with pytest.raises(ValidationError):
         TextPart(path=path)
 

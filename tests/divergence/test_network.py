@@ -1,4 +1,4 @@
-"""In which order a page sends what changes something, where nothing but the page decides."""
+"""The order of requests that change data on the server is compared where only the page determines it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOCK, PAY = "PUT http://shop.test/stock", "POST http://shop.test/payment"
 
 
 def found(before: tuple[str, ...] | None, after: tuple[str, ...] | None, *, sealed: bool = True) -> list[str]:
-    """Give what differs, as it is expected and observed."""
+    """Return expected and observed values of the difference."""
     recorded = Observation(pages=(), requests=tuple(sorted(before or ())), writes=before)
     comparison = Comparison(
         position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
@@ -42,5 +42,5 @@ def test_an_unrecorded_order_is_not_compared(*, sealed: bool) -> None:
 
 
 def test_a_missing_request_is_not_a_different_order() -> None:
-    """One request is missing."""
+    """A missing request is reported as missing only."""
     assert found((STOCK, PAY), (PAY,)) == [f"request-missing: {STOCK}; no such request"]

@@ -1,4 +1,4 @@
-"""Screenshots are compared pixel by pixel, and where they differ is drawn."""
+"""Screenshots are compared pixel by pixel, and differences are drawn."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def found(recorded: bytes, observed: bytes) -> list[Divergence]:
 
 
 def test_equal_pixels_are_equal_however_they_are_packed() -> None:
-    """The file may be another one."""
+    """Equal pixels are equal in files with different encodings."""
     assert png((1, 1)) != png((1, 1), level=0)
     assert found(png((1, 1)), png((1, 1), level=0)) == []
 
 
 def test_what_differs_is_counted_and_framed() -> None:
-    """Of one pixel, too."""
+    """The number and the bounding box of the differing pixels are reported, for a single pixel too."""
     [one] = found(png(), png((3, 4), (7, 5)))
 
     assert one.code == "pixels-changed"
@@ -59,7 +59,7 @@ def test_what_differs_is_counted_and_framed() -> None:
 
 
 def test_what_differs_is_marked() -> None:
-    """On a pale copy of what was observed."""
+    """Differing pixels are marked on a pale copy of the observed screenshot."""
     diff = compare_images(png((0, 0)), png((0, 0), (3, 4)))
 
     assert diff is not None

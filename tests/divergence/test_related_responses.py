@@ -1,4 +1,4 @@
-"""Why a page differs: the answers whose changed values it shows."""
+"""Differences of pages are explained by responses whose changed values they show."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ HERE = ("buy__attempt_1", 2)
 
 
 def changed(recorded: str, live: str, sequence: int = 2, key: str = "GET http://h/api") -> ResponseChange:
-    """Build a changed answer of one value."""
+    """Return a response with one changed value."""
     value = ValueChange(part="body $.v", recorded=recorded, live=live)
     return ResponseChange(key=key, occurrence=0, subgoal=HERE[0], sequence=sequence, what=(value,))
 
 
 def test_a_value_that_the_page_shows_is_the_reason() -> None:
-    """Two answers differ; the one whose price stands on the page is named."""
+    """Of two changed responses, the one whose price is on the page is named."""
     changes = [changed("red", "blue"), changed("3.10", "3.50", key="GET http://h/price")]
 
     found = explain_by_responses([("Total 3.10 €", "Total 3.50 €")], changes, HERE)
@@ -54,11 +54,11 @@ def test_without_responses_of_the_action_the_last_earlier_ones_are_named() -> No
     ("recorded", "live", "expected", "observed", "explains"),
     [
         ("3", "4", "30", "40", False),  # a part of a number is another number
-        ("3.5", "4.5", "3.50 €", "4.50 €", True),  # the same number, written otherwise
-        ("3.10", "3.50", "3.10", "3.60", False),  # one side alone is chance
+        ("3.5", "4.5", "3.50 €", "4.50 €", True),  # the same number, formatted differently
+        ("3.10", "3.50", "3.10", "3.60", False),  # a match on one side only may be a coincidence
         ("(absent)", "Sold out", "", "Sold out today", True),
         ("Pear", "(absent)", "Pear", "", True),
-        ("true", "false", "true", "false", False),  # stands in half of all pages
+        ("true", "false", "true", "false", False),  # too common to be evidence
         ("(absent)", "(absent)", "x", "y", False),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_value_explains_only_what_shows_it(
 
 
 def test_no_more_is_named_than_a_person_reads() -> None:
-    """Twenty answers changed; the first few are named."""
+    """If twenty responses changed, only the first few are named."""
     changes = [changed(f"a{number}", f"b{number}") for number in range(20)]
 
     assert len(explain_by_responses([("x", "y")], changes, HERE)) == MAX_EXPLANATIONS

@@ -1,4 +1,4 @@
-"""What differs between a recorded answer and a live one."""
+"""Differences between a recorded response and a live one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ VALUES = st.recursive(
 def answer(
     body: bytes | None = None, headers: tuple[tuple[str, str], ...] = JSON, status: int = 200, url: str = "http://h/"
 ) -> ComparedResponse:
-    """Build an answer."""
+    """Return a response."""
     return ComparedResponse(url=url, status=status, headers=headers, body=body)
 
 
 def shown(recorded: ComparedResponse, live: ComparedResponse) -> list[str]:
-    """Compare, as a person reads it."""
+    """Return the differences, as printed."""
     return [str(change) for change in compare_responses(recorded, live)]
 
 
 def test_a_json_value_is_named_by_its_path() -> None:
-    """Change one price in a list, and read where it stands."""
+    """A changed price in a list is reported with its path."""
     before = {"items": [{"name": "Pear", "price": "3.10"}, {"name": "Plum", "price": "2.00"}]}
     after = {"items": [{"name": "Pear", "price": "3.50"}, {"name": "Plum", "price": "2.00"}]}
 
@@ -48,12 +48,12 @@ def test_added_and_removed_values_are_named_one_by_one() -> None:
 
 
 def test_a_number_that_became_a_text_is_shown_as_json() -> None:
-    """Change the type alone, and see that it is another value."""
+    """A value whose type changed is a different value."""
     assert shown(answer(b'{"n":1}'), answer(b'{"n":"1"}')) == ['body $.n: recorded 1, live "1"']
 
 
 def test_a_long_text_is_shown_where_it_differs() -> None:
-    """Change a word deep inside a long text, and read it."""
+    """Only the surroundings of a changed word in a long text are shown."""
     before, after = ("x " * 300 + f"<b>{word}</b>" + " y" * 300 for word in ("cheap", "dear"))
 
     found = shown(answer(json.dumps([before]).encode()), answer(json.dumps([after]).encode()))
@@ -62,12 +62,12 @@ def test_a_long_text_is_shown_where_it_differs() -> None:
 
 
 def test_order_and_spaces_of_json_are_no_difference() -> None:
-    """Write the same object otherwise, and find nothing."""
+    """The same object with another order of keys and other white space is equal."""
     assert shown(answer(b'{"a":1,"b":2}'), answer(b'{ "b": 2, "a": 1 }')) == []
 
 
 def test_html_is_compared_by_values_even_on_one_line() -> None:
-    """Change a price and an attribute of a page on one line, and read both."""
+    """A changed price and a changed attribute on the same line are both reported."""
     before = b'<tr><td>Carrot</td><td>0.25 \xe2\x82\xac</td></tr><button id="add-to-cart">Add</button>'
     after = b'<tr><td>Carrot</td><td>0.35 \xe2\x82\xac</td></tr><button id="buy-now">Add</button>'
 
@@ -80,7 +80,7 @@ def test_html_is_compared_by_values_even_on_one_line() -> None:
 
 
 def test_status_headers_and_cookies_are_compared_by_what_matters() -> None:
-    """Change status, type, place and cookies; values of cookies and validators of caches are no difference."""
+    """Status, type, location and cookie names are compared; cookie values and cache validators are not."""
     before = answer(None, (*JSON, ("etag", "1"), ("set-cookie", "sid=1; Path=/\nlang=en")))
     after = answer(
         None, (("Content-Type", "text/html"), ("etag", "2"), ("location", "/x"), ("set-cookie", "sid=2")), 302
@@ -95,7 +95,7 @@ def test_status_headers_and_cookies_are_compared_by_what_matters() -> None:
 
 
 def test_other_bodies_are_compared_by_digest() -> None:
-    """Change a picture by one byte, and read two digests."""
+    """A picture with one changed byte is reported by both digests."""
     png = (("content-type", "image/png"),)
 
     (found,) = shown(answer(b"\x00", png), answer(b"\x01", png))
@@ -104,13 +104,13 @@ def test_other_bodies_are_compared_by_digest() -> None:
 
 
 def test_json_that_is_none_is_compared_as_text() -> None:
-    """Get a page of errors where JSON was promised, and see what stands there."""
+    """An error page in place of JSON is compared as text."""
     assert shown(answer(b"{}"), answer(b"Oops")) == ["body line 1: recorded {}, live Oops"]
 
 
 @given(VALUES, VALUES)
 def test_equal_json_is_silent_and_unequal_json_is_not(before: object, after: object) -> None:
-    """Find something exactly where two values differ."""
+    """A difference is reported exactly if the values differ."""
     one, other = (json.dumps(value, sort_keys=True) for value in (before, after))
 
     found = shown(answer(json.dumps(before).encode()), answer(json.dumps(after).encode()))
@@ -120,7 +120,7 @@ def test_equal_json_is_silent_and_unequal_json_is_not(before: object, after: obj
 
 @given(st.text(alphabet="<a> \n1\"'"), st.text(alphabet="<a> \n1\"'"))
 def test_texts_differ_where_more_than_white_space_does(before: str, after: str) -> None:
-    """Find nothing in equal texts, and something where the words between tags and line ends are others."""
+    """Texts are compared by the words between tags and line endings."""
 
     def words(text: str) -> list[str]:
         return text.split()

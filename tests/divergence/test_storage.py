@@ -1,4 +1,4 @@
-"""What the browser keeps is compared by name, and by value where time cannot have changed it."""
+"""Storage is compared by name, and by value where values do not depend on time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def found(
     storage: bool = True,
     values: bool = True,
 ) -> list[str]:
-    """Give the codes of what differs."""
+    """Return the codes of the differences."""
     recorded = Observation(pages=(), storage=before)
     comparison = Comparison(
         position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
@@ -50,7 +50,7 @@ def found(
 def test_what_differs_is_found(
     before: tuple[StoredItem, ...] | None, after: tuple[StoredItem, ...] | None, codes: list[str]
 ) -> None:
-    """What an older recording did not note is not compared."""
+    """Differences are found; storage that an older recording lacks is not compared."""
     assert found(before, after) == codes
 
 
@@ -62,7 +62,7 @@ def test_storage_values_and_live_storage_are_not_compared() -> None:
 
 
 def test_what_a_mask_names_is_not_compared() -> None:
-    """By its name."""
+    """A mask names a storage entry by its name."""
     names: set[str] = set()
     mask = Mask(name="m", reason="it is random", part=StoragePart(name="car*"))
 

@@ -26,13 +26,13 @@ REFUSED = "net::ERR_CONNECTION_REFUSED"
 
 
 def changed(key: str = "GET http://a/begin?x=1", *, sequence: int = 2, live: str = REFUSED) -> ResponseChange:
-    """Make an answer that ended otherwise than it was recorded."""
+    """Return a response whose outcome differs from the recording."""
     what = (ValueChange(part="ending", recorded="status 302", live=live),)
     return ResponseChange(key=key, occurrence=0, subgoal="s__attempt_1", sequence=sequence, what=what)
 
 
 def found(*changes: ResponseChange) -> Divergence:
-    """Click where a document was loaded, and see none."""
+    """Replay a click whose recorded document is not loaded."""
     recorded = ActionTrace(
         id="a",
         sequence=2,

@@ -1,4 +1,4 @@
-"""Changes of the shop, and what an exported test says of each."""
+"""Changes of the shop, and how an exported test reports each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RED: Final = (
 )
 GREEN: Final = (
     ("slow-list", "banana"),  # harmless: a replay is faithful, too
-    ("moved-button", "order"),  # a replay diverges; who uses the shop does the same as before
+    ("moved-button", "order"),  # a replay diverges; users do the same as before
     ("shadow-text", "order"),  # a replay diverges; no locator reaches into a closed shadow root
 )
 SHORT: Final = ("renamed-target", "other-price", "error-on-submit", "dialog-text", "slow-list", "shadow-text")

@@ -1,4 +1,4 @@
-"""Run an exported test as its owner would: pytest in a folder of its own, with a browser of this machine."""
+"""Run an exported test as a user does: with pytest in its own folder and a browser of this machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLUGINS = ("-p", "pytest_playwright.pytest_playwright")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """How a run ended."""
+    """The result of a test run."""
 
     passed: bool
     step: tuple[str, int] | None
@@ -43,7 +43,7 @@ class Ran:
 
 
 def export(bundle: Path, folder: Path) -> ExportedTest:
-    """Write the test of a bundle into a folder, with a conftest that knows the browser."""
+    """Write the test of a bundle into a folder, with a conftest that configures the browser."""
     folder.mkdir(parents=True, exist_ok=True)
     test = export_bundle(open_bundle(bundle), build_url_map({}), files_folder="test_mission_files")
     (folder / NAME).write_text(test.source, encoding="utf-8")
@@ -60,7 +60,7 @@ def run(test: ExportedTest, folder: Path, url: str = "", secrets: Mapping[str, s
     """Run an exported test against a site."""
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what our own tests use beside it costs a second to import
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # importing our other plugins takes a second
     environment |= {f"EIKON_SECRET_{name}": value for name, value in (secrets or {}).items()}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *PLUGINS, NAME, *(["--base-url", url] if url else [])],

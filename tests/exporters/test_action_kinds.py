@@ -1,4 +1,4 @@
-"""Each kind of action is a line that a person would write."""
+"""Each type of action is exported as one idiomatic line."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ CASES: list[tuple[Action, list[str]]] = [
 
 @pytest.mark.parametrize(("action", "lines"), CASES, ids=[action.type for action, _ in CASES])
 def test_an_action_is_written_as_a_person_would(action: Action, lines: list[str]) -> None:
-    """The test holds exactly these lines, after the one that makes the site known."""
+    """The test contains exactly these lines after the setup of the site."""
     start = step(1, actions.Navigate(url=f"{URL}/start"))
 
     test = exported(trace_of(start, step(2, action)))
@@ -138,12 +138,12 @@ def test_an_action_is_written_as_a_person_would(action: Action, lines: list[str]
 
 
 def test_every_kind_is_tried() -> None:
-    """A new kind of action needs a case above."""
+    """Every type of action has a case above."""
     assert {type(action) for action, _ in CASES} == set(get_args(get_args(Action)[0]))
 
 
 def test_actions_without_effect_are_noted() -> None:
-    """Notes and kept documents stand in the list of what is not carried over."""
+    """Notes and stored documents are in the list of omitted actions."""
     test = exported(trace_of(step(1, actions.Note(text="x")), step(2, actions.ExtractDom())))
 
     assert [line.partition(" ")[0] for line in test.omitted] == ["note", "extract_dom"]
@@ -152,7 +152,7 @@ def test_actions_without_effect_are_noted() -> None:
 
 @pytest.mark.parametrize("action", [actions.OpenPage(page=7), actions.Mouse(event="click", x=1.0, y=2.0)])
 def test_what_fails_by_our_rules_alone_is_left_out(action: Action) -> None:
-    """Playwright opens any page and clicks on anything: such a failure cannot be demanded, and is told."""
+    """Playwright would not fail there, so such a failure is not asserted but listed as omitted."""
     failed = step(1, action, result=Failed(code="target-missing"))
 
     test = exported(trace_of(failed))

@@ -1,4 +1,4 @@
-"""An exported test passes on the site that was recorded, and fails where the site changed."""
+"""An exported test passes on the recorded site, and fails if the site changed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 
 
 class Exported(NamedTuple):
-    """Tests of missions in a shop that still runs."""
+    """Exported tests of missions in a running shop."""
 
     shop: ShopServer
     tests: dict[str, tuple[ExportedTest, Path]]
@@ -55,7 +55,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
 
 
 def test_it_passes_on_an_unchanged_site(exported: Exported) -> None:
-    """Run it where it was recorded, secrets from the environment: green; the other mission is a stored bundle below."""
+    """The test passes on the recorded site, with secrets from the environment."""
     exported.shop.restart()
 
     ran = run(*exported.tests["order"], secrets=SECRETS)
@@ -67,7 +67,7 @@ def test_it_passes_on_an_unchanged_site(exported: Exported) -> None:
 def test_it_fails_where_the_site_changed(
     exported: Exported, change: str, mission: str, subgoal: str, sequence: int
 ) -> None:
-    """Run it on a site with one change: red, at the step that meets the change."""
+    """On a site with one change, the test fails at the step that depends on the changed part."""
     exported.shop.restart(change)
 
     ran = run(*exported.tests[mission], secrets=SECRETS)
@@ -78,7 +78,7 @@ def test_it_fails_where_the_site_changed(
 
 @pytest.mark.parametrize(("change", "mission"), [row for row in GREEN if row[0] in SHORT])
 def test_it_passes_where_nothing_changed_that_it_checks(exported: Exported, change: str, mission: str) -> None:
-    """Run it on a site with a change that its header says is not checked: green."""
+    """The test passes on a site whose change its header lists as unchecked."""
     exported.shop.restart(change)
 
     ran = run(*exported.tests[mission], secrets=SECRETS)
@@ -98,7 +98,7 @@ def test_a_missing_secret_ends_it(exported: Exported) -> None:
 
 @pytest.mark.parametrize("name", ["shop_passing", "shop_failing"])
 def test_the_bundles_of_the_tests_pass(tmp_path: Path, name: str) -> None:
-    """Export a stored bundle, and run it against the shop at another address by --base-url: green."""
+    """A test of a stored bundle passes at another address given by --base-url."""
     test = export(TRACES / name, tmp_path / "test")
 
     with serve_shop() as shop:
@@ -108,7 +108,7 @@ def test_the_bundles_of_the_tests_pass(tmp_path: Path, name: str) -> None:
 
 
 def test_an_upload_is_stored_beside_the_test(tmp_path: Path) -> None:
-    """Upload a file from the folder of the test: green."""
+    """The test uploads a file from its own folder."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,amount\nbanana,3\n")
     with serve_shop() as shop:
@@ -121,7 +121,7 @@ def test_an_upload_is_stored_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_control_room_with_sockets_passes(tmp_path: Path) -> None:
-    """Popups, confirmations, downloads, and what comes by a WebSocket: green on a fresh site."""
+    """Popups, confirmations, downloads and WebSocket messages work on a fresh site."""
     with serve_dispatch() as url:
         _record(tmp_path / "bundle", lambda mission: ship_an_order(mission, url))
     test = export(tmp_path / "bundle", tmp_path / "test")
@@ -133,7 +133,7 @@ def test_a_control_room_with_sockets_passes(tmp_path: Path) -> None:
 
 
 def test_a_foreign_admin_passes(tmp_path: Path) -> None:
-    """The life of a note in Django's admin, with a secret: green on a fresh database."""
+    """Creating, changing and deleting a note in Django's admin works on a fresh database, with a secret."""
     secrets = {PASSWORD_NAME: DJANGO_PASSWORD}
     with serve_django(tmp_path / "first") as url:
         _record(tmp_path / "bundle", lambda mission: keep_a_note(mission, url, DJANGO_USER), secrets)
@@ -148,7 +148,7 @@ def test_a_foreign_admin_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["parts", "frames"])
 def test_pages_of_the_torture_site_pass(tmp_path: Path, page: str) -> None:
-    """Redirects, files, shadow roots, frames, windows and dialogs: green."""
+    """Redirects, files, shadow roots, frames, windows and dialogs are supported."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,amount\nbanana,3\n")
     items = [each for each in ITEMS if each.page == page]

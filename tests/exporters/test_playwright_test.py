@@ -1,4 +1,4 @@
-"""A mission becomes a test that compiles, passes the linter, and says what it leaves out."""
+"""A mission becomes a test that compiles, passes the linter, and lists what it omits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ START = step(1, actions.Navigate(url=f"{URL}/"), seen_at(f"{URL}/"))
 
 
 def target_in(page: PageSnapshot, name: str) -> Target:
-    """Point at the element with an id, as a recorder does."""
+    """Return a target with the selector of an id, as a recorder does."""
     found = next(each for each in locate_elements(page.main) if each.node.attribute("id") == name)
     return Target(selector="div >> nth=3", identity=found.identity)
 
@@ -64,12 +64,12 @@ def clicked(*nodes: DomNode, name: str = "it") -> str:
          "named field", "value", "hidden"],
 )  # fmt: skip
 def test_an_element_is_found_as_a_person_would(nodes: list[DomNode], line: str) -> None:
-    """By role and name where the recorded document has one such element, else by test id, label, id, selector."""
+    """By role and name if they are unique in the recorded document, else by test id, label, id or selector."""
     assert clicked(*nodes) == f"page.{line}.click()"
 
 
 def test_what_an_action_brought_is_demanded() -> None:
-    """Headings, messages, tables, lists and numbers that are new; nothing that was there before."""
+    """New headings, messages, tables, lists and numbers are asserted; earlier content is not."""
     row = element("tr", element("td", "Pear"), element("td", "0.30"))
     before = page_of(element("h1", "Shop"), element("p", "0", id="count"), element("p", role="status", id="said"))
     after = page_of(
@@ -99,7 +99,7 @@ def test_what_an_action_brought_is_demanded() -> None:
 
 
 def test_moments_and_masked_parts_are_not_demanded() -> None:
-    """A clock, the day of the recording, a secret, and what a mask is for, stand in no assertion."""
+    """Times, the recording date, secrets and masked parts are not asserted."""
     texts = {
         "a": "Closes 18:30",
         "b": "On 2026-01-15",
@@ -119,14 +119,14 @@ def test_moments_and_masked_parts_are_not_demanded() -> None:
 
 
 def test_closed_shadow_roots_are_out_of_reach() -> None:
-    """What stands in one is not demanded."""
+    """Playwright cannot reach content of a closed shadow root, so it is not asserted."""
     closed = DomNode(tag="x-a", shadow=(element("h1", "Secret"),), shadow_mode="closed")
 
     assert "Secret" not in exported(trace_of(START), {f"{URL}/": page_of(closed)}).source
 
 
 def test_dialogs_downloads_pages_and_closings_are_waited_for() -> None:
-    """Each in a block around what brings it."""
+    """Each is expected by a `with` block around the action that causes it."""
 
     def click(number: int, **fields: object) -> actions.Action:
         return actions.Click(target=Target(selector=f"#b{number}"), **fields)  # type: ignore[arg-type] # of the test
@@ -167,7 +167,7 @@ def test_dialogs_downloads_pages_and_closings_are_waited_for() -> None:
 
 
 def test_what_failed_has_to_fail_again() -> None:
-    """A missing element must be missing, anything else must raise; what was blocked is not done, and told."""
+    """A missing element must be missing, other failures must raise; a blocked action is omitted and listed."""
     gone = actions.Click(target=Target(selector="#gone"))
     trace = trace_of(
         START,
@@ -187,7 +187,7 @@ def test_what_failed_has_to_fail_again() -> None:
 
 
 def test_a_filled_field_holds_its_value() -> None:
-    """The value that was seen is demanded; that of a secret is not."""
+    """The observed value is asserted, except for secrets."""
     field = Target(selector="#q")
     state = seen_at(f"{URL}/", target=TargetState(value="2 pears"))
     secret = actions.Fill(target=field, text=actions.SecretRef(secret="CODE"))
@@ -204,7 +204,7 @@ def test_a_filled_field_holds_its_value() -> None:
 
 
 def test_what_passes_by_before_a_wait_is_not_demanded() -> None:
-    """A step that is followed by a wait leaves what it brought to be seen after the wait."""
+    """If a step is followed by a wait, its results are asserted after the wait."""
     wait = actions.WaitFor(condition=actions.UrlCondition(url=f"{URL}/done"))
     click = actions.Click(target=Target(selector="#go"))
 
@@ -230,7 +230,7 @@ def test_storage_state_is_stored_beside_the_test_without_its_secrets() -> None:
 
 
 def hostile_trace(text: str) -> ExecutionTrace:
-    """Make a mission with one text everywhere."""
+    """Return a mission that has the same text in every field."""
     page = seen_at(f"{URL}/{text}", text, target=TargetState(value=text), console_errors=(text,))
     target = Target(selector=text, frames=(text,))
     environment = Environment(
@@ -256,7 +256,7 @@ def hostile_trace(text: str) -> ExecutionTrace:
 
 
 def called(source: str) -> set[str]:
-    """Name everything that a source calls."""
+    """Return the names of all called functions."""
     return {
         ast.unparse(node.func).rpartition(".")[2] for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
     }
@@ -280,7 +280,7 @@ def test_no_text_of_a_trace_becomes_code(text: str, tmp_path: Path) -> None:
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
 @given(values_of(ExecutionTrace))
 def test_every_trace_is_exported(trace: ExecutionTrace) -> None:
-    """Whatever a valid trace holds, the export is Python, with one test and no line that is too long."""
+    """For any valid trace, the export is valid Python with one test and no line over the limit."""
     test = exported(trace)
 
     tests = [

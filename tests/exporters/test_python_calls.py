@@ -1,4 +1,4 @@
-"""The calls of Playwright for Python that an exporter writes are those that the recorder records."""
+"""The recorder records every Playwright call that an exporter writes."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class _Sent(Exception):  # noqa: N818 - not an error
 
 
 class Spy:
-    """Keep the calls of a client instead of sending them to the browser."""
+    """Captures the calls of a client instead of sending them to the browser."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.sent: list[SentCall] = []
 
     def send(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 - of the client
-        """Take the place of the sender of the connection."""
+        """Replace the `send` of the connection."""
         given = {name: value for name, value in (params or {}).items() if value is not None}
         self.sent.append((f"{type_of(target)}.{method}", given, options.get("timeout")))
         raise _Sent
@@ -113,7 +113,7 @@ def spy() -> Iterator[Spy]:
 
 @pytest.mark.parametrize("action", ACTIONS, ids=[action.type for action in ACTIONS])
 def test_an_exported_action_is_recorded_as_the_same_action(spy: Spy, action: Action) -> None:
-    """Whoever records an exported test gets the mission that was exported."""
+    """Recording an exported test gives the exported mission again."""
     *before, call = [spy.run(each) for each in python_calls(action)]
 
     name, params, timeout_ms = call
@@ -133,5 +133,5 @@ def test_deadlines_are_those_of_the_action(spy: Spy) -> None:
 
 @pytest.mark.parametrize("action", [AnswerDialog(accept=True), ExtractDom(), Note(text="a")])
 def test_what_does_nothing_to_a_page_is_no_call(action: Action) -> None:
-    """An answer is given by a handler; the others are for readers and skills."""
+    """Dialog answers are handlers; notes and extractions do nothing in the browser."""
     assert python_calls(action) == ()

@@ -1,4 +1,4 @@
-"""Whatever a text holds, it stays a text in the source, and no line is too long."""
+"""Every text is exported as a literal, and no line is too long."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def lines_of(source: str) -> list[str]:
 @given(TEXTS)
 @example('")\nimport os\n("')
 def test_a_text_is_one_literal_on_one_line(text: str) -> None:
-    """It reads back as itself, and holds no line separator of any kind."""
+    """The literal evaluates to the text, and contains no line separator of any kind."""
     assert ast.literal_eval(string_literal(text)) == text
     assert len(string_literal(text).splitlines()) == 1
     assert ast.literal_eval(regex_literal(text)) == text
@@ -61,7 +61,7 @@ def test_a_text_is_one_literal_on_one_line(text: str) -> None:
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(0, 3))
 @example(["0" * 17 + "\x1f" * 4 + "\b\b\U000118f3\U00012544\U00012544\U00018d09\U00018d09\U0002ebe1"], 2)
 def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
-    """Breaking lines changes nothing but lines."""
+    """Wrapping a call changes only its line breaks."""
     line = call_source("page.locator", string_literal(texts[0])) + call_source(
         ".click", *map(string_literal, texts[1:]), name=texts[0], position=[1.5]
     )
@@ -77,7 +77,7 @@ def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
 
 @given(TEXTS)
 def test_a_long_comparison_is_the_same_comparison(text: str) -> None:
-    """A text that has no brackets around it gets some."""
+    """Long texts are put in parentheses."""
     line = f"assert page.title() == {string_literal(text)}"
 
     source = "\n".join(lines_of("\n".join(render_statements([line]))))
@@ -87,7 +87,7 @@ def test_a_long_comparison_is_the_same_comparison(text: str) -> None:
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=3), min_size=1, max_size=4))
 def test_a_grid_is_one_list(rows: list[list[str]]) -> None:
-    """A table is a flat list of its cells, a row a line."""
+    """A table is written as a flat list of cells, with one row per line."""
     grid = Grid("len(", tuple(tuple(map(string_literal, row)) for row in rows))
 
     source = "\n".join(lines_of("\n".join(render_statements([grid]))))
@@ -100,7 +100,7 @@ def test_a_grid_is_one_list(rows: list[list[str]]) -> None:
 @example(["ends with \\"])
 @example(["- a" * 90, "- b"])
 def test_a_docstring_is_nothing_but_text(texts: list[str]) -> None:
-    """It ends where it is meant to."""
+    """No text can end the docstring early."""
     (statement,) = ast.parse("\n".join(lines_of(docstring_source(texts)))).body
 
     assert isinstance(statement, ast.Expr)
@@ -109,7 +109,7 @@ def test_a_docstring_is_nothing_but_text(texts: list[str]) -> None:
 
 @given(TEXTS)
 def test_a_comment_is_nothing_but_comment(text: str) -> None:
-    """No part of it is code."""
+    """No text can end the comment."""
     lines = comment_lines(text)
 
     assert ast.parse("\n".join(lines)).body == []

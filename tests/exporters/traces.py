@@ -1,4 +1,4 @@
-"""Small traces to export, and what they export to."""
+"""Small traces, and their exports."""
 
 from __future__ import annotations
 

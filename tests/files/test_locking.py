@@ -23,7 +23,7 @@ with hold_lock(Path(sys.argv[1])):
 
 
 def test_a_lock_is_held_for_the_length_of_its_block(tmp_path: Path) -> None:
-    """A lock is taken when its block begins and free again when it ends; asking does not take it."""
+    """A lock is acquired when its block begins and released when it ends; checking does not acquire it."""
     lock = tmp_path / "lock"
 
     assert not is_locked(lock)
@@ -34,7 +34,7 @@ def test_a_lock_is_held_for_the_length_of_its_block(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_held_is_not_taken(tmp_path: Path) -> None:
-    """Trying a lock that is held yields False and leaves it to its holder; a folder can be the lock."""
+    """Trying to acquire a held lock yields False and does not affect its holder; a folder can be the lock."""
     with try_lock(tmp_path) as first, try_lock(tmp_path) as second:
         assert (first, second) == (True, False)
     with try_lock(tmp_path) as free:
@@ -42,7 +42,7 @@ def test_a_lock_that_is_held_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
-    """A lock of a process that was killed is free at once."""
+    """The lock of a killed process is free immediately."""
     lock = tmp_path / "lock"
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

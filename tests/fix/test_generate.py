@@ -38,14 +38,14 @@ BLOCK = "calc.py\n<<<<<<< SEARCH\n    1\n=======\n    2\n>>>>>>> REPLACE\n"
 
 
 class Scripted:
-    """A model that gives one answer."""
+    """A model with one scripted answer."""
 
     def __init__(self, answer: Completion | Exception) -> None:
         self.answer = answer
         self.asked: list[CompletionRequest] = []
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Give it."""
+        """Return the answer."""
         self.asked.append(request)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -63,7 +63,7 @@ def test_one_request_is_sent_and_its_answer_parsed() -> None:
 
 
 def test_no_fix_found_is_a_proposal_without_a_fix() -> None:
-    """It is told with its reason, and not applied."""
+    """The reason is reported, and nothing is applied."""
     assert generate_fix(Scripted(Completion(text="NO FIX FOUND: the test is wrong")), _question()) == NoFix(
         reason="the test is wrong"
     )
@@ -71,13 +71,13 @@ def test_no_fix_found_is_a_proposal_without_a_fix() -> None:
 
 @pytest.mark.parametrize("answer", [Completion(text="hm"), Completion(text=BLOCK, finish_reason="length")])
 def test_unreadable_and_truncated_answers_are_errors(answer: Completion) -> None:
-    """Half an answer may look whole: how it ended decides."""
+    """A truncated answer is recognized by its finish reason, since it may look complete."""
     with pytest.raises(FixError, check=has_code("proposal-malformed")):
         generate_fix(Scripted(answer), _question())
 
 
 def test_a_failed_request_is_not_retried() -> None:
-    """Its failure comes out as it is."""
+    """The error of the model is raised unchanged."""
     model = Scripted(CompletionError("too late", code="completion-timeout"))
 
     with pytest.raises(CompletionError, check=has_code("completion-timeout")):
@@ -86,7 +86,7 @@ def test_a_failed_request_is_not_retried() -> None:
 
 
 def test_the_prompt_contains_failure_code_limits_and_earlier_fixes() -> None:
-    """All that a person would want to know stands in it, in a fixed order."""
+    """The prompt has everything needed for a fix, in a fixed order."""
     text = fix_request(_question(targets=("calc.py",))).messages[1].content
 
     parts = (
@@ -114,7 +114,7 @@ def test_the_prompt_names_the_patterns_of_files_that_a_fix_may_change() -> None:
 
 
 def test_output_cannot_leave_its_fence() -> None:
-    """What a test prints is between fences longer than any that it prints itself."""
+    """Output is enclosed in a fence longer than any fence inside it."""
     text = fix_request(_question()).messages[1].content
 
     assert f"````\n{FAILURE.excerpt}\n````" in text
@@ -122,7 +122,7 @@ def test_output_cannot_leave_its_fence() -> None:
 
 
 def test_secrets_of_known_shape_are_not_sent() -> None:
-    """A token in the command is replaced in the question."""
+    """A token in the command is redacted in the prompt."""
     command = f"TOKEN=ghp_{'a1' * 18} pytest"
 
     text = fix_request(_question(command=command)).messages[1].content
@@ -131,7 +131,7 @@ def test_secrets_of_known_shape_are_not_sent() -> None:
 
 
 def test_equal_failures_have_equal_prompts() -> None:
-    """A recorded answer is found by the words of the question."""
+    """Recorded responses are looked up by the text of the prompt."""
     assert prompt_digest(fix_request(_question())) == prompt_digest(fix_request(_question()))
     assert prompt_digest(fix_request(_question())) != prompt_digest(fix_request(_question(command="pytest")))
 

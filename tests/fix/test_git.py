@@ -9,7 +9,7 @@ from eikon_engine.fix.git import run_git, run_isolated_git
 
 
 def test_an_error_of_git_names_its_command(tmp_path: Path) -> None:
-    """Settings before the command are none of what people look for."""
+    """The message names the subcommand without the settings before it."""
     with pytest.raises(FixError, match=r"^git write-tree in .*: failed with exit status"):
         run_git(tmp_path, "-c", "core.quotePath=false", "write-tree", env={"GIT_DIR": str(tmp_path)})
     with pytest.raises(ApplierFailedError, match=r"^git write-tree: failed with exit status"):

@@ -35,21 +35,21 @@ with EventLog(Path(sys.argv[1]), lambda: datetime.now(UTC)) as log:
 
 
 def run(*arguments: str | Path, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run `eikon events` to its end."""
+    """Run `eikon events` in this process."""
     return subprocess.run(
         [*COMMAND, *map(str, arguments)], capture_output=True, check=False, cwd=ROOT, timeout=60, input=given
     )
 
 
 def events_in(folder: Path, text: bytes = TEXT) -> Path:
-    """Write a file of events."""
+    """Write an events file."""
     path = folder / "events.jsonl"
     path.write_bytes(text)
     return path
 
 
 def test_each_event_is_one_line(tmp_path: Path) -> None:
-    """Time, number, type and what happened; a folder is as good as its file, and so is standard input."""
+    """A line has time, number, type and a summary; input is a folder, its file, or standard input."""
     path = events_in(tmp_path)
 
     of_file, of_folder, of_stream = run(path), run(tmp_path), run("-", given=TEXT)
@@ -82,7 +82,7 @@ def test_each_event_is_one_line(tmp_path: Path) -> None:
 def test_filters_are_joined(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], filters: tuple[str, ...], found: list[int]
 ) -> None:
-    """Each filter holds for each line that is shown, and lines are shown as they are."""
+    """A line is printed if it matches all filters, and printed unchanged."""
     path = events_in(tmp_path)
 
     given = [str(path), "--json", *(part for text in filters for part in ("--filter", text))]
@@ -132,7 +132,7 @@ def test_a_truncated_line_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_run_is_followed_while_it_is_written(tmp_path: Path) -> None:
-    """Lines are shown when they are whole, from before the file is there until the run ends."""
+    """Lines are printed once they are complete, from before the file exists until the run ends."""
     folder = tmp_path / "later"
     whole = TEXT.splitlines(keepends=True)
     with subprocess.Popen([*COMMAND, str(folder), "--follow", "--json"], stdout=subprocess.PIPE, cwd=ROOT) as followed:
@@ -154,7 +154,7 @@ def test_a_run_is_followed_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_following_ends_with_ctrl_c_and_with_another_run(tmp_path: Path) -> None:
-    """Who follows a run that never ends can stop; a run that takes its place is not mistaken for it."""
+    """Ctrl-C ends following; a new run in the same folder is not mistaken for the followed one."""
     path = events_in(tmp_path, TEXT.splitlines(keepends=True)[0])
     for stop in ("interrupt", "replace"):
         with subprocess.Popen(

@@ -29,12 +29,12 @@ gates:
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `eikon` to its end, in this process."""
+    """Run `eikon` in this process."""
     return run_here(eikon, arguments, "eikon")
 
 
 def run_apart(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `eikon` to its end, in a process of its own."""
+    """Run `eikon` in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "eikon_engine", *map(str, arguments)],
         capture_output=True,
@@ -46,7 +46,7 @@ def run_apart(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def gates_of(folder: Path, text: str) -> Path:
-    """Write gates."""
+    """Write a gates file."""
     path = folder / "gates.yaml"
     path.write_text(text)
     return path
@@ -54,7 +54,7 @@ def gates_of(folder: Path, text: str) -> Path:
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """Replay a mission of two actions by gates that it keeps to."""
+    """Replay a mission of two actions within its gates."""
     folder = tmp_path_factory.mktemp("replayed")
     gates = gates_of(folder, PASSING)
     done = run_apart("replay", "--trace", TRACES / "shop_failing", "--artifacts-dir", folder / "run", "--gates", gates)
@@ -78,7 +78,7 @@ def test_a_replay_within_its_gates(replayed: tuple[subprocess.CompletedProcess[s
 
 
 def test_a_replay_that_exceeds_a_gate_is_stopped(tmp_path: Path) -> None:
-    """The action beyond the limit is not performed; the exit status is 1, and everything is written."""
+    """The action beyond the limit is not performed, the exit status is 1, and all artifacts are written."""
     gates = gates_of(tmp_path, "gates: {max_actions: 1, no_console_errors: true}\n")
 
     done = run("replay", "--trace", TRACES / "shop_failing", "--artifacts-dir", tmp_path / "run", "--gates", gates)
@@ -160,7 +160,7 @@ def test_what_cannot_be_read_outweighs_all(tmp_path: Path) -> None:
 
 
 def test_gates_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
-    """Both commands name line and column, before anything is done."""
+    """Both commands report line and column before they start."""
     gates = gates_of(tmp_path, "gates:\n  max_action: 3\n")
 
     gate_run = run("gate", gates, TRACES / "shop_failing")

@@ -42,14 +42,14 @@ FAILED = FailedRequest(method="GET", url="http://shop.test/logo.png", what="404"
 def result_of(
     gates: dict[str, JsonValue], *events: Event, start: RunStart = START, end: RunEnd | None = END
 ) -> GateResult:
-    """Judge a run of these events by one gate, a second a line."""
+    """Evaluate one gate over these events, one second apart."""
     whole = (start, *events, *(() if end is None else (end,)))
     (result,) = parse_gates(gates).evaluate(lines(*whole))
     return result
 
 
 def seen(number: int = 1, **fields: object) -> tuple[Event, ...]:
-    """Make an action and what was seen after it."""
+    """Return an action and the observation after it."""
     look = observation(number).model_copy(update={"failed": ()})
     changes = {name: value for name, value in fields.items() if name != "failed"}
     changed = look.model_copy(update={"observation": look.observation.model_copy(update=changes)})
@@ -154,7 +154,7 @@ def test_gates_on_tools_and_models_are_unknown_for_replays(name: str) -> None:
 
 
 def test_divergences_are_known_where_something_was_compared() -> None:
-    """A replay that ended early has not met all of them."""
+    """A replay that ended early may have missed divergences, so the gate is unknown."""
     early = RunEnd(how="stopped", ended_early="stopped at the first divergence")
 
     assert result_of({"max_divergences": 1}, divergence(), start=REPLAY).passed is True
@@ -163,7 +163,7 @@ def test_divergences_are_known_where_something_was_compared() -> None:
 
 
 def test_requests_at_the_end_are_counted() -> None:
-    """Requests that no action observed are known from the end of the run."""
+    """Requests that belong to no action are counted from the end event of the run."""
     miss = NetworkMiss(key="GET http://late.test/x", reason="")
     end = RunEnd(how="complete", network=NetworkOutcome(misses=(miss,), failed=(FAILED,)))
 
@@ -173,7 +173,7 @@ def test_requests_at_the_end_are_counted() -> None:
 
 @pytest.mark.parametrize("gates", [{"max_tool_calls": 3}, {"no_console_errors": True}, {"max_duration": 9}])
 def test_a_run_without_an_end_never_passes(gates: dict[str, JsonValue]) -> None:
-    """Nobody knows what came after the last line."""
+    """A log without its final line is incomplete, so no gate passes."""
     result = result_of(gates, call(), end=None)
 
     assert result.passed is None
@@ -181,7 +181,7 @@ def test_a_run_without_an_end_never_passes(gates: dict[str, JsonValue]) -> None:
 
 
 def test_a_limit_is_exceeded_at_the_very_event() -> None:
-    """A watch tells of the call beyond the limit when it is about to be made, once."""
+    """The first call beyond the limit is reported when it begins, and only once."""
     watch = parse_gates({"max_tool_calls": 1, "max_actions": 9}).monitor()
 
     results = [watch.process(line) for line in lines(START, call(number=1), call(number=2), call(number=3), END)]
@@ -194,7 +194,7 @@ def test_a_limit_is_exceeded_at_the_very_event() -> None:
 
 
 def test_several_of_one_gate_have_names_of_their_own() -> None:
-    """A list of mappings is a gate each."""
+    """Each mapping of a list is a gate."""
     gates = parse_gates({"latency_ms": [{"limit": 1, "of": "tool", "name": "web_fetch"}, {"limit": 2}]})
 
     names = [result.gate for result in gates.evaluate(lines(START, answer(), END))]
@@ -203,7 +203,7 @@ def test_several_of_one_gate_have_names_of_their_own() -> None:
 
 
 def test_large_outputs_are_evaluated(tmp_path: Path) -> None:
-    """A value in a file is evaluated like one in the line."""
+    """A value stored in a file is evaluated like an inline one."""
     values = ValueStore(tmp_path)
     used = skill()
     large = used.model_copy(update={"output": values.store(InlineValue(value=["x" * INLINE_LIMIT]))})
@@ -217,7 +217,7 @@ def test_large_outputs_are_evaluated(tmp_path: Path) -> None:
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["tool", "action", "completion"]), max_size=12), st.integers(0, 12))
 def test_counts_are_what_happened(kinds: list[str], limit: int) -> None:
-    """A limit holds exactly where no more happened, and watching line by line finds the same as judging afterwards."""
+    """A limit holds exactly if the count does not exceed it, both during a run and afterwards."""
     made: dict[str, Event] = {"tool": call(), "completion": completion()}
     events = [made.get(kind, started(number)) for number, kind in enumerate(kinds, start=1)]
     gates = parse_gates({"max_tool_calls": limit, "max_actions": limit, "max_completions": limit})
@@ -234,7 +234,7 @@ def test_counts_are_what_happened(kinds: list[str], limit: int) -> None:
 
 
 def test_an_action_that_was_not_performed_is_none() -> None:
-    """A blocked action neither counts nor hides anything."""
+    """A blocked action is not counted, and its observation is not required."""
     taken = action()
     blocked = ActionPerformed(subgoal="s", outcome=taken.outcome.model_copy(update={"result": Blocked()}))
 

@@ -33,7 +33,7 @@ gates:
 
 
 def test_every_gate_is_read(tmp_path: Path) -> None:
-    """A file names each gate there is."""
+    """Every type of gate can be read from a file."""
     path = tmp_path / "gates.yaml"
     path.write_text(EVERY)
 
@@ -44,7 +44,7 @@ def test_every_gate_is_read(tmp_path: Path) -> None:
 
 
 def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
-    """Its example can be read, and it has a section for each gate that names each field."""
+    """The example of the page is valid, and each gate has a section that names all its fields."""
     page = (Path(__file__).parents[2] / "docs" / "gates.md").read_text()
     (example,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "gates.yaml").write_text(example)

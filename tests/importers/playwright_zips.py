@@ -1,4 +1,4 @@
-"""Traces of Playwright made by hand."""
+"""Synthetic Playwright traces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = "page@1"
 
 
 def head(version: int = 10, *, title: str = "", **options: object) -> Line:
-    """Write the first line."""
+    """Return the first line of a trace."""
     return {
         "version": version,
         "type": "context-options",
@@ -38,7 +38,7 @@ def head(version: int = 10, *, title: str = "", **options: object) -> Line:
 def call(
     number: int, name: str, *, parent: str | None = None, error: str | None = None, **params: object
 ) -> list[Line]:
-    """Write a call, `Class.method`, that began `number` tenths of a second after the base and took half of that."""
+    """Return a call `Class.method` that began `number` tenths of a second after the base and took 50 ms."""
     kind, _, method = name.partition(".")
     before: Line = {
         "type": "before",
@@ -57,12 +57,12 @@ def call(
 
 
 def group(number: int, title: str, parent: str | None = None) -> list[Line]:
-    """Write the beginning of a group."""
+    """Return the beginning of a group."""
     return [{**call(number, "Tracing.tracingGroup", parent=parent)[0], "title": title}]
 
 
 def snapshot(number: int, phase: str, *, page: str = PAGE, frame: str = "", **fields: object) -> Line:
-    """Write a snapshot of the main frame, or of another one."""
+    """Return a snapshot of the main frame, or of another one."""
     return {
         "type": "frame-snapshot",
         "snapshot": {
@@ -80,13 +80,13 @@ def snapshot(number: int, phase: str, *, page: str = PAGE, frame: str = "", **fi
 
 
 def opened(page: str = PAGE, opener: str | None = None) -> Line:
-    """Write that a page opened."""
+    """Return the event of an opened page."""
     params = {"pageId": page} if opener is None else {"pageId": page, "openerPageId": opener}
     return {"type": "event", "time": BASE_MS, "class": "BrowserContext", "method": "page", "params": params}
 
 
 def entry(at_ms: float, url: str = URL, *, kind: str = "document", **fields: Any) -> Line:  # noqa: ANN401 - plain data
-    """Write an exchange that began `at_ms` after the base and took 10 ms."""
+    """Return an exchange that began `at_ms` after the base and took 10 ms."""
     seconds, milliseconds = divmod(WALL_MS + int(at_ms), 1000)
     moment = f"2025-10-09T08:53:{seconds % 60:02d}.{milliseconds:03d}Z"
     content = {"size": 2, "mimeType": "text/html", "text": "ok"}
@@ -109,7 +109,7 @@ def write_zip(
     network: Iterable[Line] = (),
     others: Mapping[str, bytes | list[Line]] | None = None,
 ) -> Path:
-    """Write an archive; `others` are more files."""
+    """Write an archive; `others` are additional files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("trace.trace", in_lines(lines))
         archive.writestr("trace.network", in_lines(network))
@@ -120,7 +120,7 @@ def write_zip(
 
 
 def in_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
-    """Write lines as Playwright does, without spaces."""
+    """Return JSON Lines as Playwright writes them, without spaces."""
     return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
 
 

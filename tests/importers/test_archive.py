@@ -1,4 +1,4 @@
-"""Archives of others are not believed."""
+"""Archives from other tools are untrusted input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_everything(path: Path) -> None:
 
 
 def refused(path: Path) -> str:
-    """Return the one line with which a file is refused."""
+    """Return the one-line error for a file."""
     with pytest.raises(ForeignFormatError) as caught:
         read_everything(path)
     assert "\n" not in caught.value.message
@@ -41,7 +41,7 @@ def whole(tmp_path: Path) -> bytes:
 
 @pytest.mark.parametrize("kept", [4, 30, 0.5, 0.99])
 def test_a_truncated_archive_is_refused(tmp_path: Path, whole: bytes, kept: float) -> None:
-    """Wherever it was cut off."""
+    """An archive may be truncated anywhere."""
     path = tmp_path / "cut.zip"
     path.write_bytes(whole[: int(kept if kept > 1 else len(whole) * kept)])
 
@@ -49,7 +49,7 @@ def test_a_truncated_archive_is_refused(tmp_path: Path, whole: bytes, kept: floa
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path, whole: bytes) -> None:
-    """Its checksum does not hold."""
+    """A file with a wrong checksum is refused."""
     path = tmp_path / "damaged.zip"
     path.write_bytes(whole[:60] + bytes(byte ^ 255 for byte in whole[60:70]) + whole[70:])
 
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, whole: bytes) -> None:
 
 
 def test_an_encrypted_file_is_refused(tmp_path: Path, whole: bytes) -> None:
-    """Nobody gives a password."""
+    """There is no way to pass a password, so an encrypted archive is refused."""
     path = tmp_path / "encrypted.zip"
     data = bytearray(whole)
     for mark, offset in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
@@ -69,7 +69,7 @@ def test_an_encrypted_file_is_refused(tmp_path: Path, whole: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["../a", "a/../../b", "/etc/passwd", "C:/a", "a\\..\\b", ""])
 def test_names_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
-    """Nothing is unpacked to names; an archive that has such ones was made by somebody with a purpose."""
+    """An archive with a path outside of it is refused, although files are never extracted to their paths."""
     path = tmp_path / "climbing.zip"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr(zipfile.ZipInfo("x"), b"")
@@ -79,7 +79,7 @@ def test_names_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    """What grows a thousandfold is not read."""
+    """A file with an extreme compression ratio is not read."""
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("trace.trace", bytes(RATIO_EXEMPT_BYTES * 2))
@@ -89,7 +89,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_duplicate_file_is_refused(tmp_path: Path) -> None:
-    """One reader would take the first, another one the last."""
+    """Readers disagree on whether the first or the last one counts."""
     path = tmp_path / "twice.zip"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("trace.trace", b"1")
@@ -110,7 +110,7 @@ def test_a_duplicate_file_is_refused(tmp_path: Path) -> None:
 def test_sizes_have_bounds(
     tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
 ) -> None:
-    """An archive is refused whose entries, bytes, lines or files are too many or too big."""
+    """An archive with too many or too large entries, lines or files is refused."""
     monkeypatch.setattr(limits, limit, 1)
     (tmp_path / "big.zip").write_bytes(whole)
 
@@ -118,7 +118,7 @@ def test_sizes_have_bounds(
 
 
 def test_a_file_that_is_no_archive_is_reported(tmp_path: Path) -> None:
-    """Neither JSON nor zip, nothing at all, and a folder that is none of ours."""
+    """A file that is neither JSON nor zip, and a missing file, are rejected."""
     (tmp_path / "a.zip").write_bytes(b"\x1f\x8b\x08 no zip")
 
     assert "expected JSON or a zip archive" in refused(tmp_path / "a.zip")
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_archive_is_reported(tmp_path: Path) -> None:
 
 
 def test_lines_are_read_one_after_the_other(tmp_path: Path) -> None:
-    """Empty ones are left out, and keep their numbers."""
+    """Empty lines are skipped, but counted in line numbers."""
     path = write_zip(tmp_path / "t.zip", [head()], others={"letters": b"a\n\nb"})
 
     with open_archive(path) as archive:

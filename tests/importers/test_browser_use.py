@@ -1,4 +1,4 @@
-"""A history that browser-use made with a scripted model is done again, and replays; see benchmarks/agent_history.py."""
+"""A history that browser-use made with a scripted model is recorded and replayed; see benchmarks/agent_history.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORDED_AT = "http://shop.test"
 
 
 def test_a_history_of_browser_use_is_imported_recorded_and_replayed(tmp_path: Path) -> None:
-    """Its elements are found again by what the history says of them; the password is in none of the bundles."""
+    """Elements are found by their descriptions in the history; no bundle contains the password."""
     with serve_shop() as shop:
         history = tmp_path / "history.json"
         history.write_text(HISTORY.read_text().replace(RECORDED_AT, shop.url))

@@ -42,7 +42,7 @@ def test_a_tab_that_the_agent_opens_is_a_page_of_its_own(action: dict[str, Any])
 
 
 def test_tabs_of_one_step_are_numbered_in_the_order_of_opening() -> None:
-    """Their names are known at the next step only."""
+    """Their names are first known at the next step."""
     actions = imported(
         step(NEW, NEW, tabs=("aaaa",)),
         step({"switch": {"tab_id": "bbbb"}}, {"close": {"tab_id": "cccc"}}, tabs=("aaaa", "bbbb", "cccc")),

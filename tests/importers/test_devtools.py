@@ -1,4 +1,4 @@
-"""Recordings of the DevToolsSession Recorder."""
+"""Recordings of the Chrome DevTools Recorder."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.importers.reading import read_content
 
 
 def flow(*steps: dict[str, Any], **more: object) -> bytes:
-    """Write a user flow."""
+    """Return a user flow."""
     return json.dumps({"title": "Buy", "steps": steps, **more}).encode()
 
 
 def click(*selectors: object, **more: object) -> dict[str, Any]:
-    """Write a click."""
+    """Return a click."""
     return {"type": "click", "selectors": selectors, "offsetX": 3, "offsetY": 4, "target": "main", **more}
 
 
 def test_a_flow_becomes_actions() -> None:
-    """Each step is one action, with everything that the recording knows of it."""
+    """Each step becomes one action with all its recorded properties."""
     mission = read_content(
         flow(
             {"type": "setViewport", "width": 800, "height": 600, "deviceScaleFactor": 1, "isMobile": False},
@@ -62,7 +62,7 @@ def test_a_flow_becomes_actions() -> None:
     ],
 )
 def test_the_selector_that_names_best_is_taken(selectors: list[Any], chosen: str) -> None:
-    """Test ids before roles before ids before texts before places; what Playwright cannot say is passed over."""
+    """Test ids, roles, ids, texts, positions: in this order; selectors that Playwright does not support are skipped."""
     action = read_content(flow(click(*selectors))).subgoals[0].actions[0]
 
     assert isinstance(action, Click)
@@ -70,7 +70,7 @@ def test_the_selector_that_names_best_is_taken(selectors: list[Any], chosen: str
 
 
 def test_keys_become_chords() -> None:
-    """A modifier is held for keys and clicks, and is a key of its own where it is held for nothing."""
+    """A modifier is combined with the keys and clicks during which it is held; alone, it is a key press itself."""
     keys = [("Down", "Control"), ("Down", "a"), ("Up", "a"), ("Up", "Control"), ("Down", "Shift"), ("Up", "Shift")]
     steps = [{"type": f"key{way}", "key": key} for way, key in keys]
     held = [{"type": "keyDown", "key": "Meta"}, click(["#a"]), {"type": "keyUp", "key": "Meta"}]
@@ -83,7 +83,7 @@ def test_keys_become_chords() -> None:
 
 
 def test_places_become_distances() -> None:
-    """The recorder writes where a page was scrolled to, an action of ours says how far; a new document begins anew."""
+    """Recorded scroll positions become distances; a new document starts at the top."""
     actions = (
         read_content(
             flow(
@@ -101,12 +101,12 @@ def test_places_become_distances() -> None:
 
 
 def viewport(width: int, height: int, **more: object) -> dict[str, Any]:
-    """Write a change of the size."""
+    """Return a change of the viewport size."""
     return {"type": "setViewport", "width": width, "height": height, **more}
 
 
 def test_a_size_that_changes_during_the_flow_is_an_action() -> None:
-    """The first one is the environment's; a repeated one changes nothing, and each page has its own."""
+    """The first size belongs to the environment, an equal one is no action, and each page has its own size."""
     mission = read_content(
         flow(
             viewport(800, 600),
@@ -135,7 +135,7 @@ def test_a_size_that_changes_during_the_flow_is_an_action() -> None:
 def test_a_device_that_changes_during_the_flow_is_unsupported(
     before: tuple[dict[str, Any], ...], change: dict[str, object]
 ) -> None:
-    """A context of a browser keeps its scale and its kind of device."""
+    """Device scale and device type of a browser context cannot change."""
     mission = read_content(flow(*before, click(["#a"]), viewport(320, 640, **change)))
 
     assert [each.type for each in mission.subgoals[0].actions] == ["click"]
@@ -156,7 +156,7 @@ def test_a_device_that_changes_during_the_flow_is_unsupported(
     ],
 )
 def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) -> None:
-    """A step that would be missing in a replay is named with the reason."""
+    """An omitted step is reported with the reason."""
     mission = read_content(flow(step))
 
     assert len(mission.unsupported) == 1
@@ -164,7 +164,7 @@ def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) ->
 
 
 def test_weak_targets_and_unknown_properties_are_noted() -> None:
-    """What is carried over and may not be what it was is told, too."""
+    """Anything whose conversion is uncertain is noted as well."""
     step = click(["body > :nth-child(2)"], frame=[1], deviceType="touch", force=0.5)
 
     mission = read_content(flow(step))
@@ -177,7 +177,7 @@ def test_weak_targets_and_unknown_properties_are_noted() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"title": "x"}', flow({"type": "click", "selectors": []})])
 def test_other_files_are_refused(content: bytes) -> None:
-    """Cut, foreign and wrong files are errors, in one line."""
+    """Truncated, foreign and invalid files are one-line errors."""
     with pytest.raises(ForeignFormatError) as caught:
         read_content(content)
 

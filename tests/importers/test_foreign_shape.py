@@ -1,4 +1,4 @@
-"""What is read of objects in foreign files."""
+"""Reading known fields of objects in foreign files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DEEP = 200
 
 
 class Inner(ForeignModel):
-    """An object in an object."""
+    """A nested object."""
 
     selectors: tuple[str | tuple[str, ...], ...] = ()
 
 
 class Outer(ForeignModel):
-    """An object of a file."""
+    """The root object of a file."""
 
     name: str
     size: float = 0.0
@@ -44,7 +44,7 @@ OTHERS = st.dictionaries(st.text().filter(lambda name: name not in Outer.model_f
 
 @given(more=OTHERS)
 def test_unused_fields_are_dropped_and_can_be_reported(more: dict[str, JsonValue]) -> None:
-    """The value is the same with and without them, on every level."""
+    """Unused fields on any level do not change the value."""
     plain = Outer.model_validate(json.loads(json.dumps(KNOWN)))
 
     data: dict[str, object] = {**KNOWN, **more, "inner": [{"selectors": ["#a", ["#b", "#c"]], "other": more}]}
@@ -54,7 +54,7 @@ def test_unused_fields_are_dropped_and_can_be_reported(more: dict[str, JsonValue
 
 
 def test_lists_of_the_file_are_tuples_of_the_value() -> None:
-    """Those that the shape declares; what is free stays JSON."""
+    """Declared lists become tuples; lists in untyped JSON stay lists."""
     value = Outer.model_validate(KNOWN)
 
     assert value.inner[0].selectors == ("#a", ("#b", "#c"))
@@ -63,20 +63,20 @@ def test_lists_of_the_file_are_tuples_of_the_value() -> None:
 
 @pytest.mark.parametrize("changed", [{"name": 1}, {"size": "2"}, {"inner": {}}, {"inner": [[]]}, {"free": []}])
 def test_values_of_other_types_are_refused(changed: dict[str, JsonValue]) -> None:
-    """Nothing is converted."""
+    """Values are not converted to other types."""
     with pytest.raises(ValidationError, match=next(iter(changed))):
         Outer.model_validate({**KNOWN, **changed})
 
 
 @pytest.mark.parametrize("data", [None, [], "text", 1])
 def test_what_is_no_object_is_refused(data: JsonValue) -> None:
-    """A shape is that of an object."""
+    """Only an object can be read as a shape."""
     with pytest.raises(ValidationError):
         Outer.model_validate(data)
 
 
 def test_nesting_without_end_is_refused() -> None:
-    """Lists in lists in a known field are no reason to go down with them."""
+    """Deeply nested lists in a known field do not cause deep recursion."""
     deep: JsonValue = []
     for _ in range(DEEP):
         deep = [deep]

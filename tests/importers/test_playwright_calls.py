@@ -1,4 +1,4 @@
-"""Calls in traces of Playwright."""
+"""Calls in Playwright traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TARGET: dict[str, Any] = {"selector": "#a", "strict": True}
 
 
 def read(path: Path, *lines: Line) -> ImportedMission:
-    """Read a trace of a page to which something is done."""
+    """Read a trace of one page with these calls."""
     return read_zip(write_zip(path / "trace.zip", [head(), opened(), *GOTO, *lines]))
 
 
@@ -31,7 +31,7 @@ def actions(mission: ImportedMission) -> list[dict[str, Any]]:
 
 
 def expected(expression: str, text: str | None = None, **params: object) -> dict[str, object]:
-    """Write the parameters of an assertion."""
+    """Return the parameters of an assertion."""
     texts = {} if text is None else {"expectedText": [{"string": text, "matchSubstring": False}]}
     return {**TARGET, "expression": expression, "isNot": False, **texts, **params}
 
@@ -77,7 +77,7 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
 def test_calls_become_actions(
     tmp_path: Path, name: str, params: dict[str, Any], kind: str, fields: dict[str, Any]
 ) -> None:
-    """Each call is one action, with everything that changes what it does."""
+    """Each call becomes one action with all its relevant parameters."""
     mission = read(tmp_path, *call(2, name, **params))
 
     (only,) = actions(mission)
@@ -110,7 +110,7 @@ def test_calls_become_actions(
     ],
 )
 def test_what_cannot_be_converted_is_reported(tmp_path: Path, name: str, params: dict[str, Any], why: str) -> None:
-    """A call without counterpart is lost, by name and with the reason."""
+    """A call without a corresponding action is reported by name, with the reason."""
     mission = read(tmp_path, *call(2, name, **params))
 
     assert actions(mission) == []
@@ -120,7 +120,7 @@ def test_what_cannot_be_converted_is_reported(tmp_path: Path, name: str, params:
 
 @pytest.mark.parametrize("name", ["Page.title", "Frame.textContent", "Page.__waitInfo__", "BrowserContext.close"])
 def test_what_only_looks_is_no_action(tmp_path: Path, name: str) -> None:
-    """It does nothing to a page, so nothing of it is missing."""
+    """A call that only reads a page is neither imported nor reported."""
     mission = read(tmp_path, *call(2, name))
 
     assert (actions(mission), mission.unsupported) == ([], ())
@@ -180,7 +180,7 @@ def test_requests_and_mocks_of_the_test_are_noted(tmp_path: Path) -> None:
 
 
 def test_files_that_the_trace_holds_are_kept(tmp_path: Path) -> None:
-    """Their contents go into the bundle, and the action names them."""
+    """Their contents are stored in the bundle, and the action refers to them."""
     payload = {"name": "a.csv", "mimeType": "text/csv", "buffer": base64.b64encode(b"name,price").decode()}
 
     mission = read(tmp_path, *call(2, "Frame.setInputFiles", **TARGET, payloads=[payload]))
@@ -199,7 +199,7 @@ def test_files_that_the_trace_holds_are_kept(tmp_path: Path) -> None:
     ],
 )
 def test_selectors_are_kept(tmp_path: Path, selector: str, own: str, frames: list[str], *, is_weak: bool) -> None:
-    """They are Playwright's own; frames are taken apart, and what goes by places is told as weak."""
+    """Selectors have Playwright's syntax; frames become a frame path, and positional selectors are noted as weak."""
     mission = read(tmp_path, *call(2, "Frame.click", selector=selector, strict=True))
 
     target = actions(mission)[0]["target"]
@@ -208,7 +208,7 @@ def test_selectors_are_kept(tmp_path: Path, selector: str, own: str, frames: lis
 
 
 def test_a_frame_that_the_call_does_not_name_is_found_in_the_snapshots(tmp_path: Path) -> None:
-    """Calls of `page.frame()` say nothing of it; where the element was, and which iframe held it, is in snapshots."""
+    """A call through `page.frame()` lacks the frame; snapshots have the element and its iframe."""
     iframe = ["IFRAME", {"__playwright_bounding_rect__": '{"left":1}', "src": "/snapshot/frame@2", "name": "reviews"}]
     marked = ["HTML", {}, ["INPUT", {"__playwright_target__": ""}]]
 
@@ -250,21 +250,21 @@ def test_a_size_that_is_incomplete_is_unsupported(tmp_path: Path, size: object) 
 
 
 def test_a_call_that_is_not_strict_is_noted(tmp_path: Path) -> None:
-    """It took the first element that it found; a replay wants to find one."""
+    """Without strict mode the first match was used, but replays require exactly one."""
     mission = read(tmp_path, *call(2, "Frame.click", selector="#a"))
 
     assert any("was not strict" in note for note in mission.notes)
 
 
 def test_a_call_that_failed_is_expected_to_fail(tmp_path: Path) -> None:
-    """Its message is kept at the place of its action."""
+    """Its message is stored with its action."""
     mission = read(tmp_path, *call(2, "Frame.click", error="Timeout 30000ms exceeded.", **TARGET))
 
     assert mission.subgoals[0].errors == {1: "Timeout 30000ms exceeded."}
 
 
 def test_dialogs_are_answered_before_what_opens_them(tmp_path: Path) -> None:
-    """The answer stands in the trace within the call; ours is given before it."""
+    """The trace has the answer within the call; the imported action to answer precedes it."""
     before, after = call(2, "Frame.click", **TARGET)
     prompt = call(3, "Dialog.accept", promptText="SAVE10")
 
@@ -276,7 +276,7 @@ def test_dialogs_are_answered_before_what_opens_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("told", ["awaited", "heard"])
 def test_a_click_that_downloads_is_a_download(tmp_path: Path, told: str) -> None:
-    """The test waited for it, or the trace has the event."""
+    """A click is a download if the test waited for one, or if the trace has the event."""
     awaited = call(2, "Page.__waitInfo__", event="download")[:1]
     heard = [{"type": "event", "time": 9.0, "method": "download", "params": {"pageId": "page@1"}}]
     click = call(3, "Frame.click", **TARGET)
@@ -287,7 +287,7 @@ def test_a_click_that_downloads_is_a_download(tmp_path: Path, told: str) -> None
 
 
 def test_pages_that_pages_open_are_waited_for(tmp_path: Path) -> None:
-    """Calls name no page; their snapshots do. A page that no call is known to have opened is refused."""
+    """The page of a call is known from its snapshots; a page that no call opened is refused."""
     mission = read(
         tmp_path,
         opened("page@2", opener="page@1"),
@@ -305,7 +305,7 @@ def test_pages_that_pages_open_are_waited_for(tmp_path: Path) -> None:
 
 
 def test_pages_that_the_test_opens_are_opened(tmp_path: Path) -> None:
-    """A page belongs to the call during which it opened; the first one is open when a replay starts."""
+    """A page is opened by the call during which it appeared; the first one is open when a replay starts."""
     first, second, third = (call(number, "BrowserContext.newPage") for number in (1, 3, 4))
     lines = [
         *(first[0], opened("page@1"), first[1], *call(2, "Frame.goto", url=URL), snapshot(2, "before", page="page@1")),

@@ -1,4 +1,4 @@
-"""Whatever stands in a trace: it is read, or refused in one line."""
+"""Any damaged trace is either read, or refused in one line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ODD: st.SearchStrategy[Any] = st.one_of(
 
 
 def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """List the ways to everything inside a value."""
+    """Return the paths of all values inside a value."""
     inner: list[tuple[Any, Any]] = []
     if isinstance(value, dict):
         inner = list(value.items())
@@ -52,7 +52,7 @@ def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def _refusal(path: Path, bundle: Path) -> str | None:
-    """Import a trace; return the message with which it is refused, None where it is read."""
+    """Import a trace; return the error message, or None if it was read."""
     try:
         run(str(path), "-o", str(bundle), "--partial")
     except EikonError as error:
@@ -64,7 +64,7 @@ def _refusal(path: Path, bundle: Path) -> str | None:
 @given(place=st.sampled_from(_places([*LINES, *NETWORK])), value=ODD)
 @settings(max_examples=400, deadline=None)
 def test_any_field_may_hold_anything(place: tuple[Any, ...], value: object) -> None:
-    """One field of a good trace is another one, of whatever type: what is refused leaves nothing behind."""
+    """With any value in any field, a trace is read, or refused in one line without leaving files."""
     lines = copy.deepcopy([*LINES, *NETWORK])
     holder: Any = lines
     for step in place[:-1]:
@@ -82,7 +82,7 @@ def test_any_field_may_hold_anything(place: tuple[Any, ...], value: object) -> N
 @given(place=st.integers(0, 10_000), value=st.integers(1, 255))
 @settings(max_examples=300, deadline=None)
 def test_any_byte_of_an_archive_may_be_damaged(place: int, value: int) -> None:
-    """One byte of a good archive is another one."""
+    """Any changed byte of an archive is either harmless, or refused in one line."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_zip(Path(folder) / "t.zip", LINES, NETWORK)
         data = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""The trace of a context: its groups, its pages, its surroundings, its versions."""
+"""The trace of a context: groups, pages, environment and versions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ GOTO = call(1, "Frame.goto", url=URL)
 
 
 def click(number: int, parent: str | None = None) -> list[Line]:
-    """Write a click."""
+    """Return a click."""
     return call(number, "Frame.click", parent=parent, selector=f"#a{number}", strict=True)
 
 
 def test_groups_are_subgoals(tmp_path: Path) -> None:
-    """What stands in no group bears the name of the trace; groups within groups are told with those around them."""
+    """Calls outside of groups form a subgoal named after the trace; nested groups are named with their parents."""
     lines = [
         *(head(), opened(), *GOTO, *group(2, "Cart"), *click(3, "call@2")),
         *(*group(4, "Pay", "call@2"), *click(5, "call@4"), *click(6)),
@@ -52,7 +52,7 @@ def test_groups_are_subgoals(tmp_path: Path) -> None:
 
 
 def test_steps_of_the_test_runner_are_subgoals(tmp_path: Path) -> None:
-    """They stand in a trace of their own, in which each call has a step; older versions number the two apart."""
+    """Steps are in a separate trace with one step per call; older versions number the two independently."""
     steps = [
         head(8, title="shop.spec.ts > orders"),
         {**call(1, "Test.test.step")[0], "callId": "test.step@1", "title": "Sign in"},
@@ -68,7 +68,7 @@ def test_steps_of_the_test_runner_are_subgoals(tmp_path: Path) -> None:
 
 
 def test_one_of_several_contexts_is_chosen(tmp_path: Path) -> None:
-    """Where something was done in more than one, --test names it; one that nothing was done in is none."""
+    """If several contexts have actions, --test chooses one; contexts without actions are ignored."""
     more = [head(), opened(), *GOTO, *click(2)]
     path = write_zip(tmp_path / "t.zip", [head()], others={"0-trace.trace": more, "1-trace.trace": more[:4]})
 
@@ -82,7 +82,7 @@ def test_one_of_several_contexts_is_chosen(tmp_path: Path) -> None:
 
 
 def test_surroundings_are_carried_over(tmp_path: Path) -> None:
-    """What the context was made with, as far as a trace has it; the rest is told."""
+    """Options of the context are imported if the trace has them; missing ones are noted."""
     options: dict[str, Any] = {
         "userAgent": "Agent",
         "isMobile": True,
@@ -104,7 +104,7 @@ def test_surroundings_are_carried_over(tmp_path: Path) -> None:
 
 
 def test_a_size_set_before_anything_is_done_is_that_of_the_pages(tmp_path: Path) -> None:
-    """It is no step."""
+    """A size set before the first call belongs to the environment."""
     size = call(0, "Page.setViewportSize", viewportSize={"width": 500, "height": 400})
 
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(10, viewport=None), opened(), *size, *GOTO]))
@@ -114,7 +114,7 @@ def test_a_size_set_before_anything_is_done_is_that_of_the_pages(tmp_path: Path)
 
 
 def test_a_size_set_after_a_page_was_read_is_a_step(tmp_path: Path) -> None:
-    """Reading is no step, but the page had another size by then."""
+    """A read is no step, but the page had its earlier size then, so setting the size is a step."""
     read = call(0, "Page.title")
     size = call(1, "Page.setViewportSize", viewportSize={"width": 500, "height": 400})
 
@@ -139,7 +139,7 @@ def test_a_size_set_after_a_page_was_read_is_a_step(tmp_path: Path) -> None:
 def test_relative_urls_are_resolved_against_the_base_url(
     tmp_path: Path, base_url: str, given: str, opened_url: str
 ) -> None:
-    """Playwright resolves them in the browser's context, so the trace has them as they were given."""
+    """The trace has relative URLs as they were given, since Playwright resolves them in the browser context."""
     goto = call(1, "Frame.goto", url=given)
 
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(10, baseURL=base_url), opened(), *goto]))
@@ -150,7 +150,7 @@ def test_relative_urls_are_resolved_against_the_base_url(
 
 
 def test_recording_may_begin_in_the_middle(tmp_path: Path) -> None:
-    """The document that was there is loaded first."""
+    """A navigation to the document of the first snapshot is added."""
     lines = [head(), opened(), click(2)[0], snapshot(2, "before"), click(2)[1]]
 
     mission = read_zip(write_zip(tmp_path / "t.zip", lines))
@@ -161,7 +161,7 @@ def test_recording_may_begin_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_older_versions_are_read(tmp_path: Path) -> None:
-    """Version 4 has whole actions; up to 6, times count from the first call; up to 8, names of snapshots say when."""
+    """Version 4 has whole actions and times relative to the first call; version 8 encodes phases in snapshot names."""
     action = {**GOTO[0], **GOTO[1], "type": "action", "pageId": "page@1", "wallTime": WALL_MS + 100.0}
     old = {**head(4), "monotonicTime": 0}
     named = snapshot(2, "")
@@ -176,7 +176,7 @@ def test_older_versions_are_read(tmp_path: Path) -> None:
 
 
 def test_lines_of_unknown_types_are_reported(tmp_path: Path) -> None:
-    """A known version should have none."""
+    """A supported version should have no unknown lines, so they are noted."""
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(), opened(), *GOTO, {"type": "hologram"}]))
 
     assert any("1 lines of unknown type 'hologram'" in note for note in mission.notes)
@@ -196,7 +196,7 @@ def test_lines_of_unknown_types_are_reported(tmp_path: Path) -> None:
     ids=range(7),
 )
 def test_broken_lines_are_refused(tmp_path: Path, lines: bytes, match: str) -> None:
-    """The message names the file, the line and what was wanted."""
+    """The message has file, line and expected value."""
     path = write_zip(tmp_path / "t.zip", [head(), *GOTO], others={"0.trace": lines})
 
     with pytest.raises(ForeignFormatError, match=match) as caught:
@@ -206,7 +206,7 @@ def test_broken_lines_are_refused(tmp_path: Path, lines: bytes, match: str) -> N
 
 
 def test_responses_belong_to_the_action_that_they_follow(tmp_path: Path) -> None:
-    """An action acts when it touches its element, not when it begins to look for it; what waits does not act."""
+    """An action starts when it acts on its element, not when it starts waiting for it; waits cause no responses."""
     lines = [
         *(head(), opened(), *GOTO, click(2)[0], snapshot(2, "action"), click(2)[1]),
         *(*call(3, "Frame.waitForSelector", selector="#b", strict=True), *click(4)),

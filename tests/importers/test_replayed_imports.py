@@ -1,4 +1,4 @@
-"""What Playwright itself has recorded replays sealed, on a site that is gone."""
+"""Imported Playwright recordings replay sealed after the site has stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 
 
 class Recorded(NamedTuple):
-    """Traces of a mission in a shop that is closed."""
+    """Traces of a mission in a shop that has stopped."""
 
     whole: Path
     """With the bodies of scripts."""
@@ -40,7 +40,7 @@ class Recorded(NamedTuple):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Let Playwright trace the mission twice, and close the shop."""
+    """Trace the mission twice with Playwright, and stop the shop."""
     folder = tmp_path_factory.mktemp("traces")
     found = Recorded(folder / "whole.zip", folder / "usual.zip", folder / "usual.har")
     with serve_shop() as shop:
@@ -95,7 +95,7 @@ async def _look_at_the_cart(page: Page, url: str) -> None:
     await page.locator("#cart-lines .remove").click()
     async with page.expect_popup() as popup:
         await page.locator("#open-help").click()
-    with suppress(Error):  # the page may close before it has told of the click
+    with suppress(Error):  # the page may close before it has reported the click
         await (await popup.value).locator("#close-help").click()
     await page.goto(f"{url}/prices")
     async with page.expect_download():
@@ -107,7 +107,7 @@ def _eikon(*arguments: str) -> int:
 
 
 def test_a_trace_replays_sealed_after_its_server_has_gone(recorded: Recorded, tmp_path: Path) -> None:
-    """A whole trace gives a bundle of actions and network: certified, it is faithful without any server."""
+    """A complete trace gives a bundle with actions and network; once certified, it replays faithfully."""
     bundle = tmp_path / "bundle"
 
     imported = _eikon("import", str(recorded.whole), "-o", str(bundle))
@@ -131,7 +131,7 @@ def test_a_trace_replays_sealed_after_its_server_has_gone(recorded: Recorded, tm
 def test_a_trace_without_scripts_is_reported(
     recorded: Recorded, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """By default Playwright leaves the bodies of scripts out: that is told, and what to do."""
+    """By default Playwright omits script bodies; a note reports it with the remedy."""
     code = _eikon("import", str(recorded.usual), "-o", str(tmp_path / "bundle"))
 
     printed = capfd.readouterr()
@@ -141,7 +141,7 @@ def test_a_trace_without_scripts_is_reported(
 
 
 def test_a_har_of_the_same_run_makes_up_for_scripts(recorded: Recorded, tmp_path: Path) -> None:
-    """With the HAR that Playwright recorded beside it, the usual trace replays sealed too."""
+    """Together with a HAR of the same run, a trace without scripts replays sealed too."""
     bundle = tmp_path / "bundle"
 
     imported = _eikon("import", str(recorded.usual), "--har", str(recorded.har), "-o", str(bundle))
@@ -152,7 +152,7 @@ def test_a_har_of_the_same_run_makes_up_for_scripts(recorded: Recorded, tmp_path
 
 
 def test_a_har_alone_replays_its_first_document(recorded: Recorded, tmp_path: Path) -> None:
-    """What is imported of it is a visit, answered from it."""
+    """A HAR becomes one navigation that is served from it."""
     bundle = tmp_path / "bundle"
 
     imported = _eikon("import", "har", str(recorded.har), "-o", str(bundle))

@@ -15,7 +15,7 @@ TOKEN = "kJ83hdPq0zLmWv7T"
 
 @pytest.mark.parametrize("target", ["id=password", "css=input[type=password]", "name=user_pwd", "id=pin"])
 def test_a_typed_password_becomes_a_secret(target: str) -> None:
-    """Its value is nowhere in what was imported, and the notes say how to give it."""
+    """The import contains its value nowhere, and a note explains how to pass it."""
     mission = read_content(project(command("type", "id=name", "Ada"), command("type", target, "plum-4711")))
 
     name, password = mission.subgoals[0].actions
@@ -27,7 +27,7 @@ def test_a_typed_password_becomes_a_secret(target: str) -> None:
 
 
 def test_each_password_has_its_name() -> None:
-    """Two values are two secrets; the same value twice is one."""
+    """Different values become two secrets; equal values become one."""
     typed = [command("type", f"id=password{place}", text) for place, text in enumerate(("one-1", "two-2", "one-1"))]
 
     actions = read_content(project(*typed)).subgoals[0].actions
@@ -40,7 +40,7 @@ def test_each_password_has_its_name() -> None:
 
 
 def test_a_token_in_an_address_becomes_a_secret() -> None:
-    """It is named after its parameter, and put back when the mission is recorded."""
+    """It is named after its query parameter, and resolved when the mission is recorded."""
     mission = read_content(project(command("open", f"/go?page=2&access_token={TOKEN}")))
 
     (action,) = mission.subgoals[0].actions

@@ -16,12 +16,12 @@ URL = "http://shop.test"
 
 
 def command(name: str, target: str = "", value: str = "", **more: object) -> dict[str, object]:
-    """Write a command."""
+    """Return a command."""
     return {"id": "1", "comment": "", "command": name, "target": target, "targets": [], "value": value, **more}
 
 
 def project(*commands: dict[str, object], tests: dict[str, list[dict[str, object]]] | None = None) -> bytes:
-    """Write a project whose first test is `main`."""
+    """Return a project whose first test is `main`."""
     listed = {"main": list(commands), **(tests or {})}
     shown = [{"id": name, "name": name, "commands": each} for name, each in listed.items()]
     return json.dumps({"id": "1", "name": "shop", "url": URL, "tests": shown, "suites": []}).encode()
@@ -52,7 +52,7 @@ def read(*commands: dict[str, object]) -> list[dict[str, Any]]:
     ],
 )
 def test_commands_become_actions(given: dict[str, object], kind: str, fields: dict[str, object]) -> None:
-    """Each has the action that does the same."""
+    """Each command becomes the corresponding action."""
     (action,) = read(given)
 
     assert action["type"] == kind
@@ -72,7 +72,7 @@ def test_commands_become_actions(given: dict[str, object], kind: str, fields: di
     ],
 )
 def test_locators_become_selectors(locator: str, selector: str) -> None:
-    """What the test uses is used, however many others it knows; they are kept as alternatives."""
+    """The locator of the command is used; other known locators are kept as alternatives."""
     (action,) = read(command("click", locator, targets=[[locator, "x"], ["css=#other", "css"]]))
 
     assert action["target"]["selector"] == selector
@@ -80,7 +80,7 @@ def test_locators_become_selectors(locator: str, selector: str) -> None:
 
 
 def test_frames_and_windows_are_followed() -> None:
-    """A frame counts for all that comes, until it is left; a window has the number of its opening."""
+    """A selected frame applies until it is left; windows are numbered in order of opening."""
     actions = read(
         command("selectFrame", "id=outer"),
         command("selectFrame", "index=1"),
@@ -102,7 +102,7 @@ def test_frames_and_windows_are_followed() -> None:
 
 
 def test_a_window_size_that_changes_during_the_test_is_an_action() -> None:
-    """The first one, set after the first document at the latest, is the environment's; each window has its own."""
+    """A size set no later than after the first document belongs to the environment; each window has its own size."""
     mission = read_content(
         project(
             command("open", "/"),
@@ -131,7 +131,7 @@ def test_a_first_window_size_in_the_middle_is_an_action() -> None:
 
 
 def test_dialogs_are_answered_before_they_open() -> None:
-    """A visible dialog is answered after what opened it; an action of ours is told of it before."""
+    """Selenium answers an open dialog; the imported answer precedes the action that opens it."""
     actions = read(
         command("chooseOkOnNextConfirmation"),
         command("click", "id=a"),
@@ -144,7 +144,7 @@ def test_dialogs_are_answered_before_they_open() -> None:
 
 
 def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
-    """`store` and `run` are known beforehand; what is read from a page is not."""
+    """`store` and `run` are evaluated during import; values read from a page are not."""
     content = project(
         command("store", "ada", "name"),
         command("run", "sign in"),
@@ -171,14 +171,14 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
     ],
 )
 def test_what_cannot_be_converted_is_reported(given: dict[str, object], why: str) -> None:
-    """A command that would be missing in a replay is named with the reason."""
+    """An omitted command is reported with the reason."""
     (lost,) = read_content(project(given)).unsupported
 
     assert why in lost
 
 
 def test_what_does_nothing_is_noted() -> None:
-    """Nothing is dropped in silence, not even a comment on a log."""
+    """Commands without effect, such as `echo`, are noted as omitted."""
     mission = read_content(project(command("echo", "hi"), command("//click", "id=a"), command("pause", "100")))
 
     assert mission.unsupported == ()
@@ -186,7 +186,7 @@ def test_what_does_nothing_is_noted() -> None:
 
 
 def test_one_of_several_tests_is_chosen() -> None:
-    """Tests of Selenium IDE begin anew each: they are missions of their own."""
+    """Each test of Selenium IDE starts in a new session, so it is a mission of its own."""
     content = project(command("open", "/"), tests={"other": [command("open", "/b")]})
 
     assert read_content(content, test="other").text == "other"
@@ -196,12 +196,12 @@ def test_one_of_several_tests_is_chosen() -> None:
 
 @pytest.mark.parametrize("data", [{"tests": [{"name": 1}], "suites": []}, {"tests": [{}], "suites": []}])
 def test_other_shapes_are_refused(data: object) -> None:
-    """A project that is none is an error, in one line."""
+    """An invalid project is a one-line error."""
     with pytest.raises(ForeignFormatError, match="Selenium IDE project: tests"):
         read_content(json.dumps(data).encode())
 
 
 def test_keys_are_pressed_at_their_place_in_the_text() -> None:
-    """Texts are typed, keys pressed; a modifier is held for all that follows."""
+    """Texts are typed and keys are pressed in order; a modifier is held for the rest of the text."""
     assert list(parse_keys("a b${KEY_ENTER}c")) == [("type", "a b"), ("press", "Enter"), ("type", "c")]
     assert list(parse_keys("${KEY_CTRL}a${KEY_DOWN}")) == [("press", "Control+a"), ("press", "Control+ArrowDown")]

@@ -13,13 +13,13 @@ from tests.importers.reading import read_content
 
 
 def cache(*steps: dict[str, Any], **more: object) -> bytes:
-    """Write an entry."""
+    """Return a cache entry."""
     entry = {"version": 1, "instruction": "Buy", "startUrl": "http://shop.test/", "options": {}, "steps": steps}
     return json.dumps({**entry, "configSignature": "", "timestamp": "2026-01-01", **more}).encode()
 
 
 def act(method: str, *arguments: str, selector: str = "xpath=/html[1]/body[1]/a[2]") -> dict[str, Any]:
-    """Write a step of the agent's `act`."""
+    """Return a step of the agent's `act`."""
     action = {"selector": selector, "description": "", "method": method, "arguments": arguments}
     return {"type": "act", "instruction": "do it", "actions": [action]}
 
@@ -44,7 +44,7 @@ def actions(mission: ImportedMission) -> list[dict[str, Any]]:
     ],
 )
 def test_steps_become_actions(step: dict[str, Any], kind: str, fields: dict[str, object]) -> None:
-    """Each has the action that does the same."""
+    """Each step becomes the corresponding action."""
     mission = read_content(cache(step))
 
     (action,) = actions(mission)
@@ -54,7 +54,7 @@ def test_steps_become_actions(step: dict[str, Any], kind: str, fields: dict[str,
 
 
 def test_places_are_weak_and_frames_are_followed() -> None:
-    """A path from the root names an element by its place alone, and says so."""
+    """A path from the root identifies an element by position only, and is noted as weak."""
     mission = read_content(cache(act("click", selector="xpath=/html/body/iframe[1] >> xpath=/html/body/a[2]")))
 
     (action,) = actions(mission)
@@ -64,7 +64,7 @@ def test_places_are_weak_and_frames_are_followed() -> None:
 
 
 def test_keys_go_to_what_has_the_focus() -> None:
-    """A text is pressed character by character, a chord as often as it was."""
+    """A text is typed character by character, and a chord is pressed as often as recorded."""
     typed = {"type": "keys", "playwrightArguments": {"method": "type", "text": "a b"}}
     pressed = {"type": "keys", "playwrightArguments": {"method": "press", "keys": "Tab", "times": 2}}
 
@@ -84,7 +84,7 @@ def test_keys_go_to_what_has_the_focus() -> None:
     ],
 )
 def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) -> None:
-    """A step that would be missing in a replay is named with the reason."""
+    """An omitted step is reported with the reason."""
     (lost,) = read_content(cache(step)).unsupported
 
     assert why in lost
@@ -92,6 +92,6 @@ def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) ->
 
 @pytest.mark.parametrize("content", [cache(version=2), cache(steps=[{}])])
 def test_others_are_refused(content: bytes) -> None:
-    """Another version, or another shape, is an error."""
+    """Another version or an unknown format is an error."""
     with pytest.raises(ForeignFormatError, match="Stagehand agent cache"):
         read_content(content)

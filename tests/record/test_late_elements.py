@@ -22,7 +22,10 @@ pytestmark = pytest.mark.browser
 
 TWICE: Final = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE: Final = """<script>
-const late = (ms, html) => setTimeout(() => document.body.insertAdjacentHTML('beforeend', html), ms);
+const late = (ms, html) => setTimeout(() => {
+  document.body.insertAdjacentHTML('beforeend', html);
+  document.body.animate([{ translate: '90px' }, { translate: '0px' }], 1000);  // a busy recorder sees it before the act
+}, ms);
 %s
 </script>"""
 RENAMED: Final = """late(450, `<button onclick="this.textContent = 'Done'">Save</button>`);"""

@@ -40,7 +40,7 @@ def parked_iterations(driver: PoolDriver) -> list[int]:
 
 
 def test_the_least_recently_used_context_is_closed(driver: PoolDriver) -> None:
-    """Slots are filled in the requested order; contexts at wanted slots stay."""
+    """Slots are filled in the requested order; contexts at requested slots are kept."""
     history = history_after(driver, 4)
 
     driver.park(*slots(history, 1, 2, 3))

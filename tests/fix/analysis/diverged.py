@@ -1,4 +1,4 @@
-"""The outcome of a replay whose button has another name."""
+"""The outcome of a replay in which a button was renamed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def diverged_outcome() -> ReplayOutcome:
-    """Make it."""
+    """Return the outcome."""
     candidate = Candidate(
         frame="",
         path="html>body>button",

@@ -57,7 +57,7 @@ def write(tree: Path, files: dict[str, str]) -> Path:
 
 
 def ran(tree: Path, session: Path, command: str) -> AnalysisInput:
-    """Run a command as the loop does."""
+    """Run a command as the debug loop does."""
     (session / "run").mkdir(parents=True, exist_ok=True)
     order = RunScriptInput(
         command=command, tree=tree, original=tree, cwd=".", session=session, folder="run", timeout_seconds=60
@@ -66,7 +66,7 @@ def ran(tree: Path, session: Path, command: str) -> AnalysisInput:
 
 
 def printed(tree: Path, session: Path, *, stdout: str = "", stderr: str = "", status: int = 1) -> Analysis:
-    """Read what a run printed."""
+    """Analyze the given output of a run."""
     write(session, {"stdout.txt": stdout, "stderr.txt": stderr})
     run = TestRun(
         command="make test",

@@ -21,19 +21,19 @@ from tests.fix.analysis.running import write
     ],
 )
 def test_lines_without_a_location_are_not_frames(line: str, tmp_path: Path) -> None:
-    """Messages, source lines and logs may look like places."""
+    """Messages, source lines and logs may look like locations."""
     assert pytest_frames(line, _places(tmp_path)) == ()
 
 
 def test_captured_output_contains_no_frames(tmp_path: Path) -> None:
-    """Captured output stands below a failure, and may hold anything."""
+    """Captured output follows a failure, and may contain anything."""
     text = "a.py:3: Boom\n----- Captured stdout call -----\nb.py:9: printed\n"
 
     assert [(each.file, each.line) for each in pytest_frames(text, _places(tmp_path))] == [("a.py", 3)]
 
 
 def test_the_innermost_frame_of_the_project_is_the_location(tmp_path: Path) -> None:
-    """What is installed inside the tree is no code of the project; how a runner came to it is left out."""
+    """Packages installed inside the tree are not project code; frames of the test runner are omitted."""
     text = 'File "<python>/runner.py", line 1, in run\na.py:3: in f\nsite-packages/lib.py:7: in g\n'
     places = _places(tmp_path)
 

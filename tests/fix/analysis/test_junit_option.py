@@ -14,7 +14,7 @@ ADDED = shlex.split(f"--junit-xml={shlex.quote(str(REPORT))} -o junit_family=xun
 
 
 def test_cd_before_pytest_is_supported(tmp_path: Path) -> None:
-    """The configuration that counts is the one of that folder."""
+    """The pytest configuration of that folder applies."""
     (tmp_path / "app").mkdir()
 
     changed = with_junit_option("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={})
@@ -39,7 +39,7 @@ def test_cd_before_pytest_is_supported(tmp_path: Path) -> None:
     ],
 )
 def test_plain_pytest_writes_a_report(command: str, program: int, tmp_path: Path) -> None:
-    """The option stands directly behind the program; all other words stay what they were."""
+    """The option directly follows the program; all other words are unchanged."""
     words = shlex.split(command)
 
     changed = with_junit_option(command, REPORT, cwd=tmp_path, environ={})
@@ -73,13 +73,13 @@ def test_plain_pytest_writes_a_report(command: str, program: int, tmp_path: Path
     ],
 )
 def test_other_commands_are_left_alone(command: str, tmp_path: Path) -> None:
-    """What a shell has to work out, and what has a report of its own, is run as it stands."""
+    """Commands with shell expansions, other programs, or their own report are not changed."""
     assert with_junit_option(command, REPORT, cwd=tmp_path, environ={}) is None
 
 
 @pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "setup.cfg"])
 def test_a_configured_report_is_left_alone(name: str, tmp_path: Path) -> None:
-    """A project whose configuration asks for reports keeps them, also from a folder above."""
+    """A report in the project configuration is kept, also if it is in a parent folder."""
     (tmp_path / name).write_text("addopts = --junit-xml=mine.xml", encoding="utf-8")
     (tmp_path / "below").mkdir()
 
@@ -87,13 +87,13 @@ def test_a_configured_report_is_left_alone(name: str, tmp_path: Path) -> None:
 
 
 def test_an_environment_with_a_report_is_left_alone(tmp_path: Path) -> None:
-    """PYTEST_ADDOPTS may ask for a report, too."""
+    """PYTEST_ADDOPTS may contain the option, too."""
     assert with_junit_option("pytest", REPORT, cwd=tmp_path, environ={"PYTEST_ADDOPTS": "--junitxml=x"}) is None
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), max_size=4))
 def test_arguments_stay_what_they_were(arguments: list[str]) -> None:
-    """Whatever stands behind pytest, the words of the shell are the same with the option, or nothing is added."""
+    """For any arguments, either only the option is added, or the command is not changed."""
     command = shlex.join(["pytest", *arguments])
 
     changed = with_junit_option(command, REPORT, cwd=Path("/nowhere"), environ={})

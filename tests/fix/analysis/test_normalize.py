@@ -38,7 +38,7 @@ PLACES = RunPaths(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path
     ],
 )
 def test_details_that_vary_between_runs_are_removed(text: str, expected: str) -> None:
-    """Folders, addresses, times at the start of lines, durations of runs and known tokens go."""
+    """Folders, addresses, times at the start of lines, durations of runs and known tokens are removed."""
     assert normalize(text, PLACES) == expected
 
 
@@ -53,7 +53,7 @@ def test_details_that_vary_between_runs_are_removed(text: str, expected: str) ->
     ],
 )
 def test_values_that_a_test_compares_are_kept(text: str) -> None:
-    """Dates, numbers and names inside a line may be what is wrong."""
+    """Dates, numbers and names inside a line may be the cause of the failure."""
     assert normalize(text, PLACES) == text
 
 
@@ -62,7 +62,7 @@ PIECES = ("/work/copy", "/", "a", " ", "\n", "0x1234", " at ", "1 passed in 1.0s
 
 @pytest.mark.parametrize("piece", ["../", "a/", "/", "_ ", "=", "\r", "1 a", "0x", "ghp_", "(", "\x1b["])
 def test_long_lines_are_normalized_in_linear_time(piece: str) -> None:
-    """No output keeps a pattern busy: what is longer than any line of a person is cut."""
+    """Lines beyond a limit are truncated, so no pattern takes long."""
     begun = time.process_time()
 
     found = normalize(piece * 200_000, PLACES)
@@ -73,7 +73,7 @@ def test_long_lines_are_normalized_in_linear_time(piece: str) -> None:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_normalizing_twice_changes_nothing(text: str) -> None:
-    """To make a text steady twice changes no more than once."""
+    """Normalizing is idempotent, and removes the folder of the copy."""
     once = normalize(text, PLACES)
 
     assert "/work/copy/a" not in once

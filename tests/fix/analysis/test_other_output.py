@@ -51,7 +51,7 @@ not ok 1 - sums
 
 
 def test_a_run_that_passed_is_one_by_its_exit_status(tmp_path: Path) -> None:
-    """Whatever is printed, exit status 0 is a pass, and nothing else is."""
+    """Only exit status 0 is a pass, whatever was printed."""
     passed = printed(tmp_path, tmp_path, stdout="FAILED test_a.py::test_a - assert 0\n", status=0)
     failed = printed(tmp_path, tmp_path, stdout="all is well\n", status=1)
 
@@ -61,7 +61,7 @@ def test_a_run_that_passed_is_one_by_its_exit_status(tmp_path: Path) -> None:
 
 
 def test_tracebacks_of_python_are_read(tmp_path: Path) -> None:
-    """A chain of exceptions is one failure, named after the last; tests of unittest have their names."""
+    """A chain of exceptions is one failure, named after the last one; unittest tests are named by their ids."""
     program = """\
 import unittest
 
@@ -92,7 +92,7 @@ unittest.main()
 
 
 def test_stacks_of_node_are_read(tmp_path: Path) -> None:
-    """The error above a stack is the message, its first place in the project the place."""
+    """The error above a stack is the message, its first frame in the project the location."""
     tree = write(tmp_path / "tree", {"sum.js": ""})
 
     analysis = printed(tree, tmp_path, stderr=NODE.replace("/work", str(tree)))
@@ -108,7 +108,7 @@ def test_stacks_of_node_are_read(tmp_path: Path) -> None:
 
 
 def test_the_test_runner_of_node_is_read(tmp_path: Path) -> None:
-    """A test that failed is named; the suite around it is no failure of its own."""
+    """A failed test is named; the enclosing suite is not an additional failure."""
     tree = write(tmp_path / "tree", {"sum.js": ""})
 
     analysis = printed(tree, tmp_path, stdout=TAP.replace("/work", str(tree)))
@@ -119,7 +119,7 @@ def test_the_test_runner_of_node_is_read(tmp_path: Path) -> None:
 
 
 def test_the_outcome_of_a_replay_is_read(tmp_path: Path) -> None:
-    """A replay that diverged is told by its explanation, with what was expected, observed, and may have been meant."""
+    """A diverged replay is reported with its explanation, expected and observed values, and candidates."""
     tree = write(tmp_path / "tree", {"artifacts/outcome.json": diverged_outcome().model_dump_json()})
 
     analysis = printed(tree, tmp_path, stderr="[REPLAY] summary: artifacts/replay_summary.txt\n")
@@ -134,7 +134,7 @@ def test_the_outcome_of_a_replay_is_read(tmp_path: Path) -> None:
 
 
 def test_outcomes_of_replays_are_read_besides_pytest_failures(tmp_path: Path) -> None:
-    """A test that replays a mission fails as a test, and its outcome says why."""
+    """A failed test that replays a mission and the diverged replay itself are both listed as failures."""
     tree = write(tmp_path / "tree", {"artifacts/outcome.json": diverged_outcome().model_dump_json(), "t.py": ""})
     summary = "=== short test summary info ===\nFAILED t.py::test_shop - see artifacts/replay_summary.txt\n"
 
@@ -147,7 +147,7 @@ def test_outcomes_of_replays_are_read_besides_pytest_failures(tmp_path: Path) ->
 
 
 def test_an_outcome_outside_of_the_tree_is_not_read(tmp_path: Path) -> None:
-    """A path that leads out is none of the project's files."""
+    """A path outside of the tree is ignored."""
     tree = write(tmp_path / "tree", {"x": ""})
     write(tmp_path, {"outcome.json": diverged_outcome().model_dump_json()})
 
@@ -158,7 +158,7 @@ def test_an_outcome_outside_of_the_tree_is_not_read(tmp_path: Path) -> None:
 
 
 def test_tests_that_ran_side_by_side_are_put_in_order(tmp_path: Path) -> None:
-    """Which worker of pytest-xdist was first is chance, and the first failure is not."""
+    """The order of pytest-xdist workers is random, but the first failure must not be."""
     entries = "".join(f"____ test_{name} ____\n[gw{name}] linux -- Python\nE   assert {name}\n" for name in (2, 0, 1))
     summary = "=== short test summary info ===\n" + "".join(f"FAILED t.py::test_{name}\n" for name in (2, 0, 1))
 
@@ -176,7 +176,7 @@ def test_tests_that_ran_side_by_side_are_put_in_order(tmp_path: Path) -> None:
 def test_a_killed_or_timed_out_run_is_reported_as_such(
     tmp_path: Path, ended: str, signal: int | None, reported: str
 ) -> None:
-    """How it ended is the failure; what it printed last is shown."""
+    """The termination is the failure, shown with the end of the output."""
     write(tmp_path, {"o": "line\n" * 100 + "last\n", "e": ""})
     run = TestRun.model_validate(
         {
@@ -199,7 +199,7 @@ def test_a_killed_or_timed_out_run_is_reported_as_such(
 
 
 def test_output_outside_of_the_session_is_refused(tmp_path: Path) -> None:
-    """The paths of a run stay inside the session folder."""
+    """A run may only name files inside the session folder."""
     stream = CapturedStream(file="../secret", bytes_written=1)
     run = TestRun(command="x", exit_status=1, ended="exited", duration_ms=1, stdout=stream, stderr=stream)
 

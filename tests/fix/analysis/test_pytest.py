@@ -31,13 +31,13 @@ SETUP = ("tests/test_calc.py::test_setup", "ValueError: nope", "tests/test_calc.
 
 @pytest.fixture(scope="module")
 def long_run(tmp_path_factory: pytest.TempPathFactory) -> AnalysisInput:
-    """Return a run with the usual tracebacks, and a report."""
+    """Return a run with long tracebacks and a report."""
     tree = write(tmp_path_factory.mktemp("long"), CALCULATOR)
     return ran(tree, tmp_path_factory.mktemp("session"), ALL)
 
 
 def test_failures_are_read_from_the_report_in_test_order(long_run: AnalysisInput) -> None:
-    """Each failure has its node id, its message, and the innermost place in the project."""
+    """Each failure has its node id, its message, and the innermost frame in the project."""
     analysis = analyze_run(long_run)
 
     assert long_run.run.junit_xml is not None
@@ -47,7 +47,7 @@ def test_failures_are_read_from_the_report_in_test_order(long_run: AnalysisInput
 
 
 def test_without_a_report_failures_are_read_from_the_output(long_run: AnalysisInput) -> None:
-    """What pytest prints holds the same failures; it prints errors before failures."""
+    """The output of pytest has the same failures, errors first."""
     without = AnalysisInput(
         run=long_run.run.model_copy(update={"junit_xml": None}), session=long_run.session, tree=long_run.tree
     )
@@ -56,7 +56,7 @@ def test_without_a_report_failures_are_read_from_the_output(long_run: AnalysisIn
 
 
 def test_frames_are_ordered_from_the_test_to_the_raise(long_run: AnalysisInput) -> None:
-    """Frames of the standard library are named without the folder in which it lies."""
+    """Frames of the standard library are named without its folder."""
     load = analyze_run(long_run).failures[2]
 
     assert [(frame.file, frame.name) for frame in load.frames] == [
@@ -70,7 +70,7 @@ def test_frames_are_ordered_from_the_test_to_the_raise(long_run: AnalysisInput) 
 
 @pytest.mark.parametrize("style", ["short", "native"])
 def test_other_tracebacks_are_read_as_well(tmp_path: Path, style: str) -> None:
-    """Short and native tracebacks have the same places and messages."""
+    """Short and native tracebacks give the same locations and messages."""
     output = ran(write(tmp_path / "tree", CALCULATOR), tmp_path, f"{ALL} -q --tb={style} --junit-xml=mine.xml")
 
     reported = {(id_, file, line) for id_, _, file, line in _reported(analyze_run(output))}
@@ -80,7 +80,7 @@ def test_other_tracebacks_are_read_as_well(tmp_path: Path, style: str) -> None:
 
 
 def test_runs_in_different_folders_have_equal_analyses(long_run: AnalysisInput, tmp_path: Path) -> None:
-    """No folder, address, time or worker of one run stands in what is read: another run is told in the same words."""
+    """An analysis contains no folder, address, time or worker, so another run of the same tests gives an equal one."""
     again = ran(write(tmp_path / "elsewhere", CALCULATOR), tmp_path / "session", ALL)
 
     assert analyze_run(again) == analyze_run(long_run)
@@ -88,7 +88,7 @@ def test_runs_in_different_folders_have_equal_analyses(long_run: AnalysisInput, 
 
 
 def test_a_damaged_report_is_ignored(long_run: AnalysisInput, tmp_path: Path) -> None:
-    """A report that was cut off, or brings entities along, is left aside: the text tells."""
+    """If the report is truncated or declares XML entities, the output is analyzed instead."""
     for damage in (
         "<testsuites><testsuite>",
         _NAMED_TYPE,
@@ -110,7 +110,7 @@ def _reported(analysis: Analysis) -> tuple[tuple[str, str, str | None, int | Non
 
 
 def test_every_failure_is_counted(tmp_path: Path) -> None:
-    """Of 300 failures 200 are listed, and the ids of all others are kept."""
+    """200 of 300 failures are listed, and the ids of all others are kept."""
     lines = "".join(f"FAILED test_a.py::test_{number} - assert 0\n" for number in range(300))
     text = f"=== short test summary info ===\n{lines}=== 300 failed in 0.10s ===\n"
 
@@ -125,7 +125,7 @@ def test_every_failure_is_counted(tmp_path: Path) -> None:
     [("-x -v", ("test_a.py::test_1[a b]", "test_a.py::test_2")), ("-x -v -s", None), ("-x", None)],
 )
 def test_verbose_output_shows_which_tests_ran(tmp_path: Path, options: str, others: tuple[str, ...] | None) -> None:
-    """Where there is no report, -v tells it, unless what tests print stands between; else nothing does."""
+    """Without a report the tests are known from -v, unless output of tests is mixed in; otherwise they are unknown."""
     text = (
         "import pytest\n\n@pytest.mark.parametrize('x', ['a b'])\ndef test_1(x):\n    print('hello')\n\n"
         "@pytest.mark.skip(reason='not (yet) PASSED')\ndef test_2():\n    pass\n\n"
@@ -140,7 +140,7 @@ def test_verbose_output_shows_which_tests_ran(tmp_path: Path, options: str, othe
 
 
 def test_verbose_output_that_contradicts_the_totals_is_ignored() -> None:
-    """Two runs, a line too much or too few: nobody knows which tests ran."""
+    """With two runs in one output, or a missing or additional line, it is unknown which tests ran."""
     line, end = "test_a.py::test_1 PASSED   [ 50%]\n", "=== 1 failed, 1 passed ===\n"
     failed = "test_a.py::test_2 FAILED   [100%]\n"
 

@@ -35,24 +35,24 @@ FILES = st.sampled_from(["a.py", "src/b c.py", "docs/é.md", "Makefile"])
     ],
 )
 def test_a_block_is_parsed_with_any_text_around_it(answer: str) -> None:
-    """The path stands above; fences and prose around it are no part of it."""
+    """The path precedes the block; fences and prose around it are ignored."""
     assert _edits(answer) == (EDIT,)
 
 
 def test_blocks_without_a_path_belong_to_the_file_before() -> None:
-    """Several blocks below one path are about one file."""
+    """Several blocks below one path change the same file."""
     assert _edits(f"src/calc.py\n{BLOCK}\n{BLOCK}") == (EDIT, EDIT)
 
 
 @given(st.lists(st.builds(ReplaceText, file=FILES, search=LINES, replace=LINES), min_size=1, max_size=3))
 def test_blocks_read_as_they_were_written(edits: list[ReplaceText]) -> None:
-    """What is in a block comes out of it, to the last space."""
+    """The content of a block is kept exactly, white space included."""
     assert _edits("\n".join(_block(each) for each in edits)) == tuple(edits)
 
 
 @pytest.mark.parametrize("answer", [DIFF, f"Here:\n\n```diff\n{DIFF}```\nDone.", f"diff --git a/c b/c\n{DIFF}"])
 def test_a_diff_is_read_with_and_without_a_fence(answer: str) -> None:
-    """Names of files begin a diff, and what is none of its lines ends it."""
+    """A diff begins with its file names, and ends at the first line that is not part of it."""
     (edit,) = _edits(answer)
 
     assert isinstance(edit, UnifiedDiff)
@@ -61,14 +61,14 @@ def test_a_diff_is_read_with_and_without_a_fence(answer: str) -> None:
 
 
 def test_a_diff_keeps_empty_lines_between_its_lines() -> None:
-    """Models leave the space out that stands for an empty line of context."""
+    """Models omit the space that marks an empty context line."""
     diff = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"
 
     assert _edits(f"{diff}\nprose\n") == (UnifiedDiff(text=diff),)
 
 
 def test_edits_are_in_the_order_of_the_answer() -> None:
-    """Blocks and diffs may stand beside each other."""
+    """Blocks and diffs may be mixed."""
     assert _edits(f"{DIFF}\nsrc/calc.py\n{BLOCK}") == (UnifiedDiff(text=DIFF), EDIT)
 
 
@@ -84,12 +84,12 @@ def test_edits_are_in_the_order_of_the_answer() -> None:
 )
 @pytest.mark.parametrize("needs_edits", [True, False])
 def test_an_answer_without_a_fix_is_none(answer: str, reason: str, needs_edits: bool) -> None:  # noqa: FBT001 - a case
-    """Whatever else stands in it, it is never applied."""
+    """An answer that reports no fix is never applied, whatever else it contains."""
     assert parse_answer(answer, needs_edits=needs_edits) == NoFix(reason=reason)
 
 
 def test_no_fix_found_inside_an_edit_is_code() -> None:
-    """Only what stands beside the edits says that there is no fix."""
+    """Only text outside of edits can report that there is no fix."""
     answer = f"a.py\n{SEARCH}\nx\n{DIVIDER}\nprint('no fix found')\n{REPLACE}\n"
 
     assert _edits(answer) == (ReplaceText(file="a.py", search="x\n", replace="print('no fix found')\n"),)
@@ -110,7 +110,7 @@ def test_no_fix_found_inside_an_edit_is_code() -> None:
     ],
 )
 def test_an_unreadable_answer_is_an_error_with_its_line(answer: str, reported: str) -> None:
-    """An answer that holds no fix that can be read is refused in one line."""
+    """An answer without a readable fix is rejected with a one-line message."""
     with pytest.raises(FixError, check=has_code("proposal-malformed")) as refused:
         parse_answer(answer, needs_edits=True)
 
@@ -119,13 +119,13 @@ def test_an_unreadable_answer_is_an_error_with_its_line(answer: str, reported: s
 
 
 def test_an_applier_that_parses_answers_itself_gets_any_text() -> None:
-    """Words without edits are a fix for a program that reads them."""
+    """An answer without edits is a fix if the applier parses prose itself."""
     assert parse_answer("Swap them.", needs_edits=False) == TextFix(text="Swap them.")
 
 
 @given(st.text(st.sampled_from("a.py\n<=>-+@ ") | st.just("\\"), max_size=60))
 def test_any_answer_is_parsed_or_refused(text: str) -> None:
-    """No answer of a model is a fault of ours."""
+    """No answer of a model causes an internal error."""
     with suppress(FixError):
         assert parse_answer(text, needs_edits=True).kind in {"text", "none"}
 

@@ -51,14 +51,14 @@ MENDS = 'path = pathlib.Path("calc.py"); path.write_text(path.read_text().replac
 
 @dataclass(frozen=True)
 class Workspace:
-    """A tree, and a program called aider that does what a test says."""
+    """A tree, and a fake aider program."""
 
     tree: Path
     called_file: Path
     bin: Path
 
     def aider(self, does: str, timeout_seconds: float = 60) -> AiderApplier:
-        """Make the program."""
+        """Write the program."""
         program = self.bin / "aider"
         program.write_text(
             PROGRAM.format(python=sys.executable, called=str(self.called_file), does=does), encoding="utf-8"
@@ -69,14 +69,14 @@ class Workspace:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """Return all files of the tree but git's."""
+        """Return all files of the tree except those of git."""
         files = (path for path in self.tree.rglob("*") if path.is_file() and ".git" not in path.parts)
         return {path.relative_to(self.tree).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Return a repository whose last state is not committed."""
+    """Return a repository with uncommitted changes."""
     for name in ("tree", "bin"):
         (tmp_path / name).mkdir()
     tree = tmp_path / "tree"
@@ -88,7 +88,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def test_aider_is_called_with_the_fix_and_the_targets(workspace: Workspace) -> None:
-    """It gets the answer of the model as its message, asks nobody, and commits nothing."""
+    """Aider gets the model's answer as its message, without prompts and commits."""
     application = workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py", "other.py"))
 
     called = json.loads(workspace.called_file.read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def test_aider_is_called_with_the_fix_and_the_targets(workspace: Workspace) -> N
 
 
 def test_aider_does_not_touch_the_git_repository(workspace: Workspace) -> None:
-    """Left to itself Aider writes a name into a repository that has none, and makes one where there is none."""
+    """By default Aider sets a user name in a repository, or creates a repository."""
     config = (workspace.tree / ".git" / "config").read_bytes()
     workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py",))
     assert (workspace.tree / ".git" / "config").read_bytes() == config
@@ -132,7 +132,7 @@ def test_aider_does_not_touch_the_git_repository(workspace: Workspace) -> None:
 def test_aider_uses_the_model_server_of_the_loop(
     workspace: Workspace, environ: dict[str, str], arguments: list[str], url: str | None
 ) -> None:
-    """Code and key go nowhere else, unless the variables of Aider itself say so."""
+    """Code and API key are sent to the loop's server only, unless Aider's own variables name another one."""
     aider = workspace.aider(MENDS)
     surroundings = {name: text for name, text in (aider.environ or {}).items() if name != "OPENAI_BASE_URL"}
     asked = AiderModel(model="m", base_url="http://here/v1")
@@ -145,7 +145,7 @@ def test_aider_uses_the_model_server_of_the_loop(
 
 
 def test_line_endings_are_preserved(workspace: Workspace) -> None:
-    """Aider reads CRLF and writes LF; a file with both, of which it keeps neither, is refused."""
+    """Aider reads CRLF and writes LF; a file with mixed line endings is refused, since Aider would change them."""
     (workspace.tree / "calc.py").write_bytes(b"a - b\r\nc\r\n")
     workspace.aider(MENDS).apply(FIX, workspace.tree, ("calc.py",))
     assert (workspace.tree / "calc.py").read_bytes() == b"a + b\r\nc\r\n"
@@ -159,7 +159,7 @@ def test_line_endings_are_preserved(workspace: Workspace) -> None:
 
 
 def test_without_target_files_aider_gets_the_files_of_the_edits(workspace: Workspace) -> None:
-    """What the fix is about is told, so that it need not look for it."""
+    """Aider gets their paths as arguments, so that it need not search for them."""
     edits = (
         ReplaceText(file="calc.py", search="x\n", replace="y\n"),
         UnifiedDiff(text="--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n-x\n+y\n"),
@@ -171,7 +171,7 @@ def test_without_target_files_aider_gets_the_files_of_the_edits(workspace: Works
 
 
 def test_files_of_aider_itself_are_removed(workspace: Workspace) -> None:
-    """Caches of its own are no part of the fix; those that were there before stay."""
+    """Aider's new cache files are not part of the fix; existing ones are kept."""
     (workspace.tree / ".aider.conf.yml").write_text("x", encoding="utf-8")
 
     workspace.aider(MENDS).apply(FIX, workspace.tree, ())
@@ -191,7 +191,7 @@ def test_files_of_aider_itself_are_removed(workspace: Workspace) -> None:
     ],
 )
 def test_a_failure_restores_all_files(does: str, code: str, reported: str, workspace: Workspace) -> None:
-    """A fix that does nothing, too much, fails or hangs is an error, and leaves no trace."""
+    """A fix that changes nothing or too much, fails or hangs is an error, and the tree is restored."""
     before = workspace.contents
 
     with pytest.raises(EikonError, check=has_code(code)) as refused:
@@ -203,7 +203,7 @@ def test_a_failure_restores_all_files(does: str, code: str, reported: str, works
 
 @pytest.mark.parametrize("target", ["../outside.py", ".git/config", "folder"])
 def test_targets_that_must_not_change_are_not_passed_to_aider(target: str, workspace: Workspace) -> None:
-    """Nothing outside, of git, or through a link, is shown to it."""
+    """Aider gets no file outside of the tree, inside `.git`, or behind a link."""
     (workspace.tree / "folder").symlink_to("/")
 
     with pytest.raises(FixError, check=has_code("patch-rejected")):
@@ -212,7 +212,7 @@ def test_targets_that_must_not_change_are_not_passed_to_aider(target: str, works
 
 
 def test_a_missing_aider_is_an_error_with_installation_advice(workspace: Workspace) -> None:
-    """The message says how to install it; the exit status is that of what is not here."""
+    """The message says how to install it; the exit status is that of missing requirements."""
     with pytest.raises(RequirementError, match="Install it with", check=has_code("aider-missing")) as missing:
         AiderApplier(environ={**os.environ, "PATH": str(workspace.bin)}).apply(FIX, workspace.tree, ())
 
@@ -220,7 +220,7 @@ def test_a_missing_aider_is_an_error_with_installation_advice(workspace: Workspa
 
 
 def test_a_tree_snapshot_preserves_every_byte(tmp_path: Path) -> None:
-    """Attributes and configuration of a project change nothing of what is kept and brought back."""
+    """Git attributes and configuration of the project do not affect stored and restored files."""
     tree = tmp_path / "tree"
     tree.mkdir()
     files = {".gitattributes": b"* text=auto eol=lf\n", "a.txt": b"1\r\n2\n", "b.bin": b"\x00\xff", "é x": b""}

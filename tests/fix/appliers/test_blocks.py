@@ -22,7 +22,7 @@ NEW = ReplaceText(file="new/x.py", search="", replace="X = 1\n")
 
 
 def test_a_fix_is_applied_and_returned_as_a_git_diff(tmp_path: Path) -> None:
-    """Files are changed, made and removed; the diff leads git from the old tree to the new one."""
+    """Files are changed, created and deleted; git can apply the diff to the old tree."""
     before, after = (_tree(tmp_path / name) for name in ("before", "after"))
     remove = UnifiedDiff(text="--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n")
 
@@ -54,7 +54,7 @@ def test_a_fix_is_applied_and_returned_as_a_git_diff(tmp_path: Path) -> None:
     ids=lambda edit: edit.model_dump_json()[:60],
 )
 def test_an_edit_that_does_not_match_changes_nothing(edit: TextEdit, tmp_path: Path) -> None:
-    """One edit that fits nowhere, or in several places, and nothing is changed: not by the others either."""
+    """If one edit matches nowhere or several times, no edit is applied."""
     tree = _tree(tmp_path / "tree")
     before = _contents(tree)
 
@@ -65,7 +65,7 @@ def test_an_edit_that_does_not_match_changes_nothing(edit: TextEdit, tmp_path: P
 
 
 def test_git_must_accept_the_diff(tmp_path: Path) -> None:
-    """What git knows to lead into `.git` elsewhere - on Windows, here - is refused, although it is harmless here."""
+    """A path that git rejects, because it means `.git` on Windows, is refused on every system."""
     tree = _tree(tmp_path)
 
     with pytest.raises(FixError, match="git cannot apply it: git apply", check=has_code("patch-rejected")):
@@ -75,7 +75,7 @@ def test_git_must_accept_the_diff(tmp_path: Path) -> None:
 
 
 def test_edits_of_one_file_apply_in_order(tmp_path: Path) -> None:
-    """The second edit sees what the first one wrote."""
+    """The second edit applies to the result of the first one."""
     tree = _tree(tmp_path)
     second = ReplaceText(file="calc.py", search="    return a + b\n", replace="    return b + a\n")
 
@@ -85,7 +85,7 @@ def test_edits_of_one_file_apply_in_order(tmp_path: Path) -> None:
 
 
 def test_edits_that_cancel_each_other_are_refused(tmp_path: Path) -> None:
-    """A fix has to change something."""
+    """A fix must change something."""
     back = ReplaceText(file="calc.py", search=ADD.replace, replace=ADD.search)
 
     with pytest.raises(FixError, match="the files already match", check=has_code("patch-rejected")):
@@ -93,13 +93,13 @@ def test_edits_that_cancel_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_answer_without_edits_is_refused(tmp_path: Path) -> None:
-    """An answer in prose alone cannot be applied."""
+    """An answer that contains only prose cannot be applied."""
     with pytest.raises(FixError, check=has_code("patch-rejected")):
         BlocksApplier().apply(TextFix(text="words"), _tree(tmp_path), ())
 
 
 def test_files_keep_modes_and_line_endings(tmp_path: Path) -> None:
-    """A program stays one, a file of Windows stays one, and one without a last end of line, too."""
+    """Executable bits, CRLF, and a missing end of line at the end of a file are preserved."""
     path = tmp_path / "run.sh"
     path.write_bytes(b"one\r\ntwo")
     path.chmod(0o755)
@@ -111,7 +111,7 @@ def test_files_keep_modes_and_line_endings(tmp_path: Path) -> None:
 
 
 def test_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
-    """Where the second file cannot be written, the first one is what it was."""
+    """If the second file cannot be written, the first one is restored."""
     tree = _tree(tmp_path)
     before: dict[str, bytes | None] = {"calc.py": CALC.encode(), "calc.py/x": None}
 
@@ -124,7 +124,7 @@ def test_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), min_size=1, max_size=3))
 def test_lines_are_replaced_only_if_they_occur_once(lines: list[str], old: list[str]) -> None:
-    """Found once, the lines around stay; found otherwise, it is refused."""
+    """A unique match is replaced, and other lines are kept; otherwise the edit is refused."""
     text = "".join(f"{line}\n" for line in lines)
     places = [at for at in range(len(lines)) if lines[at : at + len(old)] == old]
 

@@ -37,7 +37,7 @@ from tests.error_codes import has_code
 )
 @pytest.mark.parametrize("targets", [(), ("",), (".",)])
 def test_a_path_outside_the_project_is_refused(name: str, targets: tuple[str, ...], tmp_path: Path) -> None:
-    """Nothing outside, nothing of git, nothing through a link, whatever is named as a target."""
+    """Paths outside of the tree, inside `.git`, or through a link are refused, even as target files."""
     tree = _tree(tmp_path)
 
     with pytest.raises(FixError, check=has_code("patch-rejected")):
@@ -64,7 +64,7 @@ def test_a_path_outside_the_project_is_refused(name: str, targets: tuple[str, ..
     ],
 )
 def test_tests_are_changed_only_as_target_files(name: str, tmp_path: Path) -> None:
-    """A fix that changes the tests proves nothing."""
+    """A fix that changes the tests does not prove that the code is correct."""
     tree = _tree(tmp_path)
 
     with pytest.raises(FixError, match="name it with --target-file", check=has_code("patch-rejected")):
@@ -76,12 +76,12 @@ def test_tests_are_changed_only_as_target_files(name: str, tmp_path: Path) -> No
     "name", ["testing.py", "contest.py", "api/openapi_spec.py", "latest/a.py", "a.json", "src/attest_x.py"]
 )
 def test_a_name_similar_to_a_test_is_not_protected(name: str, tmp_path: Path) -> None:
-    """Names are compared whole."""
+    """Only whole words of a file name mark a test."""
     assert AllowedFiles(tree=_tree(tmp_path), targets=()).require(name) == name
 
 
 def test_targets_are_files_and_folders(tmp_path: Path) -> None:
-    """What is not named, nor below a folder that is, stays as it is; a name that only begins alike is another one."""
+    """Only target files, and files inside target folders, may be changed; a common prefix is not enough."""
     bounds = AllowedFiles(tree=_tree(tmp_path), targets=("file.py", "folder"))
 
     assert [bounds.require(name) for name in ("file.py", "./file.py", "folder//new.py")] == [
@@ -98,7 +98,7 @@ def test_targets_are_files_and_folders(tmp_path: Path) -> None:
 
 @given(st.text(st.sampled_from("./\\a:gitGIT \0~"), max_size=12))
 def test_every_allowed_path_is_inside_the_tree(name: str) -> None:
-    """Whatever a model writes as a path, what is taken is below the tree, and none of git's."""
+    """Any accepted path is inside the tree, and not inside `.git`."""
     tree = Path("/nowhere/tree")
     try:
         plain = AllowedFiles(tree=tree, targets=()).require(name)

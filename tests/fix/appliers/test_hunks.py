@@ -18,7 +18,7 @@ ABC = "a\nb\nc\n"
 
 @given(TEXTS, TEXTS)
 def test_a_diff_turns_the_old_text_into_the_new_one(old: str, new: str) -> None:
-    """Whatever difflib writes between two texts is read and applied to the letter."""
+    """Any diff that difflib writes between two texts can be read and applied exactly."""
     assume(old and new and old != new)
     (diff,) = read_diff(_diff(old, new))
 
@@ -27,7 +27,7 @@ def test_a_diff_turns_the_old_text_into_the_new_one(old: str, new: str) -> None:
 
 @given(TEXTS, TEXTS, st.integers(1, 99))
 def test_wrong_line_numbers_never_change_other_lines(old: str, new: str, shift: int) -> None:
-    """With other numbers a diff does the same, or is refused because its lines stand in several places."""
+    """If all lines are unique, a diff with wrong line numbers gives the same result."""
     assume(old and new and old != new)
     unique = "".join(f"{number} {line}" for number, line in enumerate(old.splitlines(keepends=True)))
     changed = unique + new
@@ -52,7 +52,7 @@ def test_wrong_line_numbers_never_change_other_lines(old: str, new: str, shift: 
     ],
 )
 def test_lines_that_do_not_match_exactly_once_are_refused(diff: str, expected: str | None) -> None:
-    """Numbers of lines may be wrong, and lines may not."""
+    """Line numbers may be wrong, but the lines themselves must match."""
     (read,) = read_diff(f"--- a/x\n+++ b/x\n{diff}")
 
     if expected is None:
@@ -63,7 +63,7 @@ def test_lines_that_do_not_match_exactly_once_are_refused(diff: str, expected: s
 
 
 def test_repeated_lines_need_the_right_line_number() -> None:
-    """Where the old lines stand twice, the number of the line decides, and a wrong one does not."""
+    """If the old lines occur twice, the line number selects one; a wrong number is refused."""
     right, wrong = (read_diff(f"--- a/x\n+++ b/x\n@@ -{line} +{line} @@\n-a\n+b\n")[0] for line in (3, 2))
 
     assert apply_hunks("a\nx\na\n", right) == "a\nx\nb\n"
@@ -72,14 +72,14 @@ def test_repeated_lines_need_the_right_line_number() -> None:
 
 
 def test_numbers_count_the_lines_of_the_old_text() -> None:
-    """What earlier hunks add or remove moves the later ones."""
+    """The offset of earlier hunks is taken into account."""
     (diff,) = read_diff("--- a/x\n+++ b/x\n@@ -1 +1,3 @@\n-x\n+1\n+2\n+3\n@@ -3 +5 @@\n-a\n+b\n")
 
     assert apply_hunks("x\na\na\n", diff) == "1\n2\n3\na\nb\n"
 
 
 def test_an_end_of_line_that_a_diff_adds_is_added() -> None:
-    """`No newline at end of file` below the old line alone says that the new text has one."""
+    """`No newline at end of file` after the old line only means that the new text ends with a newline."""
     (diff,) = read_diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n")
 
     assert apply_hunks("a", diff) == "b\n"
@@ -99,7 +99,7 @@ def test_an_end_of_line_that_a_diff_adds_is_added() -> None:
     ],
 )
 def test_changes_other_than_lines_are_refused(diff: str) -> None:
-    """Renames, modes, links and binary files are no fixes."""
+    """Renames, modes, links and binary files are not supported in fixes."""
     with pytest.raises(FixError, check=has_code("patch-rejected")):
         read_diff(diff)
 

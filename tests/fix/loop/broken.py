@@ -1,4 +1,4 @@
-"""Five small projects that are broken in different ways, each with the answers that mend it."""
+"""Five small projects with different bugs, each with the model answers that fix it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, PYTEST
 
 @dataclass(frozen=True, kw_only=True)
 class Broken:
-    """A project, and how it is mended."""
+    """A project, and its fixes."""
 
     files: Mapping[str, str]
     answers: tuple[str, ...]
@@ -48,7 +48,7 @@ MISSING_IMPORT = Broken(
     ),
     cycles=3,
 )
-"""No test of the module can be read at first; what they find then is another fault."""
+"""The module cannot be imported at first; once it can, its tests find a second bug."""
 
 TWO_FAULTS = Broken(
     files={
@@ -93,7 +93,7 @@ SCRIPT = Broken(
     command=f"{sys.executable} app/check.py",
     targets=("app/check.py",),
 )
-"""No pytest: a script that ends in a traceback, mended by a unified diff."""
+"""No pytest: a script that ends in a traceback, fixed by a unified diff."""
 
 MISSING_MODULE = Broken(
     files={
@@ -103,7 +103,7 @@ MISSING_MODULE = Broken(
     answers=("tax.py\n<<<<<<< SEARCH\n=======\ndef with_tax(net):\n    return net * 119 // 100\n>>>>>>> REPLACE\n",),
     cycles=2,
 )
-"""A module is missing, and is made."""
+"""A module is missing, and is created."""
 
 BROKEN: Final[Mapping[str, Broken]] = {
     "wrong_operator": WRONG_OPERATOR,

@@ -1,4 +1,4 @@
-"""Does a thing again and again, each time in a fresh copy of a folder, and killed at another change of a file.
+"""Runs an operation repeatedly, each time in a fresh copy of a folder, and kills it before another file change.
 
 Run as a program by `kill_at_each`: it forks, and the child kills itself by a signal before its n-th change.
 """
@@ -25,7 +25,7 @@ SHOP, SESSION = "shop", "session"
 
 
 def kill_at_each(what: str, start: Path, *arguments: str) -> list[Path]:
-    """Return the folders that were left, in the order of the kills; the last one came to its end."""
+    """Return the resulting folders in the order of the kills; the last process was not killed."""
     command = (sys.executable, "-m", "tests.fix.loop.killing", what, str(start), *arguments)
     subprocess.run(command, check=True)
     return sorted(start.parent.glob(f"{what}-*"))
@@ -44,7 +44,7 @@ def _settle(folder: Path) -> None:
 
 
 def _die_at(number: int, below: Path) -> None:
-    """Kill this process before the n-th change of a file below a folder."""
+    """Kill this process before the n-th change of a file inside a folder."""
     seen = 0
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:

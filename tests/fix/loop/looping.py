@@ -1,4 +1,4 @@
-"""Run a debug loop on a project, against a model that answers what a test says."""
+"""Run a debug loop on a project, against a model with scripted answers."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ class LoopRunner:
 
 @contextmanager
 def loop_runner(folder: Path, *answers: str) -> Iterator[LoopRunner]:
-    """Serve a model that gives these answers in turn."""
+    """Serve a model that gives these answers in order."""
     with serve_model(*map(answer_text, answers)) as model:
         yield LoopRunner(sessions=folder / "sessions", model=model)

@@ -1,4 +1,4 @@
-"""Small projects under git, and the answers of a model that mends them."""
+"""Small projects under git, and the model answers that fix them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BAD_FIX = """price.py
 >>>>>>> REPLACE
 """
 ASSERTS = "python -c 'from price import total; assert total([1.0, 2.0], rebate=0.5) == 2.5'"
-"""The same test without pytest, which is quicker."""
+"""The same test without pytest, which is faster."""
 PYTEST = "python -m pytest -q -p no:cacheprovider"
 
 
@@ -57,7 +57,7 @@ def commit(folder: Path, *, allow_empty: bool = False) -> None:
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files of any depth."""
+    """Write files, and create their folders."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git as somebody, without the configuration of this machine."""
+    """Run git as a fixed user, without the configuration of this machine."""
     environ = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": "/usr/local/bin:/usr/bin:/bin"}
     somebody = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     done = subprocess.run(
@@ -75,7 +75,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    """Read all files of a folder, those of git included."""
+    """Read all files of a folder, including those of git."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }

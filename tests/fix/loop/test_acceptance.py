@@ -28,12 +28,12 @@ from tests.fix.loop.projects import (
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Make a project whose one test fails."""
+    """Create a project with one test, which fails."""
     return make_project(tmp_path / "shop", {**PRICE_PROJECT, "other.py": "NAME = 'other'\n"})
 
 
 def test_ac_2_tests_that_pass_at_first_end_the_loop_in_its_first_cycle(project: Path, tmp_path: Path) -> None:
-    """AC-DFL-2: no model is asked, nothing is changed, and the loop is a success after 1 cycle."""
+    """AC-DFL-2: no model is requested, nothing is changed, and the loop succeeds after 1 cycle."""
     before = everything(project)
 
     with loop_runner(tmp_path) as runner:
@@ -46,7 +46,7 @@ def test_ac_2_tests_that_pass_at_first_end_the_loop_in_its_first_cycle(project: 
 
 
 def test_ac_3_and_4_a_failure_is_located_fixed_and_tested_again(project: Path, tmp_path: Path) -> None:
-    """AC-DFL-3 and 4: context, fix and application are in the log; the next cycle passes, and names the file."""
+    """AC-DFL-3 and 4: context, fix and application are logged; the next cycle passes, and names the file."""
     with loop_runner(tmp_path, GOOD_FIX) as runner:
         result = runner.loop(project)
 
@@ -71,7 +71,7 @@ def test_ac_3_and_4_a_failure_is_located_fixed_and_tested_again(project: Path, t
 
 
 def test_ac_5_as_many_cycles_as_allowed_are_a_failure(project: Path, tmp_path: Path) -> None:
-    """AC-DFL-5: tests that go on failing end the loop after max_cycles, with the tree as it was."""
+    """AC-DFL-5: tests that keep failing end the loop after max_cycles, with the tree unchanged."""
     before = everything(project)
 
     with loop_runner(tmp_path, BAD_FIX, BAD_FIX) as runner:
@@ -87,7 +87,7 @@ def test_ac_5_as_many_cycles_as_allowed_are_a_failure(project: Path, tmp_path: P
 
 @pytest.fixture
 def aider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a stand-in for aider on PATH: it notes how it was called, and puts right what it is given."""
+    """Put a fake aider on PATH that logs its arguments and fixes the files it gets."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "aider"
@@ -108,7 +108,7 @@ sed -i 's/+ rebate/- rebate/' price.py
 
 
 def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: Path, aider: Path) -> None:
-    """AC-DFL-6: what is named is in the context though no failure names it, and aider is given it and nothing else."""
+    """AC-DFL-6: target files are in the context though no failure names them, and aider gets these files only."""
     with loop_runner(tmp_path, "Take the rebate off.") as runner:
         result = runner.loop(project, test_cmd=ASSERTS, applier=AiderApplier(), target_files=("price.py", "other.py"))
 
@@ -125,7 +125,7 @@ def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: P
 
 
 def test_ac_6_target_files_are_shown_before_others(project: Path, tmp_path: Path) -> None:
-    """AC-DFL-6: in a budget for two files, one that no failure speaks of is there because it is a target."""
+    """AC-DFL-6: in a budget for two files, a target file is included though no failure refers to it."""
     names = f"NAMES = {[f'name {number}' for number in range(60)]}\n"
     write(project, {"base.py": names, "other.py": names})
     commit(project)
@@ -141,7 +141,7 @@ def test_ac_6_target_files_are_shown_before_others(project: Path, tmp_path: Path
 
 
 def test_ac_7_the_result_describes_the_loop(project: Path, tmp_path: Path) -> None:
-    """AC-DFL-7: the result, as the session keeps it, has outcome, cycles, files, reason and the history."""
+    """AC-DFL-7: the stored result has outcome, cycles, files, reason and history."""
     with loop_runner(tmp_path, GOOD_FIX) as runner:
         result = runner.loop(project, test_cmd=ASSERTS)
 
@@ -159,7 +159,7 @@ def test_ac_7_the_result_describes_the_loop(project: Path, tmp_path: Path) -> No
 
 
 def test_ac_8_aider_that_fails_ends_the_loop(project: Path, tmp_path: Path, aider: Path) -> None:
-    """AC-DFL-8: a critical error in a step ends the loop early, names the step, and leaves the tree as it was."""
+    """AC-DFL-8: a critical error in a step ends the loop early, names the step, and leaves the tree unchanged."""
     (aider / "fails").touch()
     before = everything(project)
 

@@ -74,7 +74,7 @@ def test_a_new_file_is_not_created_in_a_folder_without_such_files(shop: Path, fi
 
 @pytest.mark.parametrize("file", ["shop/data.json", "more.txt", "new.cfg", "prices.csv", "LICENSE"])
 def test_files_other_than_source_code_are_not_changed(shop: Path, file: str) -> None:
-    """Settings and data may be what tests compare with."""
+    """Tests may compare with settings and data."""
     with pytest.raises(FixError, match="got no source code", check=has_code("patch-rejected")):
         check(shop, file)
 
@@ -110,7 +110,7 @@ def test_protected_patterns_win(shop: Path, file: str, *, is_allowed: bool) -> N
 
 
 def test_allowed_patterns_replace_the_default_ones(shop: Path) -> None:
-    """What they do not match is left alone; a later pattern with `!` excludes again, as in .gitignore."""
+    """Files that do not match are not changed; a later pattern with `!` excludes again, as in .gitignore."""
     policy = ChangePolicy(allow=("/shop/", "*.json", "!cart.json"))
 
     check(shop, "shop/price.py", policy=policy)
@@ -123,7 +123,7 @@ def test_allowed_patterns_replace_the_default_ones(shop: Path) -> None:
 
 
 def test_protected_patterns_are_added_to_the_default_ones(shop: Path) -> None:
-    """A pattern with `!` does not uncover what is protected by default."""
+    """A pattern with `!` does not remove the default protection."""
     policy = ChangePolicy(protect=("/shop/", "!tests/"))
 
     check(shop, "app.py", policy=policy)
@@ -151,7 +151,7 @@ def test_protected_patterns_are_added_to_the_default_ones(shop: Path) -> None:
     ],
 )
 def test_files_that_the_command_names_are_not_changed(tmp_path: Path, file: str, command: str, cwd: str) -> None:
-    """By path, by pattern, or as a module that is run or loaded."""
+    """Files may be named by path, by pattern, or as a module that is run or loaded."""
     with pytest.raises(FixError, match="one that the test command names", check=has_code("patch-rejected")):
         check(tmp_path, file, command=command, cwd=cwd, policy=ChangePolicy(allow=("*.py",)))
 
@@ -222,14 +222,14 @@ def test_programs_are_not_changed(shop: Path) -> None:
 
 
 def test_files_with_failing_tests_are_not_changed(shop: Path) -> None:
-    """Whatever their names: pytest may be configured to collect other ones, or doctests."""
+    """The file of a failing test is protected whatever its name, since pytest may be configured to collect it."""
     with pytest.raises(FixError, match="one with failing tests", check=has_code("patch-rejected")):
         check(shop, "shop/price.py", failing=("shop/price.py::check_total", "app.py::check"))
     check(shop, "web/cart.ts", failing=("shop/price.py::check_total",))
 
 
 def test_failing_tests_are_found_below_the_root_of_pytest(shop: Path) -> None:
-    """Ids of tests may be relative to a folder of the tree; the file is protected all the same."""
+    """Test ids may be relative to a subfolder of the tree; the file is protected all the same."""
     write(shop, {"shop/checks/check_price.py": ""})
 
     with pytest.raises(FixError, match="one with failing tests", check=has_code("patch-rejected")):
@@ -254,7 +254,7 @@ def test_packages_that_run_by_themselves_are_not_changed(shop: Path, file: str) 
 
 
 def test_a_project_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    """Patterns that protect files are not dropped in silence."""
+    """An unreadable file with patterns is not ignored."""
     write(tmp_path, {"pyproject.toml": "[tool.eikon.fix\n"})
 
     with pytest.raises(UsageError, match="expected TOML"):
@@ -321,7 +321,7 @@ def test_patterns_are_read_from_the_project(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_patterns_are_rejected(tmp_path: Path, table: str, message: str) -> None:
-    """Before anything runs."""
+    """Patterns are validated before anything runs."""
     write(tmp_path, {"pyproject.toml": f"[tool.eikon.fix]\n{table}\n"})
 
     with pytest.raises(UsageError, match=message):
@@ -363,7 +363,7 @@ def test_a_weakened_check_in_a_folder_of_programs_is_no_success(tmp_path: Path, 
 
 @pytest.mark.parametrize("command", ["make test", "python -m unittest || exit 1; exit 1", "true && pytest; exit 1"])
 def test_without_a_report_a_fix_needs_allowed_files(tmp_path: Path, command: str) -> None:
-    """Any file may decide the exit status, so the loop ends before a model is asked."""
+    """Any file may determine the exit status, so the loop ends before a request to the model."""
     project = make_project(tmp_path / "shop", {**CHECKED, "where": "verify"})
     before = everything(project)
 
@@ -379,7 +379,7 @@ def test_without_a_report_a_fix_needs_allowed_files(tmp_path: Path, command: str
 
 
 def test_tests_with_other_names_are_protected_by_the_report(tmp_path: Path) -> None:
-    """Pytest collects them by configuration, and the report says where the failing tests are."""
+    """Pytest collects them by configuration, and the report names the files of failing tests."""
     config = "[pytest]\npython_files = check_*.py\n"
     files = {"price.py": PRICE_PROJECT["price.py"], "check_price.py": PRICE_PROJECT["test_price.py"]}
     project = make_project(tmp_path / "shop", {**files, "pytest.ini": config})
@@ -436,7 +436,7 @@ def test_a_refused_fix_is_reported_to_the_model_which_fixes_something_else(tmp_p
 
 
 def test_a_fix_in_two_steps_does_not_uncover_a_check(tmp_path: Path) -> None:
-    """Fixes are checked against the original project, whatever an earlier fix imports."""
+    """Fixes are compared with the original project, whatever an earlier fix imports."""
     files = {**PRICE_PROJECT, "tools/check.py": "assert False\n"}
     project = make_project(tmp_path / "shop", files)
     first = (

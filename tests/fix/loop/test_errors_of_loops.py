@@ -1,4 +1,4 @@
-"""Loops that end early: the step is named, and the tree is as before."""
+"""Loops that end early: the step is named, and the tree is unchanged."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, everything, make_project, write
 
 FAILS = "cat $(ls); exit 1"
-"""A test command that fails at once, and says what a file holds."""
+"""A test command that fails at once, and prints the content of a file."""
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Make a project whose one test fails."""
+    """Create a project with one test, which fails."""
     return make_project(tmp_path / "shop", PRICE_PROJECT)
 
 
@@ -46,7 +46,7 @@ def project(tmp_path: Path) -> Path:
 def test_a_step_that_fails_ends_the_loop(
     project: Path, tmp_path: Path, chosen: dict[str, Any], answer: str, expected: tuple[str, str, int]
 ) -> None:
-    """The result names step, code and exit status, and no file differs."""
+    """The result has step, code and exit status, and no file is changed."""
     before = everything(project)
 
     with loop_runner(tmp_path, answer) as runner:
@@ -63,7 +63,7 @@ def test_a_step_that_fails_ends_the_loop(
 
 
 def test_a_model_that_cannot_be_reached_ends_the_loop(project: Path, tmp_path: Path) -> None:
-    """Nobody answers at the address: the step is named, with the exit status of a missing server."""
+    """If no server listens at the URL, the step is named, and the exit status is that of a missing server."""
     with loop_runner(tmp_path) as runner:
         pass
     result = runner.loop(project, test_cmd=FAILS)
@@ -74,7 +74,7 @@ def test_a_model_that_cannot_be_reached_ends_the_loop(project: Path, tmp_path: P
 
 
 def test_a_tree_that_changed_during_the_loop_is_not_written_to(project: Path, tmp_path: Path) -> None:
-    """Somebody edits the file while the loop works: the fix stays in the session, and the file is theirs."""
+    """If the user edits the file during the loop, the edit stays, and the fix is kept in the session only."""
     with loop_runner(tmp_path) as runner:
 
         def edit_and_answer(_asked: object) -> str:
@@ -91,7 +91,7 @@ def test_a_tree_that_changed_during_the_loop_is_not_written_to(project: Path, tm
 
 
 def test_a_fix_that_makes_the_tests_hang_is_rolled_back(project: Path, tmp_path: Path) -> None:
-    """The deadline of a test run is no end of the loop once there is a fix to take back."""
+    """A test run with a fix that exceeds its deadline rolls the fix back instead of ending the loop."""
     with loop_runner(tmp_path, GOOD_FIX) as runner:
         result = runner.loop(
             project,
@@ -126,7 +126,7 @@ def test_a_fix_that_makes_the_tests_hang_is_rolled_back(project: Path, tmp_path:
 def test_invalid_options_are_refused_before_a_test_runs(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, Any], message: str
 ) -> None:
-    """Options that cannot be are told at once, before any test runs."""
+    """Invalid options are reported before any test runs."""
     monkeypatch.chdir(project)
     with loop_runner(tmp_path) as runner, pytest.raises(UsageError, match=message):
         runner.loop(project, **chosen)
@@ -134,7 +134,7 @@ def test_invalid_options_are_refused_before_a_test_runs(
 
 @pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"])
 def test_a_pytest_configuration_above_the_sessions_is_refused(project: Path, tmp_path: Path, name: str) -> None:
-    """Tests in the copy would run with them, and be called otherwise than elsewhere."""
+    """Tests in the copy would use it, and their ids would differ."""
     write(tmp_path, {f"above/{name}": ""})
 
     with loop_runner(tmp_path) as runner, pytest.raises(UsageError, match=f"got .*above/{name}: tests in the copy"):
@@ -142,7 +142,7 @@ def test_a_pytest_configuration_above_the_sessions_is_refused(project: Path, tmp
 
 
 def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path: Path) -> None:
-    """Such a command would test the user's files, and no fix would ever help."""
+    """Such a command would test the user's files, which no fix changes before the end."""
     with loop_runner(tmp_path) as runner:
         for command in (f"pytest {project}/test_price.py", f"cd '{project}' && pytest", f"pytest --rootdir={project}"):
             with pytest.raises(UsageError, match="expected paths relative to"):
@@ -150,7 +150,7 @@ def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path:
 
 
 def test_programs_that_git_ignores_may_be_named(project: Path, tmp_path: Path) -> None:
-    """A virtual environment inside of the tree is no part of the copy, and is used where it is."""
+    """A virtual environment inside the tree is not copied, but used at its original path."""
     write(project, {".git/info/exclude": "venv/\n", "venv/check": "exit 0\n"})
 
     with loop_runner(tmp_path) as runner:
@@ -160,7 +160,7 @@ def test_programs_that_git_ignores_may_be_named(project: Path, tmp_path: Path) -
 
 
 def test_tests_that_read_the_original_tree_are_a_warning(project: Path, tmp_path: Path) -> None:
-    """A package that is installed from the tree itself is what such tests test: the summary warns, once."""
+    """If the package is installed from the original tree, the tests import it from there: the summary warns once."""
     write(tmp_path, {"reads.py": f"print(open({str(project / 'price.py')!r}))\nraise SystemExit(1)\n"})
 
     with loop_runner(tmp_path, GOOD_FIX) as runner:
@@ -172,7 +172,7 @@ def test_tests_that_read_the_original_tree_are_a_warning(project: Path, tmp_path
 
 
 def test_a_file_name_that_is_not_utf_8_is_a_warning(project: Path, tmp_path: Path) -> None:
-    """Such a file is copied, and not shown to the model; a warning tells of it."""
+    """The file is copied, but not shown to the model, and a warning names it."""
     (project / os.fsdecode(b"pr\xffice.py")).write_text("PRICE = 'price rebate total'\n", encoding="utf-8")
 
     with loop_runner(tmp_path, GOOD_FIX) as runner:
@@ -184,7 +184,7 @@ def test_a_file_name_that_is_not_utf_8_is_a_warning(project: Path, tmp_path: Pat
 
 
 def test_a_dirty_tree_needs_allow_dirty(project: Path, tmp_path: Path) -> None:
-    """Without it the files are named; with it they are part of what is tested, and stay as they are."""
+    """Without it, changed files are named; with it, they are tested as they are, and kept."""
     write(project, {"new.txt": "mine\n"})
 
     with loop_runner(tmp_path) as runner:
@@ -196,7 +196,7 @@ def test_a_dirty_tree_needs_allow_dirty(project: Path, tmp_path: Path) -> None:
 
 
 def test_an_interrupted_loop_records_its_step(project: Path, tmp_path: Path) -> None:
-    """Ctrl-C while the model is asked: the session keeps the step, the copy is gone, the tree as before."""
+    """After Ctrl-C during a model request, the session has the step, the copy is removed, and the tree is unchanged."""
     before = everything(project)
     with loop_runner(tmp_path) as runner:
 

@@ -26,7 +26,7 @@ LOOP = ("--test-cmd", FAILS, "--allow", "*.py")
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a broken project, and stand in it."""
+    """Create a broken project as working directory."""
     folder = make_project(tmp_path / "shop", PRICE_PROJECT)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("EIKON_FIX_DIR", str(tmp_path / "sessions"))
@@ -40,7 +40,7 @@ def fix(*arguments: str) -> int:
 
 
 def test_a_loop_prints_its_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The summary with the difference is the output; progress and the session are told beside it."""
+    """The summary with the diff is on standard output; progress and the session are on standard error."""
     with serve_model(answer_text(GOOD_FIX)) as model:
         status = fix("loop", "--test-cmd", FAILS, "--target-file", "price.py", "--base-url", model.url, "--model", "m")
 
@@ -54,7 +54,7 @@ def test_a_loop_prints_its_summary(project: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json, the result is on standard output, whole, with the exit status; 1 after as many cycles as allowed."""
+    """With --json, the result is on standard output; the exit status is 1 if max_cycles was reached."""
     with serve_model(answer_text(GOOD_FIX)) as model:
         status = fix(
             *("loop", "--test-cmd", "exit 4", "--allow", "*.py", "--max-cycles", "1"),
@@ -92,7 +92,7 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
 def test_an_error_is_one_line(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, line: str
 ) -> None:
-    """The exit status is the one of the cause, and the last line says what to do."""
+    """The exit status depends on the cause, and the last line explains what to do."""
     assert fix("loop", *arguments) == status
     assert line in capsys.readouterr().err.splitlines()[-1]
 
@@ -122,7 +122,7 @@ def test_missing_requirements_are_reported_before_a_test_runs(
     status: int,
     line: str,
 ) -> None:
-    """Nothing is run, nobody is asked, and no session is begun."""
+    """Nothing is run, no model is requested, and no session is created."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert fix("loop", "--test-cmd", FAILS, *arguments) == status
@@ -134,7 +134,7 @@ def test_missing_requirements_are_reported_before_a_test_runs(
 def test_a_loop_replays_recorded_responses_without_a_server(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Captured in one folder, with pytest and a bad fix first, the loop goes the same way elsewhere without a model."""
+    """A loop captured with a bad fix first repeats in another folder, without a model server."""
     answers = tmp_path / "answers"
     bad = GOOD_FIX.replace("prices) - rebate", "prices) * rebate")
     arguments = ("loop", "--test-cmd", PYTEST, "--debug-dir", str(answers))
@@ -157,7 +157,7 @@ def test_a_loop_replays_recorded_responses_without_a_server(
 
 
 def test_the_folder_of_recorded_responses_is_not_copied(project: Path) -> None:
-    """Answers kept inside the project make no dirty tree, and are not copied."""
+    """Responses stored inside the project do not make the tree dirty, and are not copied."""
     with serve_model(answer_text(GOOD_FIX)) as model:
         arguments = (
             *("loop", "--test-cmd", f"test ! -e answers && {{ {FAILS}; }}", "--allow", "*.py"),
@@ -171,7 +171,7 @@ def test_the_folder_of_recorded_responses_is_not_copied(project: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["asking", "testing"])
 def test_a_killed_loop_leaves_the_tree_and_records_its_step(project: Path, tmp_path: Path, moment: str) -> None:
-    """After kill -9 no file of the project differs, no test goes on, and `eikon fix sessions` tells the step."""
+    """After kill -9 the project is unchanged, no test keeps running, and `eikon fix sessions` lists the step."""
     before = everything(project)
     reached, go_on = threading.Event(), threading.Event()
     mark = tmp_path / "mark"
@@ -212,7 +212,7 @@ def test_a_killed_loop_leaves_the_tree_and_records_its_step(project: Path, tmp_p
 
 
 def assert_gone(process: int) -> None:
-    """Expect that a process ends, which was told to by the end of another."""
+    """Fail unless a process ends soon, as it must when its parent has ended."""
     for _ in range(200):
         done = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
         if done.stdout.strip()[:1] in {"", "Z"}:

@@ -1,4 +1,4 @@
-"""When a fix helped."""
+"""Evaluation of fixes: which ones help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTHING = CapturedStream(file="stdout.txt", bytes_written=0)
 
 
 def analysis(*ids: str) -> Analysis:
-    """Make an analysis with failures of these ids; without any the tests passed."""
+    """Return an analysis with failures of these ids; without any, the tests passed."""
     failures = [TestFailure(id=each, kind="pytest", message="no") for each in ids]
     return Analysis(
         passed=not ids, first=failures[0] if failures else None, others=tuple(failures[1:]), summary="summary"
@@ -22,7 +22,7 @@ def analysis(*ids: str) -> Analysis:
 
 
 def run(ended: ProcessEnding = "exited", exit_status: int | None = 1) -> TestRun:
-    """Make a run."""
+    """Return a run."""
     return TestRun(
         command="pytest", exit_status=exit_status, ended=ended, duration_ms=1, stdout=NOTHING, stderr=NOTHING
     )
@@ -43,12 +43,12 @@ def run(ended: ProcessEnding = "exited", exit_status: int | None = 1) -> TestRun
 def test_a_fix_helps_only_if_failures_disappear_and_none_is_new(
     before: tuple[str, ...], after: tuple[str, ...], expected: str
 ) -> None:
-    """Whatever fails that did not fail before is no help; tests of a module that could not be read did fail before."""
+    """A fix with a new failure does not help; tests of a module that could not be imported count as failed before."""
     assert evaluate_fix(analysis(*before), analysis(*after), run()) == expected
 
 
 def test_unlisted_failures_count() -> None:
-    """One of 300 failures is gone: what fills its place in the list is nothing new, and what is new is seen."""
+    """Failures beyond the listed ones are compared too: one less helps, and a new one is found."""
     ids = [f"t{number}" for number in range(300)]
 
     def long(every: list[str]) -> Analysis:
@@ -76,7 +76,7 @@ def test_a_run_that_stops_early_leaves_tests_unexecuted(
     after: tuple[tuple[str, ...], tuple[str, ...] | None],
     expected: str,
 ) -> None:
-    """One of them that fails now is nothing new; what failed is mended only if it ran, and what passed still has to."""
+    """A failed test is fixed only if it ran, passed tests must still pass, and unexecuted ones may fail."""
     first = analysis(*before[0]).model_copy(update={"stopped_early": True, "other_tests": before[1]})
     second = analysis(*after[0]).model_copy(update={"stopped_early": after[1] is not None, "other_tests": after[1]})
 
@@ -98,7 +98,7 @@ def test_a_run_that_stops_early_leaves_tests_unexecuted(
 def test_without_a_list_of_executed_tests_the_result_is_unclear(
     before: tuple[str, str], after: tuple[str, str], expected: str
 ) -> None:
-    """Without a report, another first failure may be progress or damage; what is certain is judged as ever."""
+    """If another test is the first failure, the effect is unclear; definite results are still reported."""
     first, second = (
         analysis(*ids).model_copy(update={"stopped_early": how == "early"}) for ids, how in (before, after)
     )
@@ -107,13 +107,13 @@ def test_without_a_list_of_executed_tests_the_result_is_unclear(
 
 
 def test_a_killed_run_does_not_help() -> None:
-    """Fewer failures count only where all could have shown."""
+    """Fewer failures count only if the run was complete."""
     assert evaluate_fix(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.lists(st.sampled_from("abcd"), unique=True))
 def test_a_fix_that_helps_never_adds_a_failure(before: list[str], after: list[str]) -> None:
-    """What is kept fails in nothing that passed before."""
+    """A fix that helps leaves a proper subset of the failures."""
     if evaluate_fix(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
         assert set(after) < set(before)

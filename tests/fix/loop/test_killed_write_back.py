@@ -1,4 +1,4 @@
-"""Loops that are killed while they change the user's files: whoever comes next takes that back."""
+"""Loops killed while they write the user's files: the next command rolls the changes back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.fix.loop.projects import write
 
 
 def state(folder: Path) -> dict[str, object]:
-    """Read files with their modes, and folders."""
+    """Return files with their modes, and folders."""
     return {
         path.relative_to(folder).as_posix(): (path.stat().st_mode, path.read_bytes() if path.is_file() else None)
         for path in folder.rglob("*")
@@ -32,7 +32,7 @@ def state(folder: Path) -> dict[str, object]:
 
 
 def note(folder: Path) -> SessionRecord:
-    """Make the note of a session that writes."""
+    """Return the record of a session that is writing."""
     return SessionRecord(
         id="20260101T000000-abcdef",
         state="writing",
@@ -51,20 +51,20 @@ def note(folder: Path) -> SessionRecord:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Endings that were killed."""
+    """Folders in which writing a fix was killed."""
 
     before: dict[str, object]
-    """What the project held at first."""
+    """The state of the project before the fix."""
     after: dict[str, object]
     killed: list[Path]
     """One folder for each change of a file before which a process was killed."""
     half: Path
-    """A copy of one in which some files are in their places and others wait."""
+    """A copy of a folder in which only some files were written."""
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Change files, make, remove and permit them, and kill that wherever it can be killed."""
+    """Write a fix that changes, creates and deletes files and modes, and kill it before each change."""
     folder = tmp_path_factory.mktemp("endings") / "start"
     shop = folder / SHOP
     write(shop, {"a.py": "old a\n", "gone/b.py": "old b\n", "run.sh": "old run\n", "same.py": "same\n"})
@@ -82,13 +82,13 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def moved(folder: Path) -> Path:
-    """Tell a session where its tree lies after it was copied."""
+    """Write the new path of a copied tree to its session."""
     (folder / SESSION / "session.json").write_text(note(folder).model_dump_json(), encoding="utf-8")
     return folder / SESSION
 
 
 def test_a_kill_at_any_change_leaves_all_files_or_none(workspace: Workspace) -> None:
-    """Wherever an ending is killed, what comes next finds it, and the tree is as before, or as the fix makes it."""
+    """Wherever writing is killed, recovery leaves the tree either as before or completely fixed."""
     left = [state(each / SHOP) for each in workspace.killed]
     half = sum(each not in (workspace.before, workspace.after) for each in left)
 
@@ -104,7 +104,7 @@ def test_a_kill_at_any_change_leaves_all_files_or_none(workspace: Workspace) -> 
 
 
 def test_a_killed_rollback_is_continued(workspace: Workspace) -> None:
-    """It is done again from wherever it was cut off."""
+    """A rollback that is killed before any of its changes is completed by the next one."""
     assert state(workspace.half / SHOP) not in (workspace.before, workspace.after)
     moved(workspace.half)
 
@@ -120,7 +120,7 @@ def test_a_killed_rollback_is_continued(workspace: Workspace) -> None:
 def test_the_next_command_rolls_back_and_reports_it(
     workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A listing does, and so does a loop in that tree, which then begins with files as they were."""
+    """Both a listing and a loop in that tree do; the loop starts with the restored files."""
     for name in ("listed", "looped"):
         shutil.copytree(workspace.half, tmp_path / name)
         sessions = moved(tmp_path / name).rename(tmp_path / name / "sessions-old")
@@ -157,7 +157,7 @@ def half(workspace: Workspace, tmp_path: Path) -> Path:
 
 
 def test_files_that_changed_since_are_left_alone(half: Path) -> None:
-    """Nothing is touched, it is told what to do, and no loop begins there."""
+    """If a file changed since, nothing is rolled back, the message explains what to do, and no loop starts there."""
     (half / SHOP / "run.sh").write_text("mine\n", encoding="utf-8")
     before = state(half / SHOP)
 
@@ -174,7 +174,7 @@ def test_files_that_changed_since_are_left_alone(half: Path) -> None:
 
 @pytest.mark.parametrize("note_text", [None, "{}"])
 def test_an_unreadable_session_does_not_stop_loops_in_other_trees(tmp_path: Path, note_text: str | None) -> None:
-    """It is told with the folder to remove, and stays; nobody knows which tree it is about."""
+    """A warning names the folder to remove; it is kept, since its tree is unknown."""
     broken = tmp_path / "sessions" / "20200101T000000-aaaaaa"
     write(broken, {"ending.json": "{}"} | ({} if note_text is None else {"session.json": note_text}))
     write(tmp_path / "shop", {"a.py": "A = 1\n"})
@@ -192,7 +192,7 @@ def test_an_unreadable_session_does_not_stop_loops_in_other_trees(tmp_path: Path
 
 
 def test_a_running_write_back_is_left_alone(half: Path) -> None:
-    """Only what nobody does any more is taken back."""
+    """Changes of a session that is still running are not rolled back."""
     before = state(half / SHOP)
     other = half / "other"
     with lock_session(other):
@@ -203,7 +203,7 @@ def test_a_running_write_back_is_left_alone(half: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../away.py", "/etc/passwd"])
 def test_a_journal_with_a_path_outside_the_tree_is_refused(half: Path, path: str) -> None:
-    """What stands in a session folder is checked like any other input."""
+    """The content of a session folder is validated like any other input."""
     ending = json.loads((half / SESSION / JOURNAL_FILE).read_text(encoding="utf-8"))
     ending["files"][0]["path"] = path
     (half / SESSION / JOURNAL_FILE).write_text(json.dumps(ending), encoding="utf-8")

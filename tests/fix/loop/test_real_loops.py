@@ -1,4 +1,4 @@
-"""Whole loops on real projects: what they cost, what they change, what they print."""
+"""Complete loops on real projects: cycles, changes and output."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.fix.loop.looping import loop_runner
 from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, PYTEST, git, make_project
 
 SAYS_MENDED = "cat $(ls); grep -qr -- '- rebate' ."
-"""A test that is quicker than pytest."""
+"""A test that is faster than pytest."""
 GOLD = Path(__file__).parent / "gold"
 
 
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_a_broken_project_is_fixed(name: str, tmp_path: Path) -> None:
-    """Each is mended in the stated number of cycles; summary and diff are as stored."""
+    """Each is fixed in the stated number of cycles; summary and diff are as stored."""
     broken = BROKEN[name]
     project = make_project(tmp_path / name, broken.files)
 
@@ -39,7 +39,7 @@ def test_a_broken_project_is_fixed(name: str, tmp_path: Path) -> None:
 
 
 def test_a_bad_fix_is_rolled_back_before_the_next_one(tmp_path: Path) -> None:
-    """A fix that does not help is undone, told to the model, and no part of what is kept."""
+    """A fix that does not help is rolled back, reported to the model, and not part of the result."""
     project = make_project(tmp_path / "shop", PRICE_PROJECT)
 
     with loop_runner(tmp_path, BAD_FIX, GOOD_FIX) as runner:
@@ -69,7 +69,7 @@ def test_the_last_fix_is_tested_too(tmp_path: Path) -> None:
 
 
 def test_failures_are_fixed_one_by_one_if_pytest_stops_at_the_first(tmp_path: Path) -> None:
-    """With -x the second failure shows only when the first one is mended; the fix of the first one stays."""
+    """With -x the second failure shows only once the first one is fixed; the first fix is kept."""
     broken = BROKEN["two_faults"]
     project = make_project(tmp_path / "two", broken.files)
 
@@ -83,7 +83,7 @@ def test_failures_are_fixed_one_by_one_if_pytest_stops_at_the_first(tmp_path: Pa
 
 
 def test_a_fix_with_an_unknown_effect_is_a_warning(tmp_path: Path) -> None:
-    """Where a command is not plainly pytest, the next failure with -x may be progress or damage."""
+    """If a command is not plain pytest, the next failure with -x may be progress or damage."""
     broken = BROKEN["two_faults"]
     project = make_project(tmp_path / "two", broken.files)
 
@@ -98,7 +98,7 @@ def test_a_fix_with_an_unknown_effect_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_keep_keeps_fixes_that_helped(tmp_path: Path) -> None:
-    """With keep, a fix that helped reaches the tree though another test still fails; the bad one after it does not."""
+    """With --keep, a helpful fix is written though another test still fails; the bad fix after it is not."""
     broken = BROKEN["two_faults"]
     project = make_project(tmp_path / "two", broken.files)
     wrong = broken.answers[1].replace("[::-1]", "[::2]")
@@ -111,7 +111,7 @@ def test_keep_keeps_fixes_that_helped(tmp_path: Path) -> None:
 
 
 def test_a_project_without_git_is_fixed(tmp_path: Path) -> None:
-    """A folder is enough: it is copied, and changed at the end."""
+    """A folder without git is copied, and changed at the end."""
     project = tmp_path / "plain"
     make_project(project, PRICE_PROJECT)
     (project / ".git").rename(tmp_path / "gone")

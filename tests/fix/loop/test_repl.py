@@ -1,4 +1,4 @@
-"""The prompt: AC-DFL-1, and what is typed wrongly."""
+"""The prompt: AC-DFL-1, and invalid input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a broken project, and stand in it."""
+    """Create a broken project as working directory."""
     folder = make_project(tmp_path / "shop", PRICE_PROJECT)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("EIKON_FIX_DIR", str(tmp_path / "sessions"))
@@ -59,7 +59,7 @@ def test_ac_1_the_loop_is_a_task_of_the_prompt(
 def test_input_ends_at_the_first_line_that_fails(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script ends as its line does, and what follows is not done."""
+    """A script ends with the status of the failed line, and later lines are not run."""
     status = repl('/tasks\n\n/task debug:loop --test_cmd="no-such-test"\n/help\n', monkeypatch)
 
     out, err = capsys.readouterr()
@@ -102,7 +102,7 @@ def test_invalid_input_is_an_error_of_one_line(
     line: str,
     reported: tuple[str, int],
 ) -> None:
-    """The line says what was wanted, and nothing is run."""
+    """The message names the expected value, and nothing is run."""
     message, status = reported
     assert repl(f"{line}\n", monkeypatch) == status
     (only,) = capsys.readouterr().err.splitlines()
@@ -113,7 +113,7 @@ def test_invalid_input_is_an_error_of_one_line(
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(exclude_characters="\n"), max_size=60))
 def test_any_line_is_parsed_or_refused(line: str) -> None:
-    """Whatever is typed is a line of ours, or an error of ours."""
+    """Any line is either a valid command or an error of ours."""
     with suppress(EikonError):
         typed = parse_line(line)
         assert typed is None or isinstance(typed, (SimpleCommand, TaskCall))
@@ -124,14 +124,14 @@ def test_any_line_is_parsed_or_refused(line: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=4))
 def test_paths_arrive_as_they_are(paths: list[str]) -> None:
-    """A JSON list of any texts becomes the target files."""
+    """A JSON list of any texts is read as the target files."""
     choice = parse_arguments(LOOP_TASK, {"test_cmd": "pytest", "target_files": json.dumps(paths)})
 
     assert choice.target_files == tuple(paths)
 
 
 def test_every_command_and_option_is_completed() -> None:
-    """The words, the tasks and their parameters are offered."""
+    """Commands, tasks and their parameters are completed."""
     words = completion_tree()
 
     assert set(words) == {"/help", "/tasks", "/quit", "/task"}
@@ -143,7 +143,7 @@ def test_every_command_and_option_is_completed() -> None:
 
 
 def test_the_prompt_works_in_a_terminal(tmp_path: Path) -> None:
-    """On a terminal there is a prompt, a mistake is told and does not end it, and lines are remembered."""
+    """On a terminal there is a prompt with a history; an error is reported and does not end it."""
     outside, inside = pty.openpty()
     prompt = subprocess.Popen(
         [sys.executable, "-c", "from eikon_engine.cli.main import main; main()", "repl"],
@@ -175,7 +175,7 @@ def test_the_prompt_works_in_a_terminal(tmp_path: Path) -> None:
 
 
 def read_until(terminal: int, wanted: str) -> None:
-    """Read what is shown until a text has come."""
+    """Read output until it contains a text."""
     seen = b""
     while wanted.encode() not in seen:
         assert select.select([terminal], [], [], 30)[0], f"wanted {wanted!r}, saw {seen!r}"

@@ -1,4 +1,4 @@
-"""Commands that run, hang, write without end and leave others behind."""
+"""Commands that run, hang, write endlessly, or leave processes behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fix.loop.projects import PYTEST, make_project, write
 
 
 def run(folder: Path, command: str, *, timeout: float = 20.0) -> TestRun:
-    """Run a command in a copy of nothing."""
+    """Run a command in an empty copy."""
     for name in ("tree", "original", "session"):
         (folder / name).mkdir(exist_ok=True)
     return run_script(
@@ -43,7 +43,7 @@ def written(folder: Path, name: str) -> str:
 
 
 def test_both_outputs_and_the_status_are_kept(tmp_path: Path) -> None:
-    """A command is one of a shell: its outputs lie apart, its status is its own, standard input is empty."""
+    """A command runs in a shell with empty standard input; both outputs and the exit status are stored."""
     ended = run(tmp_path, "cat; echo out; echo err >&2; exit 3")
 
     assert (ended.ended, ended.exit_status, ended.passed) == ("exited", 3, False)
@@ -52,7 +52,7 @@ def test_both_outputs_and_the_status_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended_with_its_process_group(tmp_path: Path) -> None:
-    """At the deadline everything that the command began is gone, also what ignores SIGTERM."""
+    """At the deadline all processes of the command are killed, including those that ignore SIGTERM."""
     ended = run(tmp_path, "trap '' TERM; sleep 60 & echo $! > child; echo begun; wait; sleep 60", timeout=0.5)
 
     assert (ended.ended, ended.exit_status) == ("timed_out", None)
@@ -61,7 +61,7 @@ def test_a_command_that_hangs_is_ended_with_its_process_group(tmp_path: Path) ->
 
 
 def test_background_processes_of_a_command_are_ended(tmp_path: Path) -> None:
-    """A process in the background does not outlive its command, and nobody waits for its output."""
+    """A background process does not outlive its command, and its output is not waited for."""
     ended = run(tmp_path, "sleep 60 & echo $! > child; exit 0")
 
     assert ended.passed
@@ -72,7 +72,7 @@ def test_background_processes_of_a_command_are_ended(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives us the orphans of others")
 @pytest.mark.parametrize("ending", ["exit 0", "sleep 60"])
 def test_processes_that_leave_the_group_are_ended(tmp_path: Path, ending: str) -> None:
-    """A daemon in a session of its own, and what it began, are gone when the command is."""
+    """A daemon in its own session, and its child processes, are killed when the command ends."""
     daemon = "setsid sh -c 'setsid sleep 60 & echo $! $$ > child; sleep 60' & while [ ! -s child ]; do sleep 0.05; done"
 
     ended = run(tmp_path, f"{daemon}; {ending}", timeout=3.0)
@@ -83,14 +83,14 @@ def test_processes_that_leave_the_group_are_ended(tmp_path: Path, ending: str) -
 
 
 def test_a_command_that_is_killed_has_no_status(tmp_path: Path) -> None:
-    """The signal is told."""
+    """The result has the signal."""
     ended = run(tmp_path, "kill -SEGV $$")
 
     assert (ended.ended, ended.exit_status, ended.signal) == ("killed", None, signal.SIGSEGV)
 
 
 def test_endless_output_is_limited(tmp_path: Path) -> None:
-    """The file is bounded, holds the beginning and the end, and says how much is missing."""
+    """The file is bounded: it has the beginning, the end, and the number of omitted bytes."""
     ended = run(tmp_path, f"{sys.executable} -c \"import sys; sys.stdout.write('x' * 30_000_000 + 'end')\"")
 
     size = (tmp_path / "session" / ended.stdout.file).stat().st_size
@@ -106,7 +106,7 @@ def test_endless_output_is_limited(tmp_path: Path) -> None:
 def test_omitted_output_is_counted(
     tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes], head: int, tail: int
 ) -> None:
-    """What is kept and what is left out is what came; the kept parts are its beginning and its end."""
+    """The beginning and the end of the output are kept; kept and omitted bytes add up to all written ones."""
     path = tmp_path_factory.getbasetemp() / "bounded"
     whole = b"".join(chunks)
 
@@ -128,7 +128,7 @@ def test_omitted_output_is_counted(
 
 
 def test_paths_into_the_tree_point_to_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An absolute PYTHONPATH into the user's tree names the copy's folder; others stay."""
+    """An absolute PYTHONPATH into the user's tree is replaced by the copy's folder; other entries are kept."""
     write(tmp_path, {"original/src/which.py": "place = 'original'\n", "tree/src/which.py": "place = 'copy'\n"})
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path / "original" / "src"), "/nowhere")))
 
@@ -138,7 +138,7 @@ def test_paths_into_the_tree_point_to_the_copy(tmp_path: Path, monkeypatch: pyte
 
 
 def test_git_variables_are_not_passed_to_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begun by a hook of git, a test that asks git, or commits, does so where it stands."""
+    """If a git hook starts the loop, git commands of tests still apply to the copy."""
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
         monkeypatch.setenv(name, str(tmp_path / "original"))
 
@@ -158,7 +158,7 @@ SECRETS = EnvironmentSecrets({"DB_PASSWORD": "hunter", "API_KEY": "hunter2-and-m
     st.lists(st.integers(0, 60), max_size=6),
 )
 def test_secrets_in_any_spelling_are_redacted(words: list[str], cuts: list[int]) -> None:
-    """A stream that comes in parts is told as a whole one is, and neither holds a value."""
+    """A stream in several chunks is redacted like a complete text, and contains no value."""
     whole = "".join(words).encode()
     places = sorted({0, len(whole), *(each for each in cuts if each < len(whole))})
     reported: list[bytes] = []
@@ -175,7 +175,7 @@ def test_secrets_in_any_spelling_are_redacted(words: list[str], cuts: list[int])
 def test_secrets_of_the_environment_reach_neither_model_nor_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that print their environment show names; so does their report, and a file that holds the value."""
+    """If tests print their environment, outputs, report and other files contain names instead of values."""
     values = {"OPENAI_API_KEY": "sk-test-0123456789abcdef", "DB_PASSWORD": 'pass"word&<1>'}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
@@ -197,6 +197,6 @@ def test_secrets_of_the_environment_reach_neither_model_nor_session(
 
 
 def assert_gone(process: int) -> None:
-    """Expect that a process has ended; one that waits to be reaped has."""
+    """Fail unless a process has ended; a zombie has."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
     assert done.stdout.strip()[:1] in {"", "Z"}

@@ -1,4 +1,4 @@
-"""Which values of the environment are secrets, and where they stand."""
+"""Which environment variables are secrets, and where their values are redacted."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     ],
 )
 def test_paths_and_desktop_variables_are_not_secrets(name: str) -> None:
-    """Their values stand in paths that everybody sees."""
+    """Their values are parts of ordinary paths."""
     assert not is_secret_variable(name)
 
 
 @pytest.mark.parametrize("name", ["DB_PASSWORD", "OPENAI_API_KEY", "MYSQL_PWD", "SESSION_SECRET", "GITHUB_TOKEN"])
 def test_passwords_and_keys_are_secrets(name: str) -> None:
-    """What has the name of a secret, and not that of a place, is one."""
+    """A variable is a secret if its name is that of a secret, and not that of a path."""
     assert is_secret_variable(name)
 
 
 def test_a_session_records_its_tree_unredacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change that was cut off is taken back by that name, whatever variable has it for a value."""
+    """Recovery needs the path of the tree, even if it equals the value of a secret variable."""
     project = make_project(tmp_path / "shop", {"a.py": "A = 1\n"})
     monkeypatch.setenv("PWD", str(project))
     monkeypatch.setenv("SHOP_TOKEN", str(project.parent))
@@ -59,7 +59,7 @@ def test_a_session_records_its_tree_unredacted(tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_variables_set_in_a_command_are_found(command: str, settings: list[tuple[str, str]]) -> None:
-    """Words of a shell that set a variable, but for what the shell works out."""
+    """Assignments in a shell command are found, except those with shell expansions."""
     assert list(assignments_in(command)) == settings
 
 
@@ -78,19 +78,19 @@ def test_variables_set_in_a_command_are_found(command: str, settings: list[tuple
     ],
 )
 def test_a_password_in_an_address_is_a_secret(value: str, printed: str, reported: str) -> None:
-    """Whatever the variable is called; what is a word of any text is hidden in addresses alone."""
+    """The name of the variable does not matter; a password that is a common word is only redacted inside URLs."""
     assert EnvironmentSecrets({"V": value}).redact(printed) == reported
 
 
 def test_a_secret_is_found_in_the_spelling_of_addresses() -> None:
-    """Also one that is not UTF-8."""
+    """Percent-encoded values are redacted, including those that are not UTF-8."""
     known = EnvironmentSecrets({"DB_PASSWORD": "it is/12", "A_TOKEN": "\udcff1234567"})
 
     assert known.redact("it%20is%2F12 it+is%2F12 %FF1234567") == "<DB_PASSWORD> <DB_PASSWORD> <A_TOKEN>"
 
 
 def test_secrets_in_the_command_reach_neither_model_nor_session(tmp_path: Path) -> None:
-    """The command is told with the name in the place of the value, in the session and in the question."""
+    """Session and prompt contain the command with the name instead of the value."""
     test = "import os\n\n\ndef test_it():\n    assert os.environ['API_KEY'] == ''\n"
     project = make_project(tmp_path / "shop", {"test_env.py": test})
 

@@ -1,4 +1,4 @@
-"""Session folders: where they are, and what `eikon fix sessions` says of them."""
+"""Session folders: their location, and their listing by `eikon fix sessions`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from eikon_engine.llm import EchoClient
     ],
 )
 def test_sessions_are_stored_in_the_state_folder_of_the_user(environ: dict[str, str], expected: str) -> None:
-    """A variable of ours decides, then the one of the desktop, which has to be absolute."""
+    """EIKON_FIX_DIR takes precedence over XDG_STATE_HOME, which must be absolute."""
     assert sessions_folder(Path("home"), environ) == Path(expected)
 
 
 def test_a_session_is_alive_as_long_as_its_process(tmp_path: Path) -> None:
-    """The lock says so, whoever asks."""
+    """A session is alive while its lock is held."""
     folder = tmp_path / "s"
 
     with lock_session(folder):
@@ -55,7 +55,7 @@ def test_states_of_earlier_versions_are_read(tmp_path: Path, earlier: str, state
 
 
 def test_sessions_are_listed_newest_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line each: name, how it ended, where it stood, tree and command."""
+    """Each line has name, state, step, tree and command."""
     (tmp_path / "shop").mkdir()
     for command in ("true", "no-such-test"):
         options = LoopOptions(test_cmd=command, cwd=tmp_path / "shop", sessions_dir=tmp_path / "s")
@@ -74,7 +74,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_an_unreadable_session_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was written by hand, or cut off, is one line and exit status 65."""
+    """A manually written or truncated session is a one-line error with exit status 65."""
     path = tmp_path / "s" / "one" / "session.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"session_version": 2}', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The registry of tasks, and loops with other steps."""
+"""The registry of tasks, and loops with custom steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.fix.loop.projects import PRICE_PROJECT, make_project
 
 @pytest.fixture
 def tasks() -> TaskRegistry:
-    """Return the usual tasks, with a model that only echoes."""
+    """Return the default tasks, with a model that only echoes."""
     return default_tasks(EchoClient(), BlocksApplier())
 
 
@@ -43,7 +43,7 @@ FAILS = AtomicTask(name=GET_CONTEXT.name, summary="Fail.", input_type=ContextQue
 
 
 def test_the_loop_is_a_director_of_five_steps(tasks: TaskRegistry) -> None:
-    """debug:loop is registered with its steps, each of which is a task of its own."""
+    """debug:loop is registered with its steps, each of which is a task."""
     loop = tasks.find(DEBUG_LOOP)
 
     assert isinstance(loop, LoopTask)
@@ -52,7 +52,7 @@ def test_the_loop_is_a_director_of_five_steps(tasks: TaskRegistry) -> None:
 
 
 def test_an_incomplete_registry_is_refused(tasks: TaskRegistry) -> None:
-    """Two tasks of one name, a loop without its steps and unknown names are refused."""
+    """Duplicate names, a loop without its steps, and unknown names are refused."""
     with pytest.raises(UsageError, match="expected unique task names, got two"):
         TaskRegistry((*tasks.tasks, FAILS))
     with pytest.raises(UsageError, match=r"debug:loop: the atomic task system:run_script is missing"):
@@ -68,7 +68,7 @@ def test_a_step_refuses_a_value_of_another_type(tasks: TaskRegistry) -> None:
 
 
 def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
-    """A lookup that fails critically ends the loop at that step, and another registry is unchanged by it."""
+    """A critical error in a lookup ends the loop at that step; other registries are not affected."""
     other = TaskRegistry(FAILS if each.name == FAILS.name else each for each in tasks.tasks)
     project = make_project(tmp_path / "shop", PRICE_PROJECT)
 
@@ -95,7 +95,7 @@ def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
 
 
 def test_a_long_step_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a step lasts, its name and the time it has taken are told again and again."""
+    """During a long step, its name and elapsed time are reported repeatedly."""
     monkeypatch.setattr(cycle_log, "PROGRESS_INTERVAL_SECONDS", 0.05)
     lines: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Fixes that make a test command exit with 0 without any test being mended."""
+"""Fixes that make a test command exit with 0 although no test is fixed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer(new: str) -> str:
 
 
 def result_of(result: TaskResult) -> tuple[str, bool]:
-    """Return what the first fix was judged to be, and whether it was taken back."""
+    """Return the evaluation of the first fix, and whether it was rolled back."""
     verification = result.notes.history[0].verification
     assert verification is not None
     return verification.judgement, verification.rolled_back
@@ -49,7 +49,7 @@ def result_of(result: TaskResult) -> tuple[str, bool]:
     ],
 )
 def test_a_failed_test_that_does_not_run_and_pass_is_not_fixed(tmp_path: Path, new: str, reported: str) -> None:
-    """Exit status 0 is no success of a fix whose report does not tell the test as passed; the file stays as it is."""
+    """Exit status 0 is no success if the report does not list the test as passed; the file is unchanged."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TEST})
 
     with loop_runner(tmp_path, answer(new)) as loops:
@@ -63,7 +63,7 @@ def test_a_failed_test_that_does_not_run_and_pass_is_not_fixed(tmp_path: Path, n
 
 
 def test_a_fix_that_skips_the_test_is_reported_in_the_next_prompt(tmp_path: Path) -> None:
-    """The loop goes on, and the next question says what was wrong."""
+    """The loop continues, and the next prompt explains what was wrong."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TEST})
 
     with loop_runner(tmp_path, answer("    import pytest; pytest.skip('x')"), answer("    return a + b")) as loops:
@@ -74,7 +74,7 @@ def test_a_fix_that_skips_the_test_is_reported_in_the_next_prompt(tmp_path: Path
 
 
 def test_skipping_one_of_two_failing_tests_does_not_help(tmp_path: Path) -> None:
-    """With keep, a fix that has one of the failing tests expected to fail is taken back as well."""
+    """With keep, a fix that marks one of the failing tests as expected failure is rolled back as well."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TWO})
     skipping = "    if a == 1:\n        import pytest; pytest.xfail('x')\n    return a - b"
 
@@ -86,7 +86,7 @@ def test_skipping_one_of_two_failing_tests_does_not_help(tmp_path: Path) -> None
 
 
 def test_a_fixed_test_must_stay_fixed(tmp_path: Path) -> None:
-    """A second fix that skips what the first one mended is no success."""
+    """A second fix that skips the test fixed by the first one is no success."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _TWO})
     first = answer("    return 3")
     second = first.replace(_BUG, "    return 3").replace("=======\n    return 3", "=======\n    return skipped(a) or 4")
@@ -103,7 +103,7 @@ def test_a_fixed_test_must_stay_fixed(tmp_path: Path) -> None:
 
 
 def test_passing_tests_prove_the_fix_of_an_import_error(tmp_path: Path) -> None:
-    """A module that is read again is mended by a test of its own that passes."""
+    """An import error is fixed if a test of that module passes."""
     project = make_project(tmp_path / "shop", {"calc.py": "def sub(a, b):\n    return a - b\n", "test_calc.py": _TEST})
     new = "calc.py\n<<<<<<< SEARCH\ndef sub(a, b):\n=======\ndef add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n"
 
@@ -114,7 +114,7 @@ def test_passing_tests_prove_the_fix_of_an_import_error(tmp_path: Path) -> None:
 
 
 def test_a_runner_that_stops_early_is_a_warning(tmp_path: Path) -> None:
-    """Without a report the exit status decides, but an output that lost its closing line is told."""
+    """Without a report the exit status decides, but a missing closing line of the runner is a warning."""
     project = make_project(tmp_path / "shop", {"calc.py": _CALC, "test_calc.py": _UNITTEST})
 
     with loop_runner(tmp_path, answer("    import os; os._exit(0)")) as loops:
@@ -140,5 +140,5 @@ def test_a_runner_that_stops_early_is_a_warning(tmp_path: Path) -> None:
     ],
 )
 def test_closing_lines_of_runners_are_known(output: str, runner: str) -> None:
-    """Each by the line that it prints at its end, alone."""
+    """Each runner is recognized by its closing line alone."""
     assert closing_runners(f"before\n{output}\nafter") == (runner,)

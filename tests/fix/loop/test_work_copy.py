@@ -1,4 +1,4 @@
-"""The copy in which fixes are tried, and what of it reaches the user's tree."""
+"""The copy in which fixes are tried, and how its changes reach the user's tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fix.loop.projects import PRICE_PROJECT, commit, everything, git, make
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Make a project with a program, an ignored file and a link."""
+    """Create a project with a program, an ignored file and a link."""
     folder = make_project(tmp_path / "shop", {**PRICE_PROJECT, ".gitignore": "*.log\ndata/\n", "run.sh": "#!/bin/sh\n"})
     (folder / "run.sh").chmod(0o755)
     (folder / "link").symlink_to("price.py")
@@ -33,7 +33,7 @@ def copied(project: Path, *also: str) -> WorkCopy:
 
 
 def test_a_copy_has_what_git_knows(project: Path) -> None:
-    """Files, programs and links are there with their history; what git ignores is not, but for what is asked for."""
+    """Files, modes, links and the history are copied; ignored files are not, unless requested."""
     copy = copied(project, "data")
 
     assert sorted(each.name for each in copy.root.iterdir()) == sorted(
@@ -46,7 +46,7 @@ def test_a_copy_has_what_git_knows(project: Path) -> None:
 
 
 def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
-    """Nothing in the user's folder differs after a copy was made, changed and removed, `.git` included."""
+    """Creating, changing and removing a copy changes nothing in the user's folder, `.git` included."""
     before = everything(project)
 
     copy = copied(project)
@@ -61,7 +61,7 @@ def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
 
 
 def test_a_stored_state_is_restored_completely(project: Path) -> None:
-    """What was changed, made or deleted is undone, ignored files and empty repositories of tests included."""
+    """Changed, created and deleted files are restored, including ignored files and empty repositories of tests."""
     copy = copied(project, "data")
     base = copy.store_state()
     before = {name: data for name, data in everything(copy.root).items() if not name.startswith(".git/")}
@@ -78,7 +78,7 @@ def test_a_stored_state_is_restored_completely(project: Path) -> None:
 
 
 def test_line_endings_are_not_converted(tmp_path: Path) -> None:
-    """A file keeps its bytes, whatever attributes and configuration say."""
+    """A file keeps its bytes, whatever its git attributes and configuration are."""
     folder = make_project(tmp_path / "shop", {".gitattributes": "* text=auto eol=lf\n"})
     (folder / "dos.txt").write_bytes(b"a\r\nb\r\n")
     commit(folder)
@@ -92,7 +92,7 @@ def test_line_endings_are_not_converted(tmp_path: Path) -> None:
 
 
 def test_all_changes_are_written_to_the_tree(project: Path) -> None:
-    """Changed, new and deleted files are as in the copy, and rights stay."""
+    """Changed, new and deleted files are as in the copy, and permissions are kept."""
     (project / "run.sh").chmod(0o700)
     copy = copied(project)
     base = copy.store_state()
@@ -113,7 +113,7 @@ def test_all_changes_are_written_to_the_tree(project: Path) -> None:
 
 @pytest.mark.parametrize("how", ["changed", "deleted", "made", "linked"])
 def test_a_tree_that_changed_since_is_left_alone(project: Path, how: str) -> None:
-    """One file that is not as it was when the copy was made, and nothing is written."""
+    """If one file differs from the copied state, nothing is written."""
     copy = copied(project)
     base = copy.store_state()
     write(copy.root, {"price.py": "fixed\n", "run.sh": "fixed\n", "new.py": "new\n"})
@@ -137,7 +137,7 @@ def test_a_tree_that_changed_since_is_left_alone(project: Path, how: str) -> Non
 
 
 def test_a_failed_write_back_restores_everything(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that cannot be put in its place in the end leaves all others as they were, and nothing beside them."""
+    """If one file cannot be replaced, all others are restored, without temporary files."""
     copy = copied(project)
     base = copy.store_state()
     write(copy.root, {"a.py": "new\n", "new/deep/er.py": "new\n", "price.py": "fixed\n", "run.sh": "fixed\n"})
@@ -164,7 +164,7 @@ def test_a_failed_write_back_restores_everything(project: Path, monkeypatch: pyt
 
 
 def test_an_unreadable_file_is_an_error(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever may not read a file of the user gets one line, and nothing is changed."""
+    """The error is one line, and nothing is changed."""
     copy = copied(project)
     base = copy.store_state()
     write(copy.root, {"price.py": "fixed\n"})
@@ -178,7 +178,7 @@ def test_an_unreadable_file_is_an_error(project: Path, monkeypatch: pytest.Monke
 
 
 def test_symlinks_are_not_created(project: Path) -> None:
-    """A fix that makes a link, or changes one, is refused."""
+    """A fix that creates or changes a link is refused."""
     copy = copied(project)
     base = copy.store_state()
     (copy.root / "away").symlink_to("/etc/passwd")
@@ -189,7 +189,7 @@ def test_symlinks_are_not_created(project: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{root}/data", "../shop/data", "../../{up}/shop/data", "data"])
 def test_a_link_into_the_tree_leads_into_the_copy(project: Path, text: str) -> None:
-    """However a link names a place of the tree, what is written through it in the copy stays there."""
+    """Absolute and relative links into the tree are redirected, so that writes stay in the copy."""
     (project / "away").symlink_to(text.format(root=project, up=project.parent.name))
     before = everything(project)
 
@@ -203,7 +203,7 @@ def test_a_link_into_the_tree_leads_into_the_copy(project: Path, text: str) -> N
 
 @pytest.mark.parametrize("text", ["/etc", "../outside", "../../nowhere", "data/../../outside"])
 def test_a_link_out_of_the_tree_is_refused(project: Path, text: str) -> None:
-    """Tests could write through it, or find nothing there; the line says which link it is."""
+    """Tests could write through it, or its target may not exist; the message names the link."""
     (project.parent / "outside").mkdir()
     (project / "round").symlink_to(text)
 
@@ -214,7 +214,7 @@ def test_a_link_out_of_the_tree_is_refused(project: Path, text: str) -> None:
 
 
 def test_a_dirty_tree_is_refused(project: Path) -> None:
-    """Changed and unknown files are named; ignored ones, and folders of ours, are no dirt."""
+    """Changed and untracked files are named; ignored files and our own folders are not."""
     ours = project / "answers"
     write(ours, {"a.json": "{}"})
     tree = find_tree(project, (ours,))
@@ -230,7 +230,7 @@ def test_a_dirty_tree_is_refused(project: Path) -> None:
 
 
 def test_the_tree_is_found_from_within(project: Path) -> None:
-    """A folder inside a working tree belongs to it; a folder without git is a tree of its own."""
+    """A subfolder of a working tree belongs to it; a folder without git is its own tree."""
     (project / "data" / "deep").mkdir()
 
     tree = find_tree(project / "data" / "deep")
@@ -243,7 +243,7 @@ def test_the_tree_is_found_from_within(project: Path) -> None:
 
 
 def test_a_repository_without_commits_is_copied(tmp_path: Path) -> None:
-    """What was never committed is there, with an empty history."""
+    """Uncommitted files are copied, with an empty history."""
     folder = tmp_path / "new"
     write(folder, {"a.py": "x = 1\n"})
     git(tmp_path, "init", "--quiet", "new")
@@ -265,13 +265,13 @@ def test_a_repository_without_commits_is_copied(tmp_path: Path) -> None:
     ],
 )
 def test_target_files_must_exist(project: Path, path: str, message: str) -> None:
-    """A target file outside of the tree, or one that is none, is refused."""
+    """A target file outside of the tree, or one that is not a file, is refused."""
     with pytest.raises(UsageError, match=f"--target-file: {message}"):
         require_targets(find_tree(project), (path,))
 
 
 def test_sockets_and_pipes_of_tests_are_removed(project: Path) -> None:
-    """Git does not see them, and the next run could not make them again."""
+    """Git ignores them, and the next run could not create them again."""
     copy = copied(project)
     base = copy.store_state()
     os.mkfifo(copy.root / "pipe")
@@ -283,7 +283,7 @@ def test_sockets_and_pipes_of_tests_are_removed(project: Path) -> None:
 
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_a_copy_deleted_by_tests_is_an_error(project: Path, *, is_linked: bool) -> None:
-    """Nothing is done in another folder in its place; what was known of it can be compared still."""
+    """No other folder is changed instead, even behind a link; stored states can still be compared."""
     copy = copied(project)
     base = copy.store_state()
     shutil.rmtree(copy.root)
@@ -300,6 +300,6 @@ def test_a_copy_deleted_by_tests_is_an_error(project: Path, *, is_linked: bool) 
 
 
 def test_the_missing_target_file_is_named(project: Path) -> None:
-    """Also where others are named twice."""
+    """It is named even if another target file is given twice."""
     with pytest.raises(UsageError, match="no such file: 'nope'"):
         require_targets(find_tree(project), ("price.py", "./price.py", "nope"))

@@ -63,7 +63,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_the_failing_line_ranks_first_then_the_names_it_uses(tree: Path) -> None:
-    """The test, the code on the way, and the definitions of what that code uses; nothing that only lies around."""
+    """The test is first, then code in the call stack, then definitions of used names; unrelated files are omitted."""
     context = _look_up(tree)
 
     assert [(piece.file, piece.first_line) for piece in context.pieces][:3] == [
@@ -78,7 +78,7 @@ def test_the_failing_line_ranks_first_then_the_names_it_uses(tree: Path) -> None
 
 
 def test_names_are_followed_over_two_definitions(tree: Path) -> None:
-    """An assertion has no frame in the code that it judges; what that code uses is found all the same."""
+    """A failed assertion has no frame in the tested code; definitions used by that code are found anyway."""
     asserted = FAILURE.model_copy(update={"frames": FAILURE.frames[:1]})
 
     reasons = {(piece.file, piece.first_line): piece.why for piece in _look_up(tree, failure=asserted).pieces}
@@ -89,14 +89,14 @@ def test_names_are_followed_over_two_definitions(tree: Path) -> None:
 
 
 def test_hidden_and_installed_files_are_never_shown(tree: Path) -> None:
-    """Hidden files, keys, installed packages and links are not looked at, even as targets."""
+    """Hidden files, keys, installed packages and links are not read, even as target files."""
     context = _look_up(tree, targets=(".env", "secrets.json", "node_modules", "shop/outside.py"))
 
     assert not {".env", "secrets.json", "node_modules/x/with_tax.js", "shop/outside.py"} & set(context.files)
 
 
 def test_tokens_in_code_are_not_shown(tree: Path) -> None:
-    """A key of known shape in a source file is replaced."""
+    """A known token format in a source file is replaced."""
     (tree / "shop" / "cart.py").write_text(FILES["shop/cart.py"] + f"KEY = 'ghp_{'a1' * 18}'\n", encoding="utf-8")
 
     shown = "".join(piece.text for piece in _look_up(tree).pieces)
@@ -106,7 +106,7 @@ def test_tokens_in_code_are_not_shown(tree: Path) -> None:
 
 
 def test_evidence_of_a_replay_is_shown(tree: Path) -> None:
-    """Texts that it kept of the step that diverged are shown, pictures and paths that lead out are not."""
+    """Stored texts of the diverged step are shown; pictures, and paths outside of the folder, are not."""
     folder = tree / "artifacts"
     (folder / "subgoal_1").mkdir(parents=True)
     (folder / "outcome.json").write_text(diverged_outcome().model_dump_json(), encoding="utf-8")
@@ -125,14 +125,14 @@ def test_evidence_of_a_replay_is_shown(tree: Path) -> None:
 
 
 def test_target_files_rank_before_similar_files(tree: Path) -> None:
-    """AC-6: files to be changed are shown, although nothing else leads to them."""
+    """AC-6: files to be changed are shown, although no failure refers to them."""
     context = _look_up(tree, targets=("weather.py",))
 
     assert ("weather.py", "target file") in [(piece.file, piece.why) for piece in context.pieces]
 
 
 def test_recently_changed_files_rank_higher(tree: Path) -> None:
-    """A file of the last commits has a reason more; without a history there is none."""
+    """A change in the last commits is a reason to show a file; without a history there is no such reason."""
     git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "docs"], ["commit", "-qm", "docs"]):
         subprocess.run([*git, *command], check=True)
@@ -144,12 +144,12 @@ def test_recently_changed_files_rank_higher(tree: Path) -> None:
 
 
 def test_equal_queries_have_equal_contexts(tree: Path) -> None:
-    """Order and scores do not depend on the run."""
+    """Order and scores are deterministic."""
     assert _look_up(tree) == ContextFinder().find(_query(tree))
 
 
 def test_a_module_that_cannot_be_parsed_is_shown_by_lines(tree: Path) -> None:
-    """A syntax error is a failure like any other: the lines around it are shown."""
+    """For a syntax error, the surrounding lines are shown."""
     (tree / "shop" / "cart.py").write_text("x = 1\n" * 50 + "def f(:\n" + "y = 2\n" * 50, encoding="utf-8")
     failure = TestFailure(id="SyntaxError", kind="python", message="m", file="shop/cart.py", line=51)
 
@@ -160,7 +160,7 @@ def test_a_module_that_cannot_be_parsed_is_shown_by_lines(tree: Path) -> None:
 
 @given(st.text(st.sampled_from("def f():\n    @cx#class A\n\t\f"), max_size=200), st.sampled_from(["a.py", "a.js"]))
 def test_pieces_cover_the_complete_file(text: str, name: str) -> None:
-    """Pieces follow each other without a gap, and hold every line once."""
+    """Pieces follow each other without gaps, and contain every line once."""
     pieces = split_chunks(name, text)
 
     assert "".join(piece.text for piece in pieces) == text
@@ -170,7 +170,7 @@ def test_pieces_cover_the_complete_file(text: str, name: str) -> None:
 
 @given(st.lists(st.integers(1, 60), max_size=8), st.integers(0, 200))
 def test_a_context_stays_within_its_token_budget(sizes: list[int], budget: int) -> None:
-    """Pieces are taken whole, the best one cut if it has to be; what has no room is counted."""
+    """Pieces are included whole, except that the best one is shortened if necessary; omitted ones are counted."""
     pieces = [
         ContextPiece(file=f"{number}", first_line=1, last_line=size, text="x = 1\n" * size, score=1, why="w")
         for number, size in enumerate(sizes)
@@ -184,7 +184,7 @@ def test_a_context_stays_within_its_token_budget(sizes: list[int], budget: int) 
 
 
 def test_the_best_piece_is_cut_around_the_failing_line() -> None:
-    """A function too large for the budget is shown where it fails."""
+    """If a function exceeds the budget, the part around the failing line is shown."""
     lines = "".join(f"line {number}\n" for number in range(1, 201))
     piece = ContextPiece(file="a", first_line=101, last_line=300, text=lines, score=1, why="w")
 
@@ -195,7 +195,7 @@ def test_the_best_piece_is_cut_around_the_failing_line() -> None:
 
 
 def test_words_are_names_and_their_parts() -> None:
-    """Names are cut where capitals and underlines cut them; words of the language are left out."""
+    """Names are split at capitals and underscores; keywords of the language are omitted."""
     assert code_words("def parseURL_list(self): HTTPError2") == (
         *("parseurl_list", "parse", "url", "list"),
         *("httperror2", "http", "error"),

@@ -1,4 +1,4 @@
-"""What a failure in a large module of tests leaves room for."""
+"""The context of a failure in a large test module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.fix.loop.projects import write
 
 
 def test_other_tests_leave_room_for_the_code(tmp_path: Path) -> None:
-    """Of a module with many tests, the one that fails is shown; the code that it uses comes before the others."""
+    """Of a module with many tests, only the failing one precedes the code that it uses."""
     tests = "\n\n".join(f"def test_{number}():\n    assert total([{number}]) == {number}" for number in range(60))
     write(tmp_path, {"tests/test_price.py": f"from shop.price import total\n\n\n{tests}\n"})
     write(
