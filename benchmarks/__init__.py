@@ -1,1 +1,1 @@
-"""Benchmarks: each prints its figures; none is a test."""
+"""Benchmarks, not tests: each one prints its measurements."""

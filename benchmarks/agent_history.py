@@ -1,8 +1,8 @@
-"""Proves that a history of browser-use is imported and replayed: made by browser-use itself, with a scripted model.
+"""Proves that a browser-use history is imported and replayed; browser-use writes it with a scripted model.
 
-Run: `python -m benchmarks.agent_history [--keep FILE]`. browser-use is installed into an environment of its own, beside
+Run: `python -m benchmarks.agent_history [--keep FILE]`. browser-use is installed into a separate environment next to
 that of the project; its agent orders a banana in the shop. The history is imported, recorded, certified, and replayed
-sealed with the shop stopped. Ends with 1 unless that is faithful.
+sealed with the shop stopped. Exits with 1 unless the replay is faithful.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATIENCE_S = 300
 
 
 def main() -> None:
-    """Make the history, then import and replay it."""
+    """Create the history, then import and replay it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="where to leave the history")
     keep: Path | None = parser.parse_args().keep
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def _python() -> Path:
-    """Return the interpreter of the environment that browser-use is in."""
+    """Return the interpreter of the environment that has browser-use."""
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         venv.create(ENVIRONMENT, with_pip=True)
@@ -57,7 +57,7 @@ def _python() -> Path:
 
 
 def _eikon(*arguments: str | Path) -> None:
-    """Run the command; what does not end with 0 ends the proof."""
+    """Run the command; any exit status but 0 aborts."""
     done = subprocess.run([sys.executable, "-m", "eikon_engine", *map(str, arguments)], check=False)
     if done.returncode:
         sys.exit(1)

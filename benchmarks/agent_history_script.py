@@ -1,7 +1,7 @@
-"""Order a banana with browser-use and a scripted model, and save its history: run in an environment of its own.
+"""Order a banana with browser-use and a scripted model, and save its history; runs in a separate environment.
 
-Run by benchmarks.agent_history as `python agent_history_script.py URL HISTORY BROWSER`. What the model answers is
-written here; which element it means it finds in what browser-use shows it, as a real one does.
+benchmarks.agent_history runs it as `python agent_history_script.py URL HISTORY BROWSER`. The model's answers are
+scripted here; it finds the elements they refer to in the prompt of browser-use, as a real model does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ELEMENT = re.compile(r"\[(\d+)\]<")
 
 
 def steps(url: str) -> list[tuple[str, list[tuple[str, str, dict[str, Any]]]]]:
-    """Return goals with their actions: a name, what the line of the element says, and parameters."""
+    """Return goals with their actions: a name, the text of the element's line, and parameters."""
     return [
         ("Open the product", [("navigate", "", {"url": f"{url}/product/1", "new_tab": False})]),
         ("Put it into the cart", [("click", "Add to cart", {})]),
@@ -37,13 +37,13 @@ def steps(url: str) -> list[tuple[str, list[tuple[str, str, dict[str, Any]]]]]:
 
 
 class ScriptedModel:
-    """Answer as written, one step at a time."""
+    """A model that returns one scripted step at a time."""
 
     model = provider = name = model_name = "scripted"
     _verified_api_keys = True
 
     def __init__(self, url: str) -> None:
-        """Begin with the first step."""
+        """Start at the first step."""
         self._steps = iter(steps(url))
 
     async def ainvoke(self, messages: list[Any], output_format: Any, **_: object) -> Any:  # noqa: ANN401 - its protocol
@@ -62,7 +62,7 @@ def _text(message: Any) -> str:  # noqa: ANN401 - as above
 
 
 def _index(shown: str, line: str) -> dict[str, int]:
-    """Return the number of the element whose line, or the one after it, says so."""
+    """Return the number of the element whose line, or the next one, contains the text."""
     if not line:
         return {}
     lines = shown.splitlines()
@@ -75,7 +75,7 @@ def _index(shown: str, line: str) -> dict[str, int]:
 
 
 async def main(url: str, history: Path, browser: str) -> None:
-    """Do the mission, and save what browser-use keeps of it."""
+    """Run the mission, and save the history of browser-use."""
     from browser_use import Agent, BrowserProfile, BrowserSession  # type: ignore[import-not-found] # as above
 
     profile = BrowserProfile(

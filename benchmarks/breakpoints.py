@@ -1,7 +1,7 @@
-"""Measure what breakpoints cost: fifty patterns before and after each action, and selectors, which ask the pages.
+"""Measure the cost of breakpoints: fifty patterns before and after each action, and selectors, which query the pages.
 
-Run with ``python -m benchmarks.breakpoints [--bundle PATH] [--browser PATH]``. At most 1 ms an action is promised for
-what asks no page.
+Run with ``python -m benchmarks.breakpoints [--bundle PATH] [--browser PATH]``. The limit for breakpoints that do not
+query a page is 1 ms per action.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROWS = 300
 
 
 def fifty(plan: Plan) -> BreakpointTable:
-    """Make fifty breakpoints that stop nothing: what is searched in vain takes longest."""
+    """Return fifty breakpoints that never match, because a search without a match takes longest."""
     texts = [f"pattern:(nothing|of) the kind {number}.*here" for number in range(COUNT - 20)]
     texts += [f"request:*/none/{number}/*" for number in range(COUNT - 30 - 6)]
     texts += ["error", "divergence", "tool:drag", "tool:go_back", "tool:hover", "tool:scroll"]
@@ -58,13 +58,13 @@ def fifty(plan: Plan) -> BreakpointTable:
 
 
 def events_of(planned: PlannedStep) -> Sequence[Event]:
-    """Tell of a step as its recording does."""
+    """Return the events of a step, as its recording emits them."""
     seen = planned.step.observation if isinstance(planned.step, ActionTrace) else None
     return [] if seen is None else [ObservationMade(subgoal="s", sequence=1, observation=seen)]
 
 
 def measure_patterns(plan: Plan) -> Sequence[object]:
-    """Return the row of the breakpoints that ask no page; times are processor time of both checks of an action."""
+    """Return the row of the breakpoints that query no page; times are processor time of both checks of an action."""
     made = fifty(plan)
     steps = [step for subgoal in plan.subgoals for step in subgoal.steps]
     times = []
@@ -80,7 +80,7 @@ def measure_patterns(plan: Plan) -> Sequence[object]:
 
 
 async def measure_selectors(binary: BrowserBinary) -> Sequence[object]:
-    """Return the row of five selectors in a page of some size."""
+    """Return the row of five selectors in a page of the given size."""
     markup = "".join(
         f"<li class=card><a href='/{each}'>Article {each}</a><b>{each}.00</b></li>" for each in range(ROWS)
     )

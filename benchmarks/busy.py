@@ -1,4 +1,4 @@
-"""Keep the machine busy."""
+"""Put load on the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Burn processor time in so many processes until the block ends."""
+    """Keep the given number of processes busy until the block ends."""
     parent = os.getpid()
     burning = [get_context("spawn").Process(target=burn, args=(parent,), daemon=True) for _ in range(processes)]
     for each in burning:
@@ -27,6 +27,6 @@ def busy(processes: int) -> Iterator[None]:
 
 
 def burn(parent: int) -> None:
-    """Count until the parent is gone, so that nothing is left behind by a benchmark that was killed."""
+    """Count until the parent process is gone, so that no process outlives a killed benchmark."""
     while os.getppid() == parent:
         sum(range(1_000_000))

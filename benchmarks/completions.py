@@ -1,7 +1,7 @@
-"""Measure what it costs to capture, load and replay responses of models.
+"""Measure the cost of capturing, loading and replaying model responses.
 
-Run `python -m benchmarks.completions`. The model answers at once, so that what is left is ours: cleaning, the digest,
-and a file that is written whole and has reached the disk. Figures are medians.
+Run `python -m benchmarks.completions`. The model answers immediately, so what remains is our own cost: redaction, the
+digest, and an atomic write that has reached the disk. Figures are medians.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ LOADS: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What came out; seconds."""
+    """The results, in seconds."""
 
     captured: float
     """Median of one captured response, in one thread."""
     captured_in_threads: float
-    """Wall time of one captured response where several threads ask at once."""
+    """Wall time of one captured response with several concurrent threads."""
     loaded: float
     """Median of loading all responses."""
     replayed: float
@@ -44,7 +44,7 @@ class Measured:
 
 
 def main() -> None:
-    """Measure, and draw the table."""
+    """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--responses", type=int, default=10_000)
     parser.add_argument("--kilobytes", type=int, default=4, help="size of a prompt")
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def measure(folder: Path, responses: int, kilobytes: int) -> Measured:
-    """Capture, load and replay so many responses."""
+    """Capture, load and replay the given number of responses."""
     requests = [_request(number, kilobytes) for number in range(responses)]
     with open_debug_dir(folder / "one", EchoClient) as used:
         captured = [_seconds(used.client, each) for each in requests]

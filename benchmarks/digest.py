@@ -1,8 +1,8 @@
-"""The digest of an outcome: equal for two replays that saw, compared and found the same.
+"""The digest of an outcome: equal for two replays that observed, compared and found the same.
 
-Left out are wall times (`started_at`, `ended_at`, `duration_ms`) and `trace_path`, the folder of the bundle. All else
-counts: every observation with the DOM digests of all frames and its page times, results, outputs of skills,
-divergences, masks, the environment, counts and verdicts; and, in a digest of its own, how requests met the recording,
+It omits wall times (`started_at`, `ended_at`, `duration_ms`) and `trace_path`, the folder of the bundle. It covers all
+else: every observation with the DOM digests of all frames and its page times, results, outputs of skills,
+divergences, masks, the environment, counts and verdicts; and, in a separate digest, how requests matched the recording,
 notes included.
 """
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 LEFT_OUT: Final = frozenset({"started_at", "ended_at", "duration_ms", "trace_path"})
 FOREIGN: Final = frozenset({"output", "expected_output"})
-"""What skills read from pages, whose names are not ours."""
+"""Fields with skill outputs, whose keys come from pages."""
 SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digests:
-    """What two replays have in common if they are equal."""
+    """The digests that two equal replays have in common."""
 
     observed: str
-    """Of everything but the network."""
+    """Digest of everything except the network."""
     network: str
-    """Of served, missed and unused requests, rules, violations and notes."""
+    """Digest of served, missed and unused requests, rules, violations and notes."""
     subgoals: Mapping[str, str]
-    """Of each subgoal, by its id in the mission."""
+    """Digests of each subgoal, by its id in the mission."""
 
 
 def digests_of(outcome: ReplayOutcome) -> Digests:
-    """Digest an outcome."""
+    """Return the digests of an outcome."""
     kept = what_counts(outcome)
     subgoals = {subgoal.subgoal_id: _digest(_kept(subgoal.model_dump(mode="json"))) for subgoal in outcome.subgoals}
     network = kept.pop("network")
@@ -49,14 +49,14 @@ def digests_of(outcome: ReplayOutcome) -> Digests:
 
 
 def what_counts(outcome: ReplayOutcome) -> dict[str, JsonValue]:
-    """Return everything that is digested."""
+    """Return everything that the digest covers."""
     kept = _kept(outcome.model_dump(mode="json"))
     assert isinstance(kept, dict)
     return kept
 
 
 def differences(first: JsonValue, second: JsonValue) -> tuple[str, ...]:
-    """Name the places where two values differ, with what stands there."""
+    """Return the paths at which two values differ, with both values."""
     return tuple(
         f"{change.path}: {_short(change.expected)} and {_short(change.observed)}" for change in diff_json(first, second)
     )

@@ -31,7 +31,7 @@ PER_ROW = 4
 
 
 def markup(elements: int) -> str:
-    """Write a page of about so many elements."""
+    """Return the markup of a page with about the given number of elements."""
     row = (
         '<div class="row r{0}" id="r{0}"><span title="t{0}">Label {0}</span><a href="/x/{0}">go <b>there</b></a></div>'
     )
@@ -39,7 +39,7 @@ def markup(elements: int) -> str:
 
 
 async def measure(page: Page, elements: int) -> str:
-    """Return one line of the table; each capture but the first finds one label changed since the last."""
+    """Return one line of the table; each capture but the first has one label changed since the last one."""
     await page.set_content(markup(elements))
     times: dict[str, list[float]] = {"outer": [], "capture": [], "digest": [], "encode": [], "diff": []}
     size = 0
@@ -70,7 +70,7 @@ async def measure(page: Page, elements: int) -> str:
 
 
 async def run(browser_path: Path) -> None:
-    """Print the table."""
+    """Measure and print the table."""
     from playwright.async_api import async_playwright
 
     flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

@@ -1,8 +1,8 @@
-"""How a divergence of each layer reads: what is printed of it, for people who judge whether they would believe it.
+"""How a divergence of each layer is explained, printed for people to judge whether it is convincing.
 
 Run: `python -m benchmarks.explanations` in the environment of scripts/test. Missions in the control room and in the
-shop are recorded and mutated (`benchmarks/mutations`); of each layer one mutant is replayed sealed, and the part of its
-summary that explains the first divergence is printed. Ends with 1 if a layer has none.
+shop are recorded and mutated (`benchmarks/mutations`); for each layer one mutant is replayed sealed, and the part of
+its summary that explains the first divergence is printed. Exits with 1 if a layer has none.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def explanations(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def main() -> int:
-    """Print them."""
+    """Print the explanations."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with tempfile.TemporaryDirectory(prefix="eikon-explanations-") as folder:
         found = asyncio.run(explanations(Path(folder)))

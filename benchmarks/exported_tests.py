@@ -1,8 +1,8 @@
-"""Proves that exported tests fail where the site has changed, at the step that meets the change, and pass otherwise.
+"""Proves that exported tests fail on a changed site, at the step that the change affects, and pass otherwise.
 
 Run: `python -m benchmarks.exported_tests` in the environment of scripts/test. Two missions of the shop are recorded and
-exported for pytest-playwright; each test is run as its owner would on the shop as it was and on each of its changes.
-Printed is how each run ended, and where. Ends with 1 unless all are as they should be.
+exported for pytest-playwright; each test is run as its owner would, on the unchanged shop and on each of its changes.
+Prints how each run ended, and where. Exits with 1 unless all are as expected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.sites.shop import serve_shop
 
 
 def main() -> None:
-    """Run them all."""
+    """Run all tests."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     wanted: list[tuple[str, str, tuple[str, int] | None]] = [("", mission, None) for mission in MISSIONS]
     wanted += [(change, mission, (subgoal, sequence)) for change, mission, subgoal, sequence in RED]

@@ -1,7 +1,7 @@
-"""Measure how long recorded tool calls take: to list, to look up one by one, to explain one that is missing.
+"""Measure how long recorded tool calls take: listing, single look-ups, and the explanation of a missing one.
 
-Run `python -m benchmarks.fixtures`. The look-ups hold everything that a replay does: arguments, hash, file, digests,
-result. They are to be done in one second for 10,000.
+Run `python -m benchmarks.fixtures`. A look-up includes everything that a replay does: arguments, hash, file, digests,
+result. The limit is one second for 10,000 look-ups.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WANTED_SECONDS = 1.0
 
 
 def main() -> None:
-    """Write the fixtures, then look all of them up; end with 1 if that took too long."""
+    """Write the fixtures, then look all of them up; exit with 1 if that took too long."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000)
     count = parser.parse_args().count

@@ -1,9 +1,9 @@
 """What Playwright's own recording (HAR) replays of the torture site, item by item.
 
 Run: `python -m benchmarks.har_torture [--only NAME,NAME] [OURS.json]` in the environment of scripts/test. Every item of
-the site is done by hand while Playwright records a HAR; then the server is stopped, and the same is done with
-`route_from_har`. Printed is a Markdown table: whether the text that an item shows is the recorded one, or how it
-differs. `OURS.json` adds a column for another way to replay: `{"recorded": {item: text}, "replayed": {item: text}}`.
+the site is run with plain Playwright while it records a HAR; then the server is stopped, and the items are run again
+with `route_from_har`. Prints a Markdown table: whether the text that an item shows is the recorded one, or how it
+differs. `OURS.json` adds a column for another replay: `{"recorded": {item: text}, "replayed": {item: text}}`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["compare", "har_replay", "render", "torture_items"]
 
 _PATIENCE_MS = 3_000.0
-"""How long an item of a replay may take, unless it takes longer when recorded."""
+"""Minimum timeout of an item in a replay; an item that took longer when recorded gets more."""
 _WIDTH = 100
 
 Texts = dict[str, str]
 
 
 async def har_replay(items: Sequence[Item], folder: Path) -> tuple[Texts, Texts]:
-    """Record the items on the live site, replay them with the server stopped; both as texts by item."""
+    """Record the items on the live site, replay them with the server stopped; return both as texts by item."""
     har = folder / "torture.har"
     async with _browser() as browser:
         with serve_torture() as site:
@@ -72,7 +72,7 @@ async def _drive(context: BrowserContext, items: Sequence[Item], url: str) -> Te
 
 
 def compare(recorded: str, replayed: str | None) -> str:
-    """Say "works", or the first line that differs."""
+    """Return "works", or the first line that differs."""
     if replayed is None:
         return "not done"
     if recorded == replayed:
@@ -91,7 +91,7 @@ def compare(recorded: str, replayed: str | None) -> str:
 
 
 def render(items: Sequence[Item], recorded: Texts, replayed: Texts, ours: Mapping[str, Texts] | None = None) -> str:
-    """Draw the table, with a column of ours where there is one, and count what works."""
+    """Return the table, with a column of ours if there is one, and the number of items that work."""
     rows = [
         [item.name, f"`{_cell(recorded[item.name])}`", compare(recorded[item.name], replayed[item.name])]
         for item in items

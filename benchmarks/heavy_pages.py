@@ -1,10 +1,10 @@
-"""How long heavy pages take in a sealed replay: a hundred small sub-resources, and one body of 20 MB beside small ones.
+"""How long heavy pages take in a sealed replay: 100 small subresources, and one body of 20 MB next to small ones.
 
-Run: `python -m benchmarks.heavy_pages [--rounds 7]` in the environment of scripts/test. A site of our own is recorded
-and stopped. Printed are medians of the rounds, without launch: how long a plain script takes to load the page of 100
+Run: `python -m benchmarks.heavy_pages [--rounds 7]` in the environment of scripts/test. A local site is recorded
+and stopped. Prints medians of the rounds, without launch: how long a plain script takes to load the page of 100
 images of 5 kB from the live site, and the sealed replay of that step; how long the step takes that fetches 20 MB and
-twenty small bodies, and how long without the large one; and the longest time that the replay's event loop stood still.
-Ends with 1 if the hundred take longer than 0.35 s.
+twenty small bodies, and how long without the large one; and the longest time that the replay's event loop was blocked.
+Exits with 1 if the 100 images take longer than 0.35 s.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ Promise.all(urls.map(url => fetch(url).then(answer => answer.arrayBuffer()))).th
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds of each round, by what was measured."""
+    """Seconds of each round, by measurement."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, name: str, value: float) -> None:
-        """Take one value."""
+        """Add one value."""
         self.seconds.setdefault(name, []).append(value)
 
     def median(self, name: str) -> float:
-        """Return the one in the middle."""
+        """Return the median."""
         return statistics.median(self.seconds[name])
 
 
@@ -115,7 +115,7 @@ async def _plain(url: str, rounds: int, measured: Measured) -> None:
 
 
 async def _longest_stop(measured: Measured) -> None:
-    """Measure how long the event loop does not come round, until it is cancelled."""
+    """Return the longest time for which the event loop was blocked, measured until cancelled."""
     longest = 0.0
     try:
         while True:

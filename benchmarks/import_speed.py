@@ -1,7 +1,7 @@
-"""Measure how fast a big trace of Playwright is imported: about 50 MB, packed.
+"""Measure how fast a large Playwright trace is imported: about 50 MB compressed.
 
-Run `python -m benchmarks.import_speed`. Half of the archive are bodies of answers, half are pictures and documents,
-which an import leaves alone. It is to be done in 10 seconds, and in memory that does not grow with the bodies.
+Run `python -m benchmarks.import_speed`. Half of the archive are response bodies, half are pictures and documents,
+which an import skips. The limit is 10 seconds, with memory use that does not grow with the bodies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALL_MS = 100.0
 
 
 def main() -> None:
-    """Make the archive, then import it in a process of its own, so that memory can be told apart."""
+    """Write the archive, then import it in a separate process to measure its memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--actions", type=int, default=350)
     parser.add_argument("--import", dest="path", type=Path, help=argparse.SUPPRESS)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def write_trace_zip(path: Path, actions: int) -> None:
-    """Write an archive as Playwright does, with a page, clicks on it, and requests that came of them."""
+    """Write an archive as Playwright does, with a page, clicks on it, and the requests that they caused."""
     chance = Random(1)  # noqa: S311 - the same archive each time
     calls, entries = [_head(), _page()], []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,15 +1,15 @@
-"""Proves that a large application of strangers is replayed: JupyterLab, recorded in natural time, certified, repeated.
+"""Proves that a large third-party application is replayed: JupyterLab, recorded in natural time, certified, repeated.
 
 Run: `scripts/proofs jupyterlab [--runs 50] [--parallel 2] [--certify-runs 5] [--doublings 1] [--busy 0]
-[--recordings 4] [--keep FOLDER]`, which installs JupyterLab first, or `python -m benchmarks.jupyterlab` where it is
-installed. A notebook is opened, a product computed, a menu opened, the notebook saved, while the page's clock runs by
-itself; then the server is stopped. The bundle is certified: replayed until all runs agree, with the rules and masks
-that this takes, and these are accepted. Then it is replayed sealed. Printed are every rule and mask with its reason,
+[--recordings 4] [--keep FOLDER]`, which installs JupyterLab first, or `python -m benchmarks.jupyterlab` if it is
+installed. A notebook is opened, a product computed, a menu opened, the notebook saved, while the page's clock runs in
+real time; then the server is stopped. The bundle is certified: replayed until all runs agree, with the rules and masks
+that this requires, and these are accepted. Then it is replayed sealed. Prints every rule and mask with its reason,
 verdicts, the number of different digests (`benchmarks/digest.py`), and seconds.
 
-In natural time the scripts of a page take time which a replay does not give them (docs/limits.md), so a recording may
-be one that cannot be certified; then the mission is recorded anew, `--recordings` times at most, and each refusal is
-printed with its findings. Ends with 1 if none can be certified, or the replays are not faithful and equal.
+In natural time the scripts of a page take time that a replay does not give them (docs/limits.md), so a recording may
+turn out not to be certifiable; then the mission is recorded again, at most `--recordings` times, and each refusal is
+printed with its findings. Exits with 1 if none can be certified, or the replays are not faithful and equal.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 SETTLE_MS = 1_500.0
 START_S = 60.0
-"""Wall time within which the server answers."""
+"""Wall-time limit for the server's first response."""
 ASK_EVERY_S = 0.2
 SETTINGS = (
     "--no-browser",
@@ -68,7 +68,7 @@ HEADS = ("runs", "verdicts", "observed", "network", "misses", "notes", "seconds"
 
 @contextmanager
 def serve_jupyterlab(home: Path) -> Iterator[str]:
-    """Serve until the block ends; everything it starts is ended with it."""
+    """Serve until the block ends; all child processes are ended with it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -97,7 +97,7 @@ def serve_jupyterlab(home: Path) -> Iterator[str]:
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    """Ask until the server answers."""
+    """Poll until the server responds."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         with suppress(subprocess.TimeoutExpired):
@@ -154,7 +154,7 @@ def _look_at_the_menu(_url: str) -> tuple[Action, ...]:
 
 
 def _save(_url: str) -> tuple[Action, ...]:
-    """Save under the name that is proposed."""
+    """Save under the suggested name."""
     return (
         Press(key="Control+s"),
         _seen(".jp-Dialog .jp-mod-accept"),
@@ -178,7 +178,7 @@ def _tell(line: str) -> None:
 
 
 async def certified(bundle: Path, chosen: argparse.Namespace) -> CertificationReport:
-    """Certify the bundle, and accept what is proposed."""
+    """Certify the bundle, and accept the proposals."""
     options = CertifyOptions(
         runs=chosen.certify_runs, parallel=chosen.parallel, doublings=chosen.doublings, progress=_tell
     )
@@ -189,7 +189,7 @@ async def certified(bundle: Path, chosen: argparse.Namespace) -> CertificationRe
 
 
 def told(bundle: Path, report: CertificationReport) -> str:
-    """List findings, rules and masks, each with its reason."""
+    """Return findings, rules and masks as lines, each with its reason."""
     trace = open_bundle(bundle).trace
     rules = trace.network.rules if trace.network is not None else ()
     lines = [f"{report.status} after {report.rounds} round(s) of {report.runs} runs"]
@@ -235,7 +235,7 @@ async def _record_and_certify(bundle: Path, home: Path, chosen: argparse.Namespa
 
 
 def main() -> int:
-    """Prove it in a folder that is removed afterwards, or kept on request."""
+    """Run the proof in a folder that is deleted afterwards, or kept on request."""
     parser = argparse.ArgumentParser(description="Record JupyterLab, certify the bundle, and replay it many times.")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--parallel", type=int, default=2, help="replays at a time")

@@ -1,10 +1,10 @@
-"""What leaves the machine while pages try every way out: nothing in a sealed replay.
+"""What leaves the machine while pages try every leak: nothing in a sealed replay.
 
 Run: `python -m benchmarks.leaks [CLASS ...]` in the environment of scripts/test, on Linux, as root or where
-`unshare -rn` is allowed. It moves into a network namespace whose only way out is an interface that keeps every packet.
-Each class of request is tried in a sealed session, on a name, an IPv4, an IPv6 and a loopback address; some then once
-more in a session that is not sealed, where packets must leave, or the interface proves nothing. Ends with 1 if a sealed
-session lets a packet out or a class has another fate than the table says, with 2 if there can be no namespace.
+`unshare -rn` is allowed. It moves into a network namespace whose only route is an interface that captures every packet.
+Each class of request is tried in a sealed session, on a name, an IPv4, an IPv6 and a loopback address; some are then
+tried in an unsealed session, where packets must leave, or else the interface proves nothing. Exits with 1 if a sealed
+session lets a packet out or a class ends differently than in the table, with 2 if no namespace can be created.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 INSIDE = "--inside"
 LIVE = {"WebSocket of a worker", "WebRTC over UDP"}
-"""Classes that are tried unsealed, too: they end at once without an answer."""
+"""Classes that are also tried unsealed, where they end at once without an answer."""
 LINGER_S = 1.0
-"""Wall time for packets that are sent late or again."""
+"""Wall time for late or repeated packets."""
 
 
 def main() -> int:
-    """Move into a namespace, and measure there."""
+    """Move into a namespace, and run the measurement there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="LEAK", help="leaks to measure, instead of all")
     parser.add_argument(INSIDE, action="store_true", dest="is_inside", help=argparse.SUPPRESS)
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 async def measure(folder: Path, wire: Wire, chosen: tuple[LeakClass, ...]) -> int:
-    """Try classes, sealed and not, and print what became of them."""
+    """Try classes, sealed and unsealed, and print the results."""
     async with record_leaks(folder, chosen) as leaks:
         wire.drain()
         right = await _sealed(leaks, chosen)

@@ -1,8 +1,8 @@
-"""What live replays say of a site that changed in one way, and of one that did not.
+"""What live replays report of a site with one change, and of an unchanged one.
 
 Run: `python -m benchmarks.live_changes [UNCHANGED_RUNS]` in the environment of scripts/test. Two missions are
-recorded on our shop, then replayed live on it: unchanged again and again, and once for every change the shop knows. A
-change that a mission never meets must stay faithful; the mission that meets it must diverge. Ends with 1 if any verdict
+recorded on our shop, then replayed live: repeatedly on the unchanged shop, and once on each change of the shop. A
+change that does not affect a mission must stay faithful; an affected mission must diverge. Exits with 1 if any verdict
 is wrong.
 """
 
@@ -24,7 +24,7 @@ from tests.sites.shop import CHANGES, ShopServer, serve_shop
 MISSIONS = {"banana": buy_a_banana, "order": order}
 UNCHANGED_RUNS = 20
 UNMET = {
-    # Changes of what a mission never looks at: it has to stay faithful.
+    # Changes that do not affect the mission, which must stay faithful.
     "banana": {"other-redirect", "error-on-submit", "missing-option", "new-required-field", "expired-session"},
     "order": {
         "console-error",
@@ -61,7 +61,7 @@ def replay(bundle: Path, artifacts: Path) -> ReplayOutcome:
 
 
 def row(mission: str, change: str, outcome: ReplayOutcome, *, wanted: str) -> bool:
-    """Print one line; say whether it is as it should be."""
+    """Print one line; return whether the result is as expected."""
     first = outcome.divergences[0] if outcome.divergences else None
     where = f"{first.subgoal_id} {first.sequence} {first.code}" if first else ""
     right = outcome.verdict == wanted
@@ -73,7 +73,7 @@ def row(mission: str, change: str, outcome: ReplayOutcome, *, wanted: str) -> bo
 
 
 def main() -> int:
-    """Print the table, and count what is wrong."""
+    """Print the table, and the number of wrong verdicts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=int, nargs="?", default=UNCHANGED_RUNS)
     runs: int = parser.parse_args().runs

@@ -1,9 +1,9 @@
 """Proves that one browser serves many replays: eight at a time are faster than one at a time, and memory stays steady.
 
 Run: `python -m benchmarks.many [--runs 50] [--parallel 8] [--trace BUNDLE]` in the environment of scripts/test, on
-Linux. The bundle is replayed so often in one browser, one at a time, and again several at a time. Printed are replays a
-second and the ratio of both; and after each tenth replay the memory of the browser's processes, as /proc shows it: PSS
-shares what processes have in common, RSS counts it for each. Ends with 1 if a replay is not faithful, several at
+Linux. The bundle is replayed that often in one browser, one at a time, and again several at a time. Prints replays per
+second and the ratio of both; and after each tenth replay the memory of the browser's processes from /proc: PSS
+divides shared memory between processes, RSS counts it for each. Exits with 1 if a replay is not faithful, several at
 a time are not faster, or PSS grew by more than a fifth from the tenth replay to the last, one at a time.
 """
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 PASSING = Path(__file__).resolve().parent.parent / "tests" / "data" / "traces" / "shop_passing"
 EACH = 10
-"""Replays from one sample of the memory to the next."""
+"""Number of replays between two samples of the memory."""
 GROWTH = 1.2
 MEGABYTE = 1024
-"""In the unit of /proc."""
+"""Kilobytes per megabyte; /proc reports kilobytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,17 +54,17 @@ class Pass:
 
     verdicts: dict[str, int] = field(default_factory=dict)
     samples: dict[int, Memory] = field(default_factory=dict)
-    """By the number of replays before."""
+    """Samples by the number of earlier replays."""
     seconds: float = 0.0
 
     @property
     def rate(self) -> float:
-        """Return replays a second, with the launch of the browser."""
+        """Return replays per second, including the launch of the browser."""
         return sum(self.verdicts.values()) / self.seconds
 
 
 async def replay_all(source: Path, *, runs: int, parallel: int) -> Pass:
-    """Replay so often, so many at a time."""
+    """Run the given number of replays, with the given parallelism."""
     done = Pass()
 
     def ended(_place: int, run: Run) -> None:
@@ -82,7 +82,7 @@ async def replay_all(source: Path, *, runs: int, parallel: int) -> Pass:
 
 
 def browser_memory(root: int) -> Memory:
-    """Add up what the browsers below a process use; the driver between is left out."""
+    """Return the memory of the browsers below a process; the driver in between is excluded."""
     sizes = [sizes for process in _below(root) if not _is_driver(process) and (sizes := _sizes(process))]
     return Memory(
         processes=len(sizes),
@@ -107,7 +107,7 @@ def _is_driver(process: int) -> bool:
 
 
 def _sizes(process: int) -> dict[str, int]:
-    """Read Pss and Rss in kilobytes; nothing for a process that is gone."""
+    """Return Pss and Rss in kilobytes; an empty dictionary for a process that is gone."""
     with suppress(OSError):
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
         return {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
@@ -121,7 +121,7 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, default=8)
     parser.add_argument("--trace", type=Path, default=PASSING)
     chosen = parser.parse_args()
-    asyncio.run(replay_all(chosen.trace, runs=2, parallel=2))  # what is read for the first time is read now
+    asyncio.run(replay_all(chosen.trace, runs=2, parallel=2))  # warms up caches
     single, several = (
         asyncio.run(replay_all(chosen.trace, runs=chosen.runs, parallel=parallel)) for parallel in (1, chosen.parallel)
     )

@@ -1,12 +1,12 @@
-"""What binding, observing and explaining cost on a small and on a large page.
+"""The cost of binding, observing and explaining on a small and on a large page.
 
-Run: `python -m benchmarks.observing [--rounds 15]` in the environment of scripts/test. A page of so many elements is
-open in a session as replays have it, at rest. Printed are medians in milliseconds: of Playwright's own click for
-comparison, which changes a text and an attribute; of binding to an element (finding it, telling who it is, whether a
-pointer would hit it, and proving that it is the recorded one); of observing everything afterwards; of the two together,
-which is what an action takes longer; of the first look at the page, before anything of it is known; and of explaining
-that the element is gone, with the difference of the documents, the elements it may have become and the later steps that
-need what is gone. Ends with 1 if a figure is above what is allowed.
+Run: `python -m benchmarks.observing [--rounds 15]` in the environment of scripts/test. A page with a given number of
+elements is open and idle in a session like that of a replay. Prints medians in milliseconds: of Playwright's own click
+for comparison, which changes a text and an attribute; of binding to an element (finding it, reading its identity,
+checking that a pointer would hit it, and verifying that it is the recorded one); of observing everything afterwards; of
+both together, which is the overhead of an action; of the first observation of a page; and of explaining that the
+element is missing, with the difference of the documents, the elements it may have become and the later steps that
+depend on it. Exits with 1 if a figure exceeds its limit.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from eikon_engine.dom import PageSnapshot
 
 ALLOWED = {600: 15.0, 9_000: 60.0}
-"""Milliseconds that binding and observing may add to an action, by elements of the page."""
+"""Limit in milliseconds for binding and observing during an action, by elements of the page."""
 EXPLAINED = 300.0
-"""Milliseconds that an explanation may take."""
+"""Limit in milliseconds for an explanation."""
 HEADS = ("elements", "click", "bind", "observe", "bind + observe", "allowed", "first look", "explain", "allowed")
 SHOWN = ("click", "bind", "observe", "both")
 FIRST_LOOKS = 5
@@ -60,7 +60,7 @@ CHANGES = """<script>document.onclick = (event) => {
 }</script>"""
 """What a click does to the page."""
 LATER = 20
-"""Steps of the mission after the one that diverged."""
+"""Number of steps of the mission after the one that diverged."""
 
 
 async def measure(worker: BrowserWorker, url: str, elements: int, rounds: int) -> dict[str, float]:
@@ -98,7 +98,7 @@ async def measure(worker: BrowserWorker, url: str, elements: int, rounds: int) -
 
 
 async def first_look(browser: Browser, environment: Environment, url: str) -> float:
-    """Return the milliseconds of observing a page that was never seen."""
+    """Return the milliseconds of the first observation of a page."""
     async with open_worker(browser, SessionOptions(environment=environment), LiveTraffic()) as worker:
         page = worker.session.page(0)
         assert page is not None
@@ -110,7 +110,7 @@ async def first_look(browser: Browser, environment: Environment, url: str) -> fl
 
 
 def _without(page: PageSnapshot, row: int) -> PageSnapshot:
-    """Take one row of the page away."""
+    """Return the page without one row."""
     frame = page.main
     body = frame.root.children[-1]
     main = body.children[0]
@@ -120,7 +120,7 @@ def _without(page: PageSnapshot, row: int) -> PageSnapshot:
 
 
 def _explain(target: Target, recorded: PageSnapshot, observed: PageSnapshot) -> None:
-    """Do what a replay does once a target is missing."""
+    """Explain a missing target, as a replay does."""
     assert target.identity is not None
     steps = [
         ActionTrace(id=f"later {number}", sequence=number, action=Click(target=target), result=Succeeded())

@@ -1,4 +1,4 @@
-"""Replay a bundle many times, sealed, and count what came of it."""
+"""Replay a bundle many times, sealed, and count the results."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from eikon_engine.replay.engine import Run
 
 DETAIL: Final = 240
-"""Characters shown of the evidence."""
+"""Number of characters shown of the evidence."""
 A_BROWSER: Final = 50
-"""Replays in one browser; then another one is launched, and the outcomes so far are let go."""
+"""Replays per browser; then a new one is launched, and the earlier outcomes are released."""
 SHOWN: Final = 3
-"""Differences taken down of a replay that is odd."""
+"""Number of differences stored for a deviating replay."""
 LISTED: Final = 12
-"""Findings of a kind that are printed."""
+"""Number of findings of a kind that are printed."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What many replays of one bundle came to."""
+    """The results of many replays of one bundle."""
 
     wanted: Verdict
     runs: int = 0
@@ -48,12 +48,12 @@ class Tally:
     network: Counter[str] = field(default_factory=Counter)
     """Replays by digest."""
     subgoals: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Replays by digest, of each subgoal."""
+    """Replays by digest, for each subgoal."""
     divergences: Counter[str] = field(default_factory=Counter)
     misses: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
-    """What else stands in the way: errors, violations, requests that nobody made, steps that cannot be compared."""
+    """Other failures: errors, violations, unused requests, steps that cannot be compared."""
     odd: Counter[str] = field(default_factory=Counter)
     """Where replays differ from the first one."""
     first: JsonValue = None
@@ -79,7 +79,7 @@ class Tally:
     def _note(self, outcome: ReplayOutcome) -> None:
         network = outcome.network
         told = set()
-        for each in outcome.divergences:  # what a page shows from one step on counts once
+        for each in outcome.divergences:  # a difference that persists in later steps counts once
             if (what := (each.subgoal, each.code, each.message)) not in told:
                 told.add(what)
                 where = f"{each.subgoal_id} {each.sequence}"
@@ -92,12 +92,12 @@ class Tally:
 
     @property
     def holds(self) -> bool:
-        """Tell whether every replay came to the wanted verdict, and all are equal."""
+        """Return whether every replay has the expected verdict, and all are equal."""
         equal = len(self.observed) == len(self.network) == 1
         return equal and set(self.verdicts) == {self.wanted} and not any("error:" in each for each in self.others)
 
     def findings(self) -> str:
-        """List what was told, with the number of times, a line each; of each kind what was told most often."""
+        """Return the findings with their number of occurrences, one per line; for each kind the most frequent ones."""
         kinds = {
             "divergence": self.divergences,
             "miss": self.misses,
@@ -116,7 +116,7 @@ class Tally:
 async def replay_often(
     subject: Subject, *, runs: int, parallel: int, ended: Callable[[ReplayOutcome], None] | None = None
 ) -> Tally:
-    """Replay a bundle so often; the artifacts of a run are removed when it is over."""
+    """Replay a bundle the given number of times; the artifacts of each run are deleted afterwards."""
     tally = Tally(wanted=subject.verdict)
     bundle = open_bundle(subject.bundle)
 
@@ -136,7 +136,7 @@ async def replay_often(
 
 
 def _detail(divergence: Divergence) -> str:
-    """Show the beginning of the evidence, in one line."""
+    """Return the beginning of the evidence, in one line."""
     text = " / ".join(line.strip() for line in divergence.detail.splitlines())
     return f" [{text[:DETAIL]}]" if text else ""
 

@@ -1,7 +1,7 @@
-"""Measure how fast a big trace is read: 100,000 actions, about 150 MB with its indents.
+"""Measure how fast a large trace is read: 100,000 actions, about 150 MB with indentation.
 
-Run `python benchmarks/read_trace.py`. The reading of the same bytes by `json.loads`, which knows no models, is the
-yardstick: the ratio says what the checks cost, on whatever machine.
+Run `python benchmarks/read_trace.py`. The baseline is `json.loads` of the same bytes, which knows no models: the ratio
+is the cost of validation on any machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def main() -> None:
-    """Make the trace, then read it in one process for each way of reading, so that memory can be told apart."""
+    """Write the trace, then read it in one process for each method, to measure their memory separately."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--actions", type=int, default=100_000)
     parser.add_argument("--read", choices=sorted(READERS), help=argparse.SUPPRESS)

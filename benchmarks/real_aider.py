@@ -1,8 +1,8 @@
-"""Proves that `eikon fix loop --applier aider` mends a project with the real Aider.
+"""Proves that `eikon fix loop --applier aider` fixes a project with the real Aider.
 
-Run: `python -m benchmarks.real_aider [--environment DIR]`. Aider is installed into an environment of its own; the loop,
-and Aider, ask a server on this machine. Each case says what Aider does if it is not told otherwise. Ends with 1 unless
-the project is mended, nothing else is changed, and Aider asked as often as it has to.
+Run: `python -m benchmarks.real_aider [--environment DIR]`. Aider is installed into a separate environment; the loop
+and Aider use a model server on this machine. Each case covers a default behaviour of Aider. Exits with 1 unless
+the project is fixed, nothing else is changed, and Aider sent the expected number of requests.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PATIENCE_S: Final = 300
 WORDS: Final = "The rebate is added in price.py, where it has to be taken off."
 MENDED: Final = PRICE.replace("+ rebate", "- rebate")
 LISTING: Final = f"price.py\n```\n{MENDED}```\n"
-"""How a model that Aider does not know is told to answer: with the whole file."""
+"""The answer format for a model that Aider does not know: the whole file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One loop, and what it has to come to."""
+    """One loop, and its expected result."""
 
     name: str
     why: str
@@ -42,9 +42,9 @@ class Case:
     answer: str = LISTING
     status: int = 0
     asks: int = 1
-    """How often Aider asks its model."""
+    """Number of requests that Aider sends to its model."""
     told: str = ""
-    """What the loop says where it fails."""
+    """Expected error message of a failing loop."""
 
 
 CASES: Final = (
@@ -64,7 +64,7 @@ CASES: Final = (
 
 
 def main() -> None:
-    """Do all cases."""
+    """Run all cases."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--environment", type=Path, default=ENVIRONMENT, help="where Aider is installed, or is to be")
     programs = _installed(parser.parse_args().environment)
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def _proved(case: Case, folder: Path, programs: Path) -> list[str]:
-    """Run a loop, and return what is not as it should be."""
+    """Run a loop, and return its deviations from the expected result."""
     project = _project(case, folder / "shop")
     before = everything(project)
     second = answer_text(case.answer) if case.answer else answer_error(401, "Incorrect API key provided")
@@ -105,7 +105,7 @@ def _proved(case: Case, folder: Path, programs: Path) -> list[str]:
 
 
 def _project(case: Case, folder: Path) -> Path:
-    """Make a project whose test fails."""
+    """Create a project with a failing test."""
     project = make_project(folder, {**PRICE_PROJECT, "other.py": "X = 1\n"})
     (project / "price.py").write_bytes(PRICE.replace("\n", case.line_end).encode())
     commit(project, allow_empty=True)
@@ -115,7 +115,7 @@ def _project(case: Case, folder: Path) -> Path:
 
 
 def _loop(project: Path, folder: Path, programs: Path, model: ModelServer) -> subprocess.CompletedProcess[str]:
-    """Run the command with Aider on PATH, a home of its own, and one server to ask."""
+    """Run the command with Aider on PATH, a new home folder, and one model server."""
     (folder / "home").mkdir()
     environ = {
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), str(programs), os.environ["PATH"])),
@@ -138,7 +138,7 @@ def _models(model: ModelServer) -> list[str]:
 
 
 def _installed(environment: Path) -> Path:
-    """Return the folder of the programs of an environment that has Aider."""
+    """Return the programs folder of an environment that has Aider."""
     python = environment / "bin" / "python"
     if not python.exists():
         venv.create(environment, with_pip=True)

@@ -1,9 +1,9 @@
-"""Measures what recording costs an agent: the same script on the same live site, alone and recorded, turn by turn.
+"""Measures the overhead of recording an agent: the same script on the same live site, alone and recorded, alternately.
 
-Run: `python -m benchmarks.recording [RUNS]` in the environment of scripts/test. The order of the shop is done by
-synchronous Playwright at full speed, with nothing between its calls, as no planner is. Printed are the medians of
-what the script itself takes, what recording adds to that, and what the block takes before and after it, once a mission;
-certifying comes afterwards and is not in it. Ends with 1 if recording adds more than 30 %.
+Run: `python -m benchmarks.recording [RUNS]` in the environment of scripts/test. Synchronous Playwright orders in the
+shop at full speed, with nothing between its calls, unlike an agent with a planner. Prints the medians of
+the script's own time, of what recording adds to it, and of what the block takes before and after it, once per mission;
+certifying comes afterwards and is not included. Exits with 1 if recording adds more than 30 %.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> None:
 def _time(
     browser: Browser, url: str, mission: Callable[[Page, str], None], directory: Path | None
 ) -> tuple[float, float]:
-    """Return the wall time of a mission, and of the block around it without that."""
+    """Return the wall time of a mission, and separately that of the surrounding block."""
     page = browser.new_page()
     options = AttachOptions(certify=None)
     block = (

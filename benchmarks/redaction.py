@@ -1,4 +1,4 @@
-"""What it costs to look for secrets in what a recording writes: `python -m benchmarks.redaction`."""
+"""The cost of searching a recording for secrets: `python -m benchmarks.redaction`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TYPES: Final = {
 
 
 def _timed(work: Callable[[bytes], object], bodies: Sequence[bytes]) -> float:
-    """Return milliseconds of the processor for each body."""
+    """Return milliseconds of processor time for each body."""
     start = time.process_time()
     for body in bodies:
         work(body)

@@ -1,7 +1,7 @@
-"""How fast a sealed replay is, beside a plain Playwright script that does the same actions on the live site.
+"""The speed of a sealed replay, compared with a plain Playwright script that does the same actions on the live site.
 
 Run: `python -m benchmarks.replay_speed [ROUNDS]` in the environment of scripts/test. Both use the same browser and
-are warm; each round runs both, and medians and their ratio are printed. Also measured: `--help` of the command, and the
+are warm; each round runs both; medians and their ratio are printed. Also measured: `--help` of the command, and the
 whole command on the bundled mission.
 """
 
@@ -30,7 +30,7 @@ ROUNDS = 5
 
 
 async def by_hand(browser: Browser, url: str) -> None:
-    """Do what the bundled mission does, as a person would write it with Playwright."""
+    """Run the bundled mission as a plain Playwright script."""
     context = await browser.new_context()
     page = await context.new_page()
     await page.goto(f"{url}/prices")
@@ -62,7 +62,7 @@ async def by_hand(browser: Browser, url: str) -> None:
     await page.click("#enter-coupon")
     async with page.expect_popup() as popup:
         await page.click("#open-help")
-    with suppress(Error):  # the page may be gone before it says that it was clicked
+    with suppress(Error):  # the page may be gone before the click is acknowledged
         await (await popup.value).click("#close-help")
     await page.screenshot()
     await context.close()

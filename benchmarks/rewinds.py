@@ -1,11 +1,11 @@
-"""Proves that going back restores everything: random rewinds of several missions, equal to what was seen, and quick.
+"""Proves that rewinds restore everything: random rewinds of several missions are equal to the observations, and fast.
 
 Run: `python -m benchmarks.rewinds [--rewinds 100] [--seed 7] [--speed 10]` in the environment of scripts/test. The
-bundled shop missions, Django's admin, a control room, and a page that counts in a closure are done once, step by
-step; then they are taken to random iterations, from parked pages and from nothing, as it comes. Each layer of each step
-on the way is compared with what was seen; on the page that counts, the closure is asked as well. Then a rewind over 20
-steps of the shop mission is timed, from nothing and from a parked page. Ends with 1 if a rewind is not faithful, or a
-median is over its limit.
+bundled shop missions, Django's admin, a control room, and a page with a counter in a closure are stepped through once;
+then they are rewound to random iterations, from parked pages or from the start, depending on the state. Each layer of
+each replayed step is compared with what was observed; on the counter page, the closure is read as well. Then a rewind
+over 20 steps of the shop mission is timed, from the start and from a parked page. Exits with 1 if a rewind is not
+faithful, or a median exceeds its limit.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ if TYPE_CHECKING:
 NAMES: Final = ("shop_passing", "shop_failing", "shop_diverging", "django-admin", "dispatch")
 OVER: Final = 20
 SHARE_PARKED: Final = 0.4
-"""Of the rewinds, those before which the session stood still for a while."""
+"""Share of the rewinds before which the session pauses."""
 LIMITS_MS: Final = {"reexecuted": 2500.0, "parked": 300.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What became of the rewinds of one mission."""
+    """The results of the rewinds of one mission."""
 
     name: str
     steps: int
     equal: int
     rewinds: int
     parked: int
-    """How many began at a parked page."""
+    """Number of rewinds that began at a parked page."""
     digests: int
-    """How many were compared, and equal."""
+    """Number of digests that were compared and equal."""
     faults: tuple[str, ...]
 
 
 async def asked(line: ReplayContext) -> JsonValue:
-    """Ask the closure of the page that counts, if that is what is open."""
+    """Read the closure of the counter page, if that page is open."""
     page = line.session.page(0)
     return None if page is None else await page.evaluate("() => window.asked ? window.asked() : null")
 
 
 async def do_all(line: ReplayContext) -> Mapping[int, JsonValue]:
-    """Do a mission to its end; return what its closure said after each step."""
+    """Step through a mission to its end; return the value of its closure after each step."""
     said = {0: await asked(line)}
     while line.next_step is not None:
         async for _ in line.advance():
@@ -78,7 +78,7 @@ async def do_all(line: ReplayContext) -> Mapping[int, JsonValue]:
 
 
 async def rewind(lines: ContextPool, way: History, iteration: int, said: JsonValue) -> tuple[str, int, str]:
-    """Go to an iteration once; return how, how many digests were equal, and what went wrong."""
+    """Rewind to an iteration once; return the method, the number of equal digests, and any failure."""
     try:
         arrived = await lines.restore(way.until(iteration), iteration)
     except EikonError as error:
@@ -89,7 +89,7 @@ async def rewind(lines: ContextPool, way: History, iteration: int, said: JsonVal
 
 
 async def prove(chosen: Subject, rewinds: int, chance: Random) -> Told:
-    """Rewind one mission so often; before some rewinds it stands still for a while, so that pages are parked."""
+    """Rewind one mission the given number of times, sometimes after a pause in which pages are parked."""
     bundle = open_bundle(chosen.bundle)
     options = ContextOptions(replay=ReplayOptions(secrets=chosen.secrets))
     results = []
@@ -115,7 +115,7 @@ async def prove(chosen: Subject, rewinds: int, chance: Random) -> Told:
 
 
 async def time_rewinds(often: int) -> dict[str, float]:
-    """Return the median milliseconds of a rewind over 20 steps, by how it was done."""
+    """Return the median milliseconds of a rewind over 20 steps, by method."""
     chosen = await subject("shop_passing", Path())
     bundle = open_bundle(chosen.bundle)
     took: dict[str, list[float]] = {"reexecuted": [], "parked": []}
@@ -134,7 +134,7 @@ async def time_rewinds(often: int) -> dict[str, float]:
 
 
 async def record_counter(folder: Path) -> Subject:
-    """Record the page that counts."""
+    """Record the counter page."""
     site = folder / "counter-site"
     site.mkdir()
     (site / COUNTER).write_text(COUNTER_PAGE)
@@ -147,7 +147,7 @@ async def record_counter(folder: Path) -> Subject:
 
 
 async def run(rewinds: int, seed: int, often: int) -> bool:
-    """Do all of it, and print it; say whether everything held."""
+    """Run and print everything; return whether all rewinds were faithful and fast."""
     chance = Random(seed)  # noqa: S311 - no secret hangs on it
     rows: list[Told] = []
     with tempfile.TemporaryDirectory(prefix="eikon-rewinds-") as scratch:
@@ -167,7 +167,7 @@ async def run(rewinds: int, seed: int, often: int) -> bool:
 
 
 def main() -> int:
-    """Read the arguments."""
+    """Parse the arguments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rewinds", type=int, default=100, help="in all, over all missions")
     parser.add_argument("--seed", type=int, default=7)

@@ -1,6 +1,6 @@
-"""Measure how fast a long session is told: 10,000 events as text within 2 s, the start of the process included.
+"""Measure how fast a long session is printed: 10,000 events as text within 2 s, including process start.
 
-Run `python -m benchmarks.session_events`. The events are those of one replay of a bundled mission, again and again.
+Run `python -m benchmarks.session_events`. The events are those of one replay of a bundled mission, repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RUNS = 5
 
 
 def main() -> None:
-    """Record the events, write the session, tell it several times."""
+    """Record the events, write the session, print it several times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=10_000)
     arguments = parser.parse_args()
@@ -51,7 +51,7 @@ def replayed(folder: Path) -> list[Event]:
 
 
 def write_session(folder: Path, events: list[Event], wanted: int) -> None:
-    """Write so many events, a tenth of a second apart."""
+    """Write the given number of events, a tenth of a second apart."""
     times = (START + timedelta(milliseconds=100 * number) for number in count())
     begin = events[0]
     between = [event for event in events if not isinstance(event, RunStart | RunEnd)]
@@ -63,7 +63,7 @@ def write_session(folder: Path, events: list[Event], wanted: int) -> None:
 
 
 def told(session: Path, wanted: int) -> float:
-    """Tell a session by a process of its own; return how long it took, in seconds."""
+    """Print a session in a separate process; return the seconds that it took."""
     begin = perf_counter()
     command = [sys.executable, "-m", "eikon_engine", "debug", "replay", str(session)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

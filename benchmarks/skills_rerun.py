@@ -1,7 +1,7 @@
-"""Measure `eikon skills rerun`: how many stored pages of about 100 kB a core does in a second.
+"""Measure `eikon skills rerun`: how many stored pages of about 100 kB one core processes per second.
 
-Run with ``python -m benchmarks.skills_rerun [--bundles N] [--pages M] [--jobs J]``. Every page is another one, as in
-missions on a shop: a style sheet, navigation, cards, a table and a footer. "a core" goes by processor time, so that
+Run with ``python -m benchmarks.skills_rerun [--bundles N] [--pages M] [--jobs J]``. Every page is different, as in
+missions on a shop: a style sheet, navigation, cards, a table and a footer. Times are processor time, so that
 waiting for other work on the machine does not count.
 """
 
@@ -29,7 +29,7 @@ from eikon_engine.trace.execution import ExecutionTrace, SkillInputRef, SkillUsa
 from eikon_engine.trace.serializer import TRACE_FILE, write_trace
 
 SIZE: Final = 100_000
-"""Bytes of the stored JSON of a page."""
+"""Size of a page's stored JSON in bytes."""
 SKILLS: Final[tuple[tuple[str, dict[str, JsonValue]], ...]] = (
     ("extract_listing", {}),
     ("extract_table", {}),
@@ -40,14 +40,14 @@ TEXT: Final = "Grown on the southern slope, picked by hand in the early morning 
 
 
 def element(tag: str, *children: DomNode | str, **attributes: str) -> DomNode:
-    """Make an element; `_` in the name of an attribute is a hyphen, one at its end is dropped."""
+    """Make an element; `_` in an attribute's name becomes a hyphen, one at its end is dropped."""
     nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
     named = sorted((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items())
     return DomNode(tag=tag, attributes=tuple(named), children=nodes)
 
 
 def page_of(seed: int, size: int = SIZE) -> PageSnapshot:
-    """Make a page of about `size` bytes, another one for every seed."""
+    """Make a page of about `size` bytes, different for every seed."""
     cards: list[DomNode] = []
     for number in count(seed * 1000):
         cards.append(_card(number))
@@ -59,7 +59,7 @@ def page_of(seed: int, size: int = SIZE) -> PageSnapshot:
 
 
 def make_bundles(folder: Path, bundles: int, pages: int, size: int = SIZE) -> tuple[Path, ...]:
-    """Write bundles that recorded each skill in its turn, one use a page."""
+    """Write bundles with runs of each skill in turn, one run per page."""
     return tuple(_bundle(folder / f"bundle-{number:04}", number * pages, pages, size) for number in range(bundles))
 
 
@@ -166,7 +166,7 @@ def measure(folders: tuple[Path, ...], only: str, jobs: int) -> str:
 
 
 def _busy() -> float:
-    """Return the seconds of processor time of this process and of those that it ended, their start included."""
+    """Return the seconds of processor time of this process and its ended children, their start included."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in spent)
 

@@ -4,13 +4,13 @@ Run: `python -m benchmarks.soak [--runs 200] [--parallel 4] [--busy 2] [--only N
 scripts/test; `--runs 1000` is the long form. The missions are the bundled ones, all solved pages of MiniWoB++, one in
 Django's admin, an order in our shop, and a control room with a WebSocket and an event stream; all but the bundled ones
 are recorded first, and their servers are stopped before anything is replayed. Then each is replayed sealed, several at
-a time, while busy processes take the processor away.
+a time, while busy processes compete for the processor.
 
-Of each replay two digests are taken, over everything that is in its outcome: all observations with their page times,
-results, divergences and verdicts; and apart from them the network, with its notes. Left out are only the wall times
-and the folder of the bundle (`benchmarks/digest.py`). A mission holds if every replay has the verdict that it must
-have, and there is one digest of each kind. Below the table stands what replays told, and where they differ. Ends with
-1 if a mission does not hold.
+Each replay has two digests of its outcome: one of all observations with their page times, results, divergences and
+verdicts, and one of the network with its notes. Only the wall times and the folder of the bundle are omitted
+(`benchmarks/digest.py`). A mission passes if every replay has the expected verdict, and there is only one digest of
+each kind. The findings of the replays, and their differences, are printed below the table. Exits with 1 if a mission
+does not pass.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADS = ("mission", "runs", "verdicts", "observed", "network", "misses", "notes"
 
 
 async def soak(names: tuple[str, ...], *, runs: int, parallel: int, processes: int) -> dict[str, Tally]:
-    """Replay missions so often, one after the other."""
+    """Replay each mission the given number of times."""
     tallies: dict[str, Tally] = {}
     with tempfile.TemporaryDirectory(prefix="eikon-soak-") as scratch:
         for name in names:
@@ -46,7 +46,7 @@ async def soak(names: tuple[str, ...], *, runs: int, parallel: int, processes: i
 
 
 def row(name: str, tally: Tally) -> tuple[object, ...]:
-    """Sum up the replays of one mission."""
+    """Return the row of one mission."""
     return (
         name,
         tally.runs,
@@ -61,7 +61,7 @@ def row(name: str, tally: Tally) -> tuple[object, ...]:
 
 
 def main() -> int:
-    """Print the table, and what replays told."""
+    """Print the table and the findings of the replays."""
     parser = argparse.ArgumentParser(description="Replay missions many times on a busy machine, and count digests.")
     parser.add_argument("--runs", type=int, default=200, help="replays of each mission (1000 is the long form)")
     parser.add_argument("--parallel", type=int, default=4, help="replays at a time")

@@ -1,4 +1,4 @@
-"""Missions whose replays are measured: the bundled ones, and missions recorded here and now from sites on loopback."""
+"""Missions whose replays are measured: the bundled ones, and missions recorded on demand from loopback sites."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NAMES = (*BUNDLED, *MINIWOB, "django-admin", "shop-order", "dispatch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A bundle, and what its replays must come to."""
+    """A bundle, and the expected result of its replays."""
 
     name: str
     bundle: Path
@@ -49,7 +49,7 @@ class Subject:
 
 
 async def subject(name: str, folder: Path) -> Subject:
-    """Take a bundled mission, or record one; its server is stopped when this returns."""
+    """Return a bundled mission, or record one; its server is stopped when this returns."""
     if name in BUNDLED:
         return Subject(name=name, bundle=TRACES / name, verdict=BUNDLED[name])
     bundle = folder / name

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Draw rows below their heads; numbers stand to the right."""
+    """Return a table of rows below their headings; numbers are right-aligned."""
     lines = [list(heads), *([_text(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
     right = [all(not isinstance(row[column], str) for row in rows) for column in range(len(heads))]
@@ -24,7 +24,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def counted(counts: dict[str, int]) -> str:
-    """Read as `198 faithful, 2 diverged`."""
+    """Return counts as text, such as `198 faithful, 2 diverged`."""
     return ", ".join(f"{number} {name}" for name, number in counts.items()) or "none"
 
 

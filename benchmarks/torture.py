@@ -1,11 +1,11 @@
-"""Proves that whatever the web does to a browser is replayed: all items of the torture site, a hundred times, equally.
+"""Proves that every browser feature of the torture site is replayed: all items, a hundred times, with equal results.
 
 Run: `python -m benchmarks.torture [--clock stepped|natural] [--runs 100] [--parallel 4] [--busy 0] [--only NAME,NAME]
 [--write OURS.json]` in the environment of scripts/test. The items are recorded once, the server is stopped, and the
-mission is replayed sealed. Printed are the number of different digests of each page (`benchmarks/digest.py`; the
-network is digested as a whole), then the items that do not work: those whose page said something else in some replay,
-or at whose steps a divergence was found that was not there before. What the items said is written as
-`benchmarks.har_torture` takes it, to be compared with Playwright's own replay. Ends with 1 if an item does not work, or
+mission is replayed sealed. Prints the number of different digests of each page (`benchmarks/digest.py`; the
+network has one digest as a whole), then the items that do not work: those whose page showed another text in some
+replay, or whose steps had a new divergence. The texts of the items are written in the format of
+`benchmarks.har_torture`, for a comparison with Playwright's own replay. Exits with 1 if an item does not work, or
 digests differ.
 """
 
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 CLOCKS = ("stepped", "natural")
 SUMMARY = "summary"
 PART = re.compile(r"section#([\w-]+) > ")
-"""Items in the evidence of a divergence."""
+"""Matches the item in the evidence of a divergence."""
 SHOWN = r"^text at [^\n]*#{}-result\n  expected: .*?\n  observed: (.*?)(?:\n\w[^\n]* at |\Z)"
-"""What an item says there."""
+"""Matches the text of an item in the evidence."""
 HEADS = ("page", "items", "work", "runs", "digests")
 
 
 @dataclass(slots=True, kw_only=True)
 class Said:
-    """What the items said when they were recorded, and in replays: the text that differs, if one ever did."""
+    """The texts of the items when recorded and in replays: the text that differs, if one ever did."""
 
     recorded: Texts
     items: Sequence[Item]
@@ -59,7 +59,7 @@ class Said:
     replayed: Texts = field(default_factory=dict)
 
     def take(self, outcome: ReplayOutcome) -> None:
-        """Read one replay: every step compares the page, so an item without a divergence says what was recorded."""
+        """Add one replay: every step compares the page, so an item without a divergence has its recorded text."""
         done = {(subgoal.id, step.sequence) for subgoal in outcome.subgoals for step in subgoal.steps}
         undone = {name for place, name in self.owners.items() if place not in done}
         said = self.recorded | dict(self._diverged(outcome)) | dict.fromkeys(undone, "(not done)")
@@ -68,7 +68,7 @@ class Said:
                 self.replayed[item.name] = said[item.name]
 
     def _diverged(self, outcome: ReplayOutcome) -> Iterator[tuple[str, str]]:
-        """Yield what items said instead: those whose part of the page differs, else the one whose step it was."""
+        """Yield the items with another text: those whose part of the page differs, else the one of the step."""
         blamed: set[str] = set()
         for each in outcome.divergences:
             owner = self.owners.get((each.subgoal, each.sequence), "")
@@ -80,12 +80,12 @@ class Said:
                     yield name, f"{text} ({each.code} at {each.subgoal_id} {each.sequence})"
 
     def works(self, item: Item) -> bool:
-        """Tell whether an item said what was recorded, in every replay."""
+        """Return whether an item had its recorded text in every replay."""
         return self.replayed.get(item.name) == self.recorded[item.name]
 
 
 async def record(bundle: Path, items: Sequence[Item], clock: str) -> Said:
-    """Record items, and stop the site."""
+    """Record items, then stop the site."""
     upload = bundle.with_name("up.txt")
     upload.write_text("upload me", encoding="utf-8")
     options = RecordOptions(clock="natural" if clock == "natural" else "stepped")
@@ -110,7 +110,7 @@ def _names(action: str) -> Iterator[str]:
 
 
 def _texts(output: JsonValue) -> Texts:
-    """Read the table of the summary."""
+    """Return the texts in the table of the summary."""
     if not isinstance(output, dict) or not isinstance(rows := output["rows"], list):
         return {}
     texts = {}
@@ -122,7 +122,7 @@ def _texts(output: JsonValue) -> Texts:
 
 
 def page_rows(said: Said, tally: Tally) -> Iterator[tuple[object, ...]]:
-    """Yield a row a page, and one of all."""
+    """Yield a row for each page, and one for all."""
     for page in (*PAGES, SUMMARY):
         items = [item for item in said.items if item.page == page]
         if page in tally.subgoals:
@@ -144,7 +144,7 @@ async def measure(arguments: argparse.Namespace, items: Sequence[Item]) -> tuple
 
 
 def main() -> int:
-    """Print the tables, write what the items said."""
+    """Print the tables and write the texts of the items."""
     parser = argparse.ArgumentParser(description="Replay the torture site many times, and say what works.")
     parser.add_argument("--clock", choices=CLOCKS, default="stepped", help="how the page's clock runs when recording")
     parser.add_argument("--runs", type=int, default=100)

@@ -3,7 +3,7 @@
 Run: `python -m benchmarks.waits [--seconds 60] [--runs 3] [--clock stepped|natural]` in the environment of
 scripts/test. A page counts seconds with an interval and opens a door with each of its timers; the mission waits for one
 door after the other, then for a number of seconds, and leaves. It is recorded, the site is stopped, and it is replayed
-sealed. Printed are the page time of the recording and the wall time of each replay. Ends with 1 if a replay is not
+sealed. Prints the page time of the recording and the wall time of each replay. Exits with 1 if a replay is not
 faithful, shows another page time, or takes more than a tenth of it.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 CLOCKS = ("stepped", "natural")
 DOORS = 4
 SHARE = 0.1
-"""Of the page time that a replay may take."""
+"""Share of the page time that a replay may take."""
 PAGE = """<h1 id=clock>0</h1><ul id=doors></ul><button onclick="this.textContent = clock.textContent">Leave</button>
 <script>
 setInterval(() => { clock.textContent = Number(clock.textContent) + 1; }, 1000);
@@ -52,7 +52,7 @@ setTimeout(open, %(apart)d, 1);
 
 
 async def record_waits(bundle: Path, seconds: float, clock: str = "stepped") -> None:
-    """Record a mission that waits so long on the page's clock: half of it for doors, half for the count."""
+    """Record a mission that waits on the page's clock for the given time: half of it for doors, half for the count."""
     apart = int(seconds * 500 / DOORS)
     patience = seconds * 1000
     options = RecordOptions(clock="natural" if clock == "natural" else "stepped", settle_ms=100.0)
@@ -71,13 +71,13 @@ async def record_waits(bundle: Path, seconds: float, clock: str = "stepped") -> 
 
 
 def recorded_seconds(bundle: Path) -> float:
-    """Sum up the page time that a recording took."""
+    """Return the page time that a recording took."""
     trace = read_trace(bundle)
     return _seconds(each.observation for subgoal in trace.subgoal_traces for each in subgoal.actions_taken)
 
 
 def replayed_seconds(outcome: ReplayOutcome) -> float:
-    """Sum up the page time that a replay took."""
+    """Return the page time that a replay took."""
     steps = (step for subgoal in outcome.subgoals for step in subgoal.steps)
     return _seconds(step.observation for step in steps if step.kind == "action")
 
@@ -87,7 +87,7 @@ def _seconds(observations: Iterable[Observation | None]) -> float:
 
 
 async def replay_once(bundle: Path, folder: Path) -> tuple[ReplayOutcome, float]:
-    """Replay it sealed, with the launch of the browser, and time it."""
+    """Replay it sealed, including the launch of the browser; return the wall time."""
     begin = time.perf_counter()
     (run,) = await replay_many(open_bundle(bundle), [ReplayOptions(artifacts_dir=folder, network="sealed")])
     return run.outcome, time.perf_counter() - begin

@@ -1,1 +1,1 @@
-"""Changes what a recorded mission is answered, or its trace, and sees whether the replay tells what was changed."""
+"""Changes the recorded responses or the trace of a mission, and checks that the replay reports the change."""

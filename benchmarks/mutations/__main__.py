@@ -1,13 +1,13 @@
-"""Proves that nothing that changes passes, that nothing harmless alarms, and that the explanation is right.
+"""Proves that no change passes, that no harmless change is reported, and that the explanation is right.
 
 Run: `python -m benchmarks.mutations [--per-document 3] [--parallel 4] [--only NAME,NAME] [--limit 150]` in the
 environment of scripts/test. The bundled missions, and missions recorded in our shop, a control room, MiniWoB++ and
-Django's admin, are mutated: operators change one element of a document, an answer, a message, a script, a style sheet,
-a download, or the trace itself, each in many places. Every mutant is replayed sealed, its changed network answering for
-the recorded one (`--responses-from`), and must come to the verdict, the first action, the layer and the cause that its
-operator knows to be right. Printed are a row for each
-operator, the matrix of verdicts, and every mutant that came out otherwise. Ends with 1 if a change passed or a harmless
-one did not, and where fewer than 98 % of the actions or 95 % of the causes are right.
+Django's admin, are mutated: operators change one element of a document, a response, a message, a script, a style sheet,
+a download, or the trace itself, each in many places. Every mutant is replayed sealed with its changed network instead
+of the recorded one (`--responses-from`), and must get the verdict, the first action, the layer and the cause that its
+operator knows to be right. Prints a row for each operator, the matrix of verdicts, and every mutant with another
+result. Exits with 1 if a change passed or a harmless one did not, or if fewer than 98 % of the actions or 95 % of the
+causes are right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes of one element of a document, written as changes of its markup."""
+"""Changes of one element of a document, as changes of its markup."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Element:
     markup: str
     """From its start tag to its end tag."""
     following: str
-    """What stands between it and the end of the next element beside it; empty if there is none."""
+    """Text up to and including its next sibling; empty if there is none."""
     is_leaf: bool
-    """Whether it holds texts alone."""
+    """Whether it contains only text."""
     text: str
     shown: str
-    """Its text after the scripts of the page have run; empty where a script names the element."""
+    """Its text after the page's scripts have run; empty if a script refers to the element."""
 
     @classmethod
     def of(cls, node: LexborNode, page: str, shown: str) -> Element:
-        """Read a node of a page."""
+        """Return the element of a page's node."""
         markup = node.html or ""
         return cls(
             tag=node.tag or "",
@@ -48,17 +48,17 @@ class Element:
 
     @property
     def with_following(self) -> str:
-        """Return its markup, and that of the next element beside it."""
+        """Return its markup and that of its next sibling."""
         return f"{self.markup}{self.following}"
 
     def has(self, **wanted: str) -> bool:
-        """Say whether attributes have these values."""
+        """Return whether attributes have these values."""
         return all(self.attributes.get(name) == value for name, value in wanted.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementOperator:
-    """One way of changing an element."""
+    """One kind of change to an element."""
 
     name: str
     fits: Callable[[Element], bool]
@@ -66,12 +66,12 @@ class ElementOperator:
     span: Callable[[Element], str] = lambda element: element.markup
     """The part of the page that is replaced."""
     layers: frozenset[str] = frozenset({"dom"})
-    """Where the change is found first; a script that misses an element may fail, or ask for less."""
+    """Where the change is found first; a script that misses an element may fail, or request less."""
     causes: frozenset[str] = frozenset({"site-changed"})
 
 
 def _following(node: LexborNode, rest: str) -> str:
-    """Return the page up to the end of the next element, if only white space stands before it."""
+    """Return the page up to the end of the next element, if only white space precedes it."""
     after = node.next
     while after is not None and after.tag == "-text" and not (after.text() or "").strip():
         after = after.next
@@ -81,7 +81,7 @@ def _following(node: LexborNode, rest: str) -> str:
 
 
 def _moved(element: Element) -> str:
-    """Put an element behind the next one."""
+    """Move an element after its next sibling."""
     other = element.following.lstrip()
     space = element.following[: len(element.following) - len(other)]
     return f"{other}{space}{element.markup}"
@@ -109,7 +109,7 @@ def with_attribute(element: Element, name: str, value: str) -> str:
 
 
 def without_attribute(element: Element, name: str) -> str:
-    """Take an attribute away."""
+    """Remove an attribute."""
     return _start(element.markup, lambda tag: re.sub(rf'\s{re.escape(name)}(="[^"]*")?(?=[\s>])', "", tag, count=1))
 
 
@@ -283,7 +283,7 @@ NEUTRAL_ELEMENT_OPERATORS = (
         change=lambda each: f"<!-- build 4711 -->{each.markup}",
     ),
 )
-"""Changes that nobody sees and no script depends on."""
+"""Changes that are invisible and that no script depends on."""
 
 _ITEM = re.compile(r"<(option|li)\b.*?</\1>", re.DOTALL)
 

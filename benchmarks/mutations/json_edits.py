@@ -1,4 +1,4 @@
-"""Walk through JSON, and change one part of it."""
+"""Walk through JSON and change one part of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys and places that lead to a part."""
+"""Keys and indices that lead to a part."""
 
 
 def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
-    """Yield every value that holds no other."""
+    """Yield every value that is not a container."""
     for place, inner in _members(value):
         yield from leaves(inner, (*path, place))
     if not isinstance(value, dict | list):
@@ -30,7 +30,7 @@ def lists(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, list[JsonVa
 
 
 def with_part(value: JsonValue, path: Path, part: JsonValue) -> JsonValue:
-    """Return a value with another part in one place."""
+    """Return a value with one part replaced."""
     if not path:
         return part
     step, rest = path[0], path[1:]

@@ -1,4 +1,4 @@
-"""Every mutant of a recorded mission, with the verdict, the action, the layer and the cause that are right for it."""
+"""Every mutant of a recorded mission, with its expected verdict, action, layer and cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def mutants(source: Source, per_document: int) -> Iterator[Mutant]:
-    """Yield all mutants of a mission: of each operator at most `per_document` in each document that it fits."""
+    """Yield all mutants of a mission: for each operator at most `per_document` in each document that it fits."""
     yield from of_elements(source, per_document)
     yield from of_documents(source)
     yield from of_statuses(source)

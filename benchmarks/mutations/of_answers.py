@@ -1,4 +1,4 @@
-"""Mutants whose data comes otherwise: values of JSON, downloads, messages, and answers that come late."""
+"""Mutants with changed data: values of JSON, downloads, messages, and late responses."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 SHORTEST = 3
-"""Characters of a text that is looked for on a page."""
+"""Minimum length of a text that is searched for on a page."""
 LATE_MS = 300.0
 NOWHERE = "dom lifecycle network result target"
-"""Where an answer without data is noticed: by what a script then does, or cannot do."""
+"""Where a response without data is noticed: by what a script then does, or cannot do."""
 
 
 def of_answers(source: Source, per_document: int) -> Iterator[Mutant]:
-    """Yield all mutants of the answers that carry data."""
+    """Yield all mutants of responses with data."""
     for exchange, text in source.answered(JSON):
         yield from _of_values(source, exchange, json.loads(text), per_document)
         yield from _of_endings(source, exchange)
@@ -44,7 +44,7 @@ def _mutant(operator: str, what: str, truth: Truth, exchange: Exchange, answer: 
 
 
 def _of_values(source: Source, exchange: Exchange, value: JsonValue, per_document: int) -> Iterator[Mutant]:
-    """Change values that a page shows; whether it shows one is told by what was observed."""
+    """Change values that a page shows, according to its observations."""
     place = source.place(exchange)
     shown = source.new_texts(place)
     truth = diverges(place, "dom", "test-data")
@@ -74,7 +74,7 @@ def _of_values(source: Source, exchange: Exchange, value: JsonValue, per_documen
 
 
 def _is_shown(leaf: JsonValue, shown: set[str]) -> bool:
-    """Say whether a page certainly shows a value; numbers are those of a text by themselves."""
+    """Return whether a page certainly shows a value; a number must be a complete text."""
     if isinstance(leaf, bool) or leaf is None:
         return False
     if isinstance(leaf, int | float):
@@ -87,7 +87,7 @@ def _of_endings(source: Source, exchange: Exchange) -> Iterator[Mutant]:
     if not source.texts(place) or not any(
         _is_shown(leaf, source.texts(place)) for _, leaf in _recorded(source, exchange)
     ):
-        return  # nothing tells whether the page does anything with it
+        return  # it is unknown whether the page uses it
     for operator, cause, answer in (
         ("500 of a request", "site-error", Answer(status=500, body=b'{"error": "no"}')),
         ("cookie expired: 401 of a request", "session-expired", Answer(status=401, body=b'{"error": "log in"}')),
@@ -113,7 +113,7 @@ def _of_downloads(source: Source) -> Iterator[Mutant]:
 
 
 def _of_streams(source: Source) -> Iterator[Mutant]:
-    """Change events of streams, at equal length: so they come in the pieces in which they were recorded."""
+    """Change events of streams without changing their length, so that they arrive in the recorded pieces."""
     for exchange, body in source.streamed(EVENT_STREAM):
         end = 0
         for event in body.split(b"\n\n")[:-1]:
@@ -131,7 +131,7 @@ def _of_streams(source: Source) -> Iterator[Mutant]:
 
 
 def _texts_of(message: bytes) -> list[str]:
-    """Return the texts in a message of JSON, with or without the field of an event before it."""
+    """Return the texts in a JSON message, with or without a preceding event field."""
     try:
         value = json.loads(message.removeprefix(b"data:"))
     except ValueError:
@@ -155,7 +155,7 @@ def _of_sockets(source: Source) -> Iterator[Mutant]:
 
 
 def _of_delays(source: Source, per_document: int) -> Iterator[Mutant]:
-    """Let answers come late: nobody may notice."""
+    """Delay responses, which must not be noticeable."""
     found = [each for each in source.recording.exchanges if each.moment is not None and not each.pieces]
     for kind in ("document", "fetch", "script", "stylesheet"):
         some: list[tuple[Exchange, Place]]

@@ -1,4 +1,4 @@
-"""Mutants whose documents are served otherwise: elements changed, pages replaced, led elsewhere."""
+"""Mutants with changed documents: changed elements, replaced pages, redirects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _documents(source: Source) -> Iterator[tuple[Exchange, str]]:
 
 
 def of_elements(source: Source, per_document: int) -> Iterator[Mutant]:
-    """Yield mutants of one element each: of each operator at most `per_document` in each document that it fits."""
+    """Yield mutants of single elements: for each operator at most `per_document` in each document that it fits."""
     for exchange, text in _documents(source):
         tree = LexborHTMLParser(text)
         page = tree.html or ""
@@ -104,7 +104,7 @@ def of_documents(source: Source) -> Iterator[Mutant]:
 
 
 def of_statuses(source: Source) -> Iterator[Mutant]:
-    """Yield mutants whose documents end in errors, elsewhere, or not at all."""
+    """Yield mutants whose documents are errors, redirects, or missing."""
     for exchange, _ in _documents(source):
         place = source.place(exchange)
         if exchange.request.url not in source.loads(place):

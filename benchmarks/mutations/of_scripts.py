@@ -1,4 +1,4 @@
-"""Mutants whose scripts, style sheets or pictures are other ones."""
+"""Mutants with changed scripts, style sheets or pictures."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ APPENDED = (
     ("script adds an element", 'document.documentElement.append(document.createElement("aside"));', "dom"),
     ("script changes the title", 'document.title += "!";', "lifecycle dom"),
 )
-"""What is added at the end of a script, and where it is noticed."""
+"""Code appended to a script, and where it is noticed."""
 ON_CLICK = (
     ("dialog extra", 'addEventListener("click", () => alert("Rate us!"), { once: true, capture: true });'),
     ("window extra", 'addEventListener("click", () => window.open("about:blank"), { once: true, capture: true });'),
 )
-"""What is added at the end of a script, and is noticed at the first click."""
+"""Code appended to a script that is noticed at the first click."""
 
 
 TWO_WRITES = re.compile(r'(.*await send\("P.*\n)(.*await send\("P.*\n)')
-"""Two lines that each send something and wait for the answer."""
+"""Two lines that each send a request and wait for the response."""
 SHOUT = 'addEventListener("input", (event) => { event.target.value = event.target.value.toUpperCase(); }, true);'
 
 

@@ -21,7 +21,7 @@ TARGETS = (
     ("another name recorded", ("identity", "name"), "Another name"),
     ("another tag recorded", ("identity", "tag"), "blink"),
 )
-"""Parts of a target, and what they are set to."""
+"""Parts of a target, and their new values."""
 DIALOG: JsonValue = {"page": 0, "kind": "alert", "message": "Hi", "answer": "accepted"}
 OBSERVED: tuple[tuple[str, tuple[str | int, ...], JsonValue, str], ...] = (
     ("another title recorded", ("pages", 0, "title"), "Another title", "lifecycle"),
@@ -35,11 +35,11 @@ OBSERVED: tuple[tuple[str, tuple[str | int, ...], JsonValue, str], ...] = (
     ),
     ("a request recorded", ("requests",), ["GET http://127.0.0.1:1/never"], "network"),
 )
-"""Parts of an observation, what they are set to, and where that is noticed."""
+"""Parts of an observation, their new values, and where the change is noticed."""
 
 
 def of_traces(source: Source) -> Iterator[Mutant]:
-    """Yield all mutants of the trace itself: nothing else is changed, so the trace is at odds with its own pages."""
+    """Yield all mutants of the trace itself, which then contradicts its own pages."""
     raw = (source.root / "trace.json").read_text(encoding="utf-8")
     for place in source.places:
         target = getattr(source.action(place).action, "target", None)
@@ -78,7 +78,7 @@ def of_traces(source: Source) -> Iterator[Mutant]:
 
 
 def _edited(raw: str, place: Place, part: tuple[str | int, ...], value: JsonValue) -> str:
-    """Set one part of a step."""
+    """Change one part of a step."""
     trace = json.loads(raw)
     for subgoal in trace["subgoal_traces"]:
         for step in (*subgoal["actions_taken"], *subgoal["skills_used"]):
@@ -88,7 +88,7 @@ def _edited(raw: str, place: Place, part: tuple[str | int, ...], value: JsonValu
 
 
 def _set(trace: JsonValue, holder: Any, part: tuple[str | int, ...], value: JsonValue) -> JsonValue:  # noqa: ANN401
-    """Set a part of something in a trace."""
+    """Change a part of something in a trace."""
     for name in part[:-1]:
         holder = holder[name]
     holder[part[-1]] = value

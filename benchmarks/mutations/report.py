@@ -1,4 +1,4 @@
-"""What the mutants came to, as tables, with every one that came out otherwise than it must."""
+"""Results of the mutants as tables, with every unexpected result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIGHT_CAUSES: Final = 0.95
 
 
 def report(results: Sequence[Result]) -> str:
-    """Write the tables."""
+    """Return the tables."""
     by_operator: defaultdict[str, list[Result]] = defaultdict(list)
     for each in results:
         by_operator[each.mutant.operator].append(each)
@@ -52,7 +52,7 @@ def _parts(results: Sequence[Result]) -> tuple[list[bool], ...]:
 
 
 def holds(results: Sequence[Result]) -> bool:
-    """Say whether the figures are those that are asked for."""
+    """Return whether the required rates are reached."""
     verdicts, places, _, causes = _parts(results)
     enough = sum(places) >= EXACT_ACTIONS * len(places) and sum(causes) >= RIGHT_CAUSES * len(causes)
     return all(verdicts) and enough

@@ -1,4 +1,4 @@
-"""Replay mutants, and compare what they come to with what is right for them."""
+"""Replay mutants, and compare their results with the expected ones."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from eikon_engine.replay.options import Report
 
 A_BROWSER: Final = 60
-"""Mutants in one browser."""
+"""Number of mutants per browser."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a mutant came to."""
+    """The result of a mutant."""
 
     mission: str
     mutant: Mutant
@@ -43,27 +43,27 @@ class Result:
 
     @property
     def is_right(self) -> bool:
-        """Say whether the verdict is the right one."""
+        """Return whether the verdict is the expected one."""
         return self.verdict == self.mutant.truth.verdict
 
     @property
     def has_place(self) -> bool:
-        """Say whether the first action that diverged is the right one."""
+        """Return whether the first action that diverged is the expected one."""
         return self.place == self.mutant.truth.place
 
     @property
     def has_layer(self) -> bool:
-        """Say whether it was found where it is."""
+        """Return whether the change was found in the expected layer."""
         return not self.mutant.truth.layers or self.layer in self.mutant.truth.layers
 
     @property
     def has_cause(self) -> bool:
-        """Say whether its cause is told."""
+        """Return whether the expected cause is reported."""
         return not self.mutant.truth.causes or self.cause in self.mutant.truth.causes
 
 
 def result(mission: str, mutant: Mutant, done: Run) -> Result:
-    """Read an outcome."""
+    """Return the result of an outcome."""
     outcome = done.outcome
     first = outcome.divergences[0] if outcome.divergences else None
     told = outcome.explanation
@@ -79,7 +79,7 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
 
 
 async def run(source: Source, chosen: Sequence[Mutant], parallel: int) -> list[Result]:
-    """Replay mutants, several at a time in one browser, and another one after some."""
+    """Replay mutants, several at a time in one browser, which is replaced regularly."""
     results: list[Result] = []
     free = asyncio.Semaphore(parallel)
     for start in range(0, len(chosen), A_BROWSER):
@@ -115,7 +115,7 @@ async def open_browser(source: Source) -> AsyncIterator[LaunchedBrowser]:
 async def replayed(
     source: Source, mutant: Mutant, folder: Path, browser: LaunchedBrowser, reports: tuple[Report, ...] = ()
 ) -> Run:
-    """Replay one mutant: a changed trace with its own network, or the mission with changed answers."""
+    """Replay one mutant: a changed trace with its own network, or the mission with changed responses."""
     changed = source.with_trace(folder / "mutant", mutant.trace) if mutant.trace is not None else None
     answers = source.with_answers(folder / "mutant", mutant.answers or {}, mutant.messages) if changed is None else None
     bundle = open_bundle(changed) if changed is not None else source.bundle

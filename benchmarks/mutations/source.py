@@ -1,4 +1,4 @@
-"""A recorded mission, in the terms in which mutations are written."""
+"""A recorded mission, with the queries that mutations need."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 Place = tuple[str, int]
-"""Subgoal attempt and sequence."""
+"""Id of the subgoal attempt, and sequence."""
 _GOOD: Final = range(200, 300)
 _NO_CLICKS: Final = ("fill", "note", "assert", "wait_for", "screenshot", "answer_dialog", "switch_page")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a request is answered instead of what was recorded."""
+    """A changed response to a request."""
 
     body: bytes | None = None
     """None keeps the recorded one."""
@@ -44,9 +44,9 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
     failure: str | None = None
     led_from: str | None = None
-    """Address to which the request was redirected, in place of the recorded answer."""
+    """URL to which the request is redirected, instead of the recorded response."""
     delay_ms: float = 0.0
-    """How much later it comes, and all that came after it during the same action."""
+    """Delay of this response and of all later ones during the same action."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +59,17 @@ class Source:
 
     @cached_property
     def bundle(self) -> Bundle:
-        """Read the bundle."""
+        """Return the bundle."""
         return open_bundle(self.root)
 
     @cached_property
     def recording(self) -> NetworkRecording:
-        """Read its network."""
+        """Return its network."""
         return read_network(self.root / "network")
 
     @cached_property
     def actions(self) -> tuple[tuple[SubgoalTrace, ActionTrace], ...]:
-        """Return the actions that were performed, in their order."""
+        """Return the performed actions, in order."""
         return tuple(
             (subgoal, action)
             for subgoal in self.bundle.trace.subgoal_traces
@@ -79,23 +79,23 @@ class Source:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """Return the places of all actions, in their order."""
+        """Return the places of all actions, in order."""
         return tuple((subgoal.id, action.sequence) for subgoal, action in self.actions)
 
     def places_from(self, place: Place) -> tuple[Place, ...]:
-        """Return a place and all that come after it."""
+        """Return a place and all later ones."""
         return self.places[self.places.index(place) :]
 
     def place_of(self, phase: int) -> Place:
-        """Tell which action a phase belongs to: each action is one phase, and the time after it another."""
+        """Return the action of a phase: each action is one phase, and the time after it another."""
         return self.places[(phase + 1) // 2 - 1]
 
     def place(self, exchange: Exchange) -> Place:
-        """Tell during which action an answer came."""
+        """Return the action during which a response arrived."""
         return self.place_of(exchange.pieces[0].moment.phase if exchange.pieces else exchange.phase)
 
     def place_of_byte(self, exchange: Exchange, end: int) -> Place:
-        """Tell during which action an answer in pieces had come so far."""
+        """Return the action during which a streamed response had arrived up to a byte."""
         length = 0
         for piece in exchange.pieces:
             length += piece.length
@@ -104,15 +104,15 @@ class Source:
         raise ValueError(end)
 
     def action(self, place: Place) -> ActionTrace:
-        """Return the action of a place."""
+        """Return the action at a place."""
         return self.actions[self.places.index(place)][1]
 
     def observation(self, place: Place) -> Observation | None:
-        """Return what was observed after an action."""
+        """Return the observation after an action."""
         return self.action(place).observation
 
     def loads(self, place: Place) -> tuple[str, ...]:
-        """Return the addresses of the documents that pages loaded during an action."""
+        """Return the URLs of the documents that pages loaded during an action."""
         observation = self.observation(place)
         return tuple(load.url for load in observation.documents) if observation is not None else ()
 
@@ -122,12 +122,12 @@ class Source:
         return {node.text for node in nodes if node.text is not None}
 
     def writes(self, place: Place) -> bool:
-        """Say whether more than one request that changes something was sent during an action."""
+        """Return whether more than one state-changing request was sent during an action."""
         observation = self.observation(place)
         return observation is not None and len(observation.writes or ()) > 1
 
     def new_texts(self, place: Place) -> set[str]:
-        """Return the texts on all pages after an action that neither were there before nor came with a document."""
+        """Return the texts on all pages after an action that were neither there before nor loaded with a document."""
         loads = set(self.loads(place))
         frames = {frame.url for frame in self.frames(place)}
         bodies = [text for exchange, text in self.answered("text/html") if {exchange.request.url} & (loads | frames)]
@@ -136,9 +136,9 @@ class Source:
         return {text for text in self.texts(place) - known if not any(text in body for body in bodies if loads)}
 
     def heading(self, place: Place, style: Exchange) -> str | None:
-        """Return a selector of a heading of a page that a style sheet came with, if it is known what is hidden there.
+        """Return the tag of a heading on the page of a style sheet; None if it is unknown what is hidden there.
 
-        The page is the last one that was asked for before the style sheet.
+        The page is the last one requested before the style sheet.
         """
         observation = self.observation(place)
         before = [each for each in self.recording.exchanges if each.ordinal < style.ordinal]
@@ -150,11 +150,11 @@ class Source:
         return next((node.tag for node in nodes if node.tag in {"h1", "h2"}), None)
 
     def screenshot_after(self, exchange: Exchange) -> Place | None:
-        """Return the first screenshot of the page that an answer came for, if there is one."""
+        """Return the first screenshot of the page that received a response, if there is one."""
         return next((place for place in self._same_page(exchange) if self._is(place, "screenshot")), None)
 
     def click_after(self, exchange: Exchange) -> Place | None:
-        """Return the first action after that of an answer that certainly clicks on its page; None if none does."""
+        """Return the first action after a response that certainly clicks on its page; None if there is none."""
         after = (place for place in self._same_page(exchange) if not self._is(place, *_NO_CLICKS))
         first = next(after, None)
         return first if first is not None and self._is(first, "click") and self._succeeds(first) else None
@@ -163,7 +163,7 @@ class Source:
         return self.action(place).result.kind == "ok"
 
     def fill_after(self, exchange: Exchange) -> Place | None:
-        """Return the first action after that of an answer, on its page, that fills in small letters."""
+        """Return the first action after a response, on its page, that fills in lower-case letters."""
         return next((place for place in self._same_page(exchange) if self._fills_small_letters(place)), None)
 
     def _fills_small_letters(self, place: Place) -> bool:
@@ -173,7 +173,7 @@ class Source:
         )
 
     def _same_page(self, exchange: Exchange) -> Iterator[Place]:
-        """Yield the actions after that of an answer, as long as the first page keeps its document."""
+        """Yield the actions after a response, as long as the first page keeps its document."""
         place = self.place(exchange)
         observation = self.observation(place)
         is_own = bool(self.loads(place)) and observation is not None and not observation.opened
@@ -190,15 +190,15 @@ class Source:
 
     @cached_property
     def scripts(self) -> str:
-        """Return all scripts that came by themselves."""
+        """Return all scripts that are separate files."""
         return "\n".join(text for _, text in self.answered("text/javascript", "application/javascript"))
 
     def is_scripted(self, identity: str) -> bool:
-        """Say whether a script names an element."""
+        """Return whether a script refers to an element."""
         return f'"{identity}"' in self.scripts or f"'{identity}'" in self.scripts
 
     def is_in_force(self, exchange: Exchange, place: Place) -> bool:
-        """Say whether a script is that of a document of an action: nothing of its address came since."""
+        """Return whether a document of an action uses a script, without a later response of the same URL."""
         last = self.places.index(place)
         same = [each for each in self.recording.exchanges if each.request.url == exchange.request.url]
         before = [each for each in same if self.places.index(self.place(each)) < last]
@@ -208,9 +208,9 @@ class Source:
         return exchange.request.url in {urljoin(frame.url, node.attribute("src") or "") for frame, node in nodes}
 
     def answered(self, *types: str) -> Iterator[tuple[Exchange, str]]:
-        """Yield the answers of some content types, with their text; of those that came in pieces, only documents.
+        """Yield the responses of some content types, with their text; of streamed ones, only documents.
 
-        A document may have come in pieces or at once, as the machine was busy or not: pages see no difference.
+        Depending on load, a document arrives in pieces or at once; pages see no difference.
         """
         for exchange in self.recording.exchanges:
             response = exchange.response
@@ -223,7 +223,7 @@ class Source:
                 yield exchange, self.recording.body(response.body).decode()
 
     def streamed(self, kind: str) -> Iterator[tuple[Exchange, bytes]]:
-        """Yield the answers of a content type that came in pieces, with their bodies."""
+        """Yield the streamed responses of a content type, with their bodies."""
         for exchange in self.recording.exchanges:
             response = exchange.response
             if response is not None and response.body is not None and exchange.pieces:
@@ -232,7 +232,7 @@ class Source:
                     yield exchange, self.recording.body(response.body)
 
     def elements(self, place: Place, url: str) -> dict[str, DomNode]:
-        """Return the elements with an id of a document as it was after an action."""
+        """Return the elements with an id of a document, as they were after an action."""
         found: dict[str, DomNode] = {}
         for frame in self.frames(place):
             if frame.url.partition("#")[0] == url.partition("#")[0]:
@@ -249,7 +249,7 @@ class Source:
                 yield from snapshot.frames
 
     def with_trace(self, folder: Path, trace: str) -> Path:
-        """Write a bundle with another trace; everything else is shared."""
+        """Write a bundle with another trace; all other files are shared."""
         shutil.copytree(self.root, folder, copy_function=os.link, ignore=shutil.ignore_patterns("trace.json"))
         (folder / "trace.json").write_text(trace, encoding="utf-8")
         return folder
@@ -257,9 +257,9 @@ class Source:
     def with_answers(
         self, folder: Path, answers: Mapping[int, Answer], messages: Mapping[int, str | None] | None = None
     ) -> Path:
-        """Write a bundle whose network answers otherwise; bodies are shared.
+        """Write a bundle with a changed network; bodies are shared.
 
-        `answers` are by ordinal of the exchange; `messages`, by order of the event, are what servers say on sockets.
+        `answers` are by ordinal of the exchange; `messages` of servers on sockets are by order of the event.
         """
         shutil.copytree(self.root, folder, copy_function=os.link, ignore=shutil.ignore_patterns("*.jsonl"))
         late = [(each, answers[each.ordinal].delay_ms) for each in self.recording.exchanges if each.ordinal in answers]
@@ -278,7 +278,7 @@ class Source:
 
 
 def _delayed(exchange: Exchange, late: list[tuple[Exchange, float]]) -> Exchange:
-    """Let an answer come later, where it comes with or after one that does, during the same action."""
+    """Delay a response that arrives with or after a delayed one during the same action."""
     moment = exchange.moment
     if moment is None or exchange.completed_ms is None:
         return exchange
@@ -289,7 +289,7 @@ def _delayed(exchange: Exchange, late: list[tuple[Exchange, float]]) -> Exchange
 
 
 def _changed(exchange: Exchange, answer: Answer, writer: NetworkWriter) -> Exchange:
-    if exchange.request.is_navigation:  # documents are given whole, however they came
+    if exchange.request.is_navigation:  # documents are delivered whole, even if recorded in pieces
         exchange = exchange.model_copy(update={"pieces": ()})
     if answer.failure is not None:
         return exchange.model_copy(update={"response": None, "failure": answer.failure, "hops": ()})

@@ -1,4 +1,4 @@
-"""A mutant of a mission, and what is right for it."""
+"""A mutant of a mission, and its expected result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What a replay of a mutant must come to."""
+    """The expected result of a replay of a mutant."""
 
     verdict: str
     place: Place | None = None
@@ -26,16 +26,16 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A mission whose answers, or whose trace, were changed in one respect."""
+    """A mission with one change of its responses or its trace."""
 
     operator: str
     what: str
-    """What was changed, for whoever looks at a miss."""
+    """Description of the change, for people who look at an unexpected result."""
     truth: Truth
     answers: Mapping[int, Answer] | None = None
-    """What is answered otherwise, by ordinal of the exchange."""
+    """Changed responses, by ordinal of the exchange."""
     messages: Mapping[int, str | None] | None = None
-    """What servers say otherwise on sockets, by order of the event; None says nothing."""
+    """Changed messages of servers on sockets, by order of the event; None omits the message."""
     trace: str | None = None
     """The changed `trace.json`."""
 
@@ -44,12 +44,12 @@ FAITHFUL = Truth(verdict="faithful")
 
 
 def diverges(place: Place, layers: str, causes: str) -> Truth:
-    """Say where a mutant diverges; layers and causes are words."""
+    """Return the expected divergence of a mutant; layers and causes are separated by spaces."""
     return Truth(verdict="diverged", place=place, layers=frozenset(layers.split()), causes=frozenset(causes.split()))
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:
-    """Take so many items, spread over all of them."""
+    """Return the given number of items, spread evenly."""
     if len(items) <= count:
         return list(items)
     return [items[place * len(items) // count] for place in range(count)]

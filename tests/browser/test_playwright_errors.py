@@ -144,6 +144,8 @@ def test_every_pattern_is_provoked() -> None:
 
 UNGUARDED = {
     ("actions/raw_input.py", "_is_password_focused"),
+    ("actions/reads.py", "_read_document"),
+    ("actions/reads.py", "_run_script"),
     ("actions/targets.py", "_inspect_native_css"),
     ("actions/targets.py", "_point_through_frames"),
     ("attach/context.py", "_blank_page"),

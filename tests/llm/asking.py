@@ -38,7 +38,7 @@ class CountingClient:
         self.asked = 0
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Count the prompt."""
+        """Return a completion of the prompt and its count."""
         text = request.messages[-1].content
         with self._lock:
             number = self._times[text]
@@ -48,7 +48,7 @@ class CountingClient:
 
 
 def never() -> CompletionClient:
-    """Fail the test: no model may be requested."""
+    """Fail the test if a model is requested."""
     raise AssertionError("a model was asked")
 
 
@@ -59,7 +59,7 @@ def opened(
     /,
     **chosen: Any,  # noqa: ANN401 - modes and options
 ) -> DebugDir:
-    """Open a folder with counted ids."""
+    """Open a folder whose recordings have counted ids."""
     modes = {name: chosen.pop(name) for name in ("refresh", "append") if name in chosen}
     report = (lambda _line: None) if lines is None else lines.append
     options = DebugDirOptions(report=report, new_id=chosen.pop("new_id", fresh_ids()), **chosen)
@@ -67,7 +67,7 @@ def opened(
 
 
 def fresh_ids() -> Callable[[], str]:
-    """Count ids from `recording-1` on."""
+    """Generate the ids `recording-1`, `recording-2` and so on."""
     numbers = count(1)
     return lambda: f"recording-{next(numbers)}"
 

@@ -1,4 +1,4 @@
-"""A capture in a process of its own that is killed after three responses."""
+"""A capture in a separate process that is killed after three responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kill_capture(folder: Path, *arguments: str) -> None:
-    """Capture into `folder` until the kill; `refresh` does so anew."""
+    """Capture into `folder` until the process is killed; `refresh` replaces existing responses."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(folder), *arguments], cwd=Path(__file__).parents[2], check=False
     )

@@ -24,7 +24,7 @@ THREADS = 16
 
 
 def test_threads_with_one_prompt_get_each_answer_once(tmp_path: Path) -> None:
-    """200 calls from 16 threads get the 200 answers; who gets which does not matter, but each of them once."""
+    """200 calls from 16 threads get the 200 answers, each exactly once, in any assignment."""
     prompts = ["a"] * 120 + ["b"] * 79 + ["c"]
     with opened(tmp_path, CountingClient) as used:
         captured = _at_once(lambda text: used.client.complete(request(text)).text, prompts)
@@ -38,7 +38,7 @@ def test_threads_with_one_prompt_get_each_answer_once(tmp_path: Path) -> None:
 
 
 def test_each_surplus_request_of_a_thread_fails(tmp_path: Path) -> None:
-    """Of 40 calls for 25 answers, 15 have none."""
+    """15 of 40 calls fail when only 25 answers were recorded."""
     capture(tmp_path, *["a"] * 25)
     executor = ReplayClient(read_complete_folder(tmp_path))
 
@@ -68,7 +68,7 @@ def test_threads_append_each_missing_response_once(tmp_path: Path) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.randoms(use_true_random=False))
 def test_any_order_of_prompts_gets_the_answers_of_each_in_recorded_order(prompts: list[str], chance: object) -> None:
-    """However the calls are mixed, the n-th call of a prompt gets its n-th answer, and nothing is left."""
+    """In any order of calls, the n-th call of a prompt gets its n-th answer, and no answer is left."""
     with TemporaryDirectory() as folder:
         recorded: dict[str, tuple[str, ...]] = dict.fromkeys(prompts, ())
         for text, answer in zip(prompts, capture(Path(folder), *prompts), strict=True):
@@ -88,7 +88,7 @@ def test_any_order_of_prompts_gets_the_answers_of_each_in_recorded_order(prompts
 
 @pytest.fixture(autouse=True)
 def _impatient() -> Iterator[None]:
-    """Let threads take turns as often as they can, so that what is not guarded goes wrong."""
+    """Make threads switch as often as possible, to expose unguarded code."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -96,7 +96,7 @@ def _impatient() -> Iterator[None]:
 
 
 def _at_once(work: Callable[[str], str], texts: Sequence[str]) -> list[str]:
-    """Do the work for all texts in threads that begin together."""
+    """Run the work for all texts in threads that start together."""
     gate = threading.Barrier(THREADS)
 
     def begin(part: Sequence[str]) -> list[str]:

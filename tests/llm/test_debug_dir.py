@@ -57,7 +57,7 @@ def test_a_replayed_completion_equals_the_captured_one(tmp_path: Path) -> None:
 
 
 def test_more_requests_than_were_recorded_fail(tmp_path: Path) -> None:
-    """What is exhausted does not begin again."""
+    """Exhausted responses do not start again from the first."""
     capture(tmp_path, "a", "a")
     with opened(tmp_path, never) as used:
         assert [used.client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
@@ -67,7 +67,7 @@ def test_more_requests_than_were_recorded_fail(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
-    """The same error comes, in its place among the answers."""
+    """The same error is raised, at its position among the responses."""
 
     class Limited:
         def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
@@ -83,7 +83,7 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
 
 
 def test_a_subclass_of_another_library_is_recorded_under_our_code(tmp_path: Path) -> None:
-    """A client may have errors of its own; what is recorded can be raised by anyone."""
+    """A client's own error subclass is recorded as a class that any program can raise."""
 
     class OddError(CompletionError):
         code = "odd"
@@ -116,7 +116,7 @@ def test_unused_responses_are_reported_and_returned(tmp_path: Path) -> None:
 
 
 def test_a_killed_capture_is_readable_and_incomplete(tmp_path: Path) -> None:
-    """What was answered is there, the folder is refused, and --append goes on from it."""
+    """The received answers are in the folder, which is refused until --append completes it."""
     kill_capture(tmp_path)
 
     with pytest.raises(
@@ -172,7 +172,7 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_run_without_requests_leaves_an_empty_folder(tmp_path: Path) -> None:
-    """Neither key nor library is needed for it, and the next run captures."""
+    """Neither key nor library is needed, and the next run captures."""
     with opened(tmp_path, never) as used:
         pass
 
@@ -181,7 +181,7 @@ def test_a_run_without_requests_leaves_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_an_unwritable_folder_is_reported_before_any_request(tmp_path: Path) -> None:
-    """A file in the place of the folder, for example."""
+    """An output path that is a file, for example, is an error before any request."""
     (tmp_path / "f").write_text("")
 
     with pytest.raises((OutputError, ResponseFolderError), match="f"):

@@ -35,13 +35,13 @@ VECTORS = (
 
 @pytest.mark.parametrize(("asked", "text", "digest"), VECTORS, ids=["plain", "everything"])
 def test_the_digest_of_a_prompt_is_fixed(asked: CompletionRequest, text: str, digest: str) -> None:
-    """It is the SHA-256 of one text, which other programs can build: files of today are found in years."""
+    """The digest is the SHA-256 of a documented text, so other programs and later versions can compute it."""
     assert hashlib.sha256(text.encode()).hexdigest() == digest
     assert prompt_digest(asked) == digest
 
 
 def test_the_purpose_of_a_request_is_not_in_its_digest() -> None:
-    """Metric and file do not reach the model."""
+    """Metric and file name are not sent to the model."""
     assert prompt_digest(request("one", "a", file_path="x")) == prompt_digest(request("one", "b"))
 
 
@@ -57,18 +57,18 @@ def test_the_purpose_of_a_request_is_not_in_its_digest() -> None:
     ids=["text", "model", "parameter", "role", "number of messages"],
 )
 def test_everything_that_reaches_the_model_is_part_of_the_digest(other: CompletionRequest) -> None:
-    """A change of text, role, order, model or parameter is another prompt."""
+    """A changed text, role, order, model or parameter changes the digest."""
     assert prompt_digest(other) != prompt_digest(request("one"))
 
 
 def test_numbers_keep_their_kind() -> None:
-    """1 and 1.0 are two values, for a model may take them so."""
+    """1 and 1.0 are different values, because a model may treat them differently."""
     assert prompt_digest(request(parameters={"n": 1})) != prompt_digest(request(parameters={"n": 1.0}))
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()))
 def test_the_order_of_parameters_does_not_count(parameters: dict[str, int | float | str]) -> None:
-    """Two programs that name the same parameters ask the same."""
+    """The same parameters in another order make the same request."""
     turned = dict(reversed(parameters.items()))
 
     assert prompt_digest(request(parameters=dict(parameters))) == prompt_digest(request(parameters=dict(turned)))

@@ -22,7 +22,7 @@ def _change(path: Path, **fields: object) -> None:
 
 @pytest.mark.parametrize("half", ["", "{", '{"format_version": 1', "[]", "null", "\x00\x01"])
 def test_a_file_that_is_no_whole_object_is_named(tmp_path: Path, half: str) -> None:
-    """One bad file refuses the folder; it is never captured anew in silence."""
+    """One bad file makes the folder invalid; it is never silently captured again."""
     capture(tmp_path, "a", "b")
     bad = files(tmp_path)[1]
     bad.write_text(half)
@@ -34,7 +34,7 @@ def test_a_file_that_is_no_whole_object_is_named(tmp_path: Path, half: str) -> N
 
 @pytest.mark.parametrize("field", ["metric_id", "prompt", "response", "duration_seconds", "usage", "format_version"])
 def test_a_file_without_a_field_is_named_with_it(tmp_path: Path, field: str) -> None:
-    """Nothing is made up for what is missing."""
+    """A missing field is an error; no default replaces it."""
     capture(tmp_path, "a")
     (bad,) = files(tmp_path)
     bad.write_text(json.dumps({name: value for name, value in json.loads(bad.read_text()).items() if name != field}))
@@ -55,7 +55,7 @@ def test_a_file_without_a_field_is_named_with_it(tmp_path: Path, field: str) -> 
     ids=["text", "role", "model", "parameters", "digest"],
 )
 def test_an_edited_prompt_is_found_by_its_digest(tmp_path: Path, edit: dict[str, object]) -> None:
-    """A file with another prompt than the request serves no response."""
+    """A file with another prompt than the request is not served."""
     capture(tmp_path, "a")
     (bad,) = files(tmp_path)
     _change(bad, **edit)
@@ -81,7 +81,7 @@ def test_an_edited_prompt_is_found_by_its_digest(tmp_path: Path, edit: dict[str,
 def test_a_file_of_another_format_is_reported_with_its_fault(
     tmp_path: Path, edit: dict[str, object], fault: str
 ) -> None:
-    """Versions, codes, types and names that are not of this format."""
+    """Unknown versions, codes, types and names are errors that name the file and the fault."""
     capture(tmp_path, "a")
     (bad,) = files(tmp_path)
     _change(bad, **edit)
@@ -91,7 +91,7 @@ def test_a_file_of_another_format_is_reported_with_its_fault(
 
 
 def test_two_files_for_one_place_are_both_named(tmp_path: Path) -> None:
-    """A copy is no second answer."""
+    """Two files with the same position are an error, even if one is a copy."""
     capture(tmp_path, "a")
     (first,) = files(tmp_path)
     copy = first.with_name(first.name.replace("-0000", "-0001"))
@@ -103,7 +103,7 @@ def test_two_files_for_one_place_are_both_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "x.json", "sub/file"])
 def test_a_folder_with_something_else_is_refused_in_every_mode(tmp_path: Path, name: str) -> None:
-    """Nothing is written beside, or deleted from, what is not ours."""
+    """Nothing is written to, or deleted from, a folder with foreign files."""
     capture(tmp_path / "full", "a")
     for folder in (tmp_path / "full", tmp_path / "empty"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def test_a_folder_with_something_else_is_refused_in_every_mode(tmp_path: Path, n
 
 
 def test_a_link_is_no_response(tmp_path: Path) -> None:
-    """A foreign folder cannot make us read files outside of it."""
+    """A symbolic link in a folder cannot make us read files outside of it."""
     capture(tmp_path / "d", "a")
     (first,) = files(tmp_path / "d")
     first.rename(tmp_path / "outside")
@@ -126,7 +126,7 @@ def test_a_link_is_no_response(tmp_path: Path) -> None:
 
 
 def test_hidden_files_are_no_part_of_a_folder(tmp_path: Path) -> None:
-    """What a version control or a killed write leaves does not count."""
+    """Files left by version control or a killed write are ignored."""
     capture(tmp_path, "a")
     (tmp_path / ".gitignore").write_text("*")
     (tmp_path / ".x.json.abc.tmp").write_text("{")
@@ -135,7 +135,7 @@ def test_hidden_files_are_no_part_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_responses_of_two_recordings_do_not_mix(tmp_path: Path) -> None:
-    """A file of another run is named."""
+    """A file from another run is an error that names it."""
     capture(tmp_path / "one", "a")
     with opened(tmp_path / "two", EchoClient, new_id=lambda: "other") as used:
         used.client.complete(request("b"))
@@ -147,7 +147,7 @@ def test_responses_of_two_recordings_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_a_response_that_is_gone_is_missed(tmp_path: Path) -> None:
-    """A deleted file is reported when the folder is opened, and requested with --append."""
+    """A deleted file is reported when the folder is opened, and requested again with --append."""
     capture(tmp_path, "a", "b")
     gone = files(tmp_path)[0]
     text = json.loads(gone.read_text())["prompt"][0]["content"]
@@ -175,7 +175,7 @@ def test_all_responses_gone_is_no_empty_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [{}, {"append": True}], ids=["replay", "append"])
 def test_an_earlier_answer_that_is_gone_is_named(tmp_path: Path, mode: dict[str, bool]) -> None:
-    """The second answer is never given as the first."""
+    """A missing first answer is an error; the second one is not served in its place."""
     capture(tmp_path, "a", "a")
     gone = files(tmp_path)[0]
     gone.unlink()
@@ -185,7 +185,7 @@ def test_an_earlier_answer_that_is_gone_is_named(tmp_path: Path, mode: dict[str,
 
 
 def test_responses_without_a_state_file_are_incomplete(tmp_path: Path) -> None:
-    """Nobody knows whether all of them are there."""
+    """Without a state file it is unknown whether all responses are there."""
     capture(tmp_path, "a")
     (tmp_path / STATE_FILE).unlink()
 
@@ -195,7 +195,7 @@ def test_responses_without_a_state_file_are_incomplete(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format_version":1,"recording":"r","state":"odd","responses":1}'])
 def test_a_mark_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
-    """It is one of the files of the folder."""
+    """An unreadable state file is an error that names it."""
     capture(tmp_path, "a")
     (tmp_path / STATE_FILE).write_text(text)
 

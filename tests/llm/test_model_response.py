@@ -63,7 +63,7 @@ def test_a_file_reads_back_as_it_was_written(response: ModelResponse) -> None:
 @settings(max_examples=40)
 @given(responses())
 def test_the_name_of_a_file_suits_every_file_system(response: ModelResponse) -> None:
-    """It is short, ASCII, no path, no reserved name, and never that of the mark."""
+    """It is short, ASCII, not a path or a reserved name, and never equal to the name of the state file."""
     name = response.file_name
 
     assert FILE_NAME.fullmatch(name)
@@ -109,7 +109,7 @@ def test_a_recorded_failure_is_raised_as_the_same_error(code: str) -> None:
 
 
 def test_every_failure_of_a_model_can_be_recorded() -> None:
-    """A response file may contain every code of the tree below `CompletionError`."""
+    """A response file may contain every error code of `CompletionError` and its subclasses."""
 
     def below(error: type[CompletionError]) -> set[type[CompletionError]]:
         return {error}.union(*(below(each) for each in error.__subclasses__() if each.__module__ == error.__module__))
@@ -118,7 +118,7 @@ def test_every_failure_of_a_model_can_be_recorded() -> None:
 
 
 def test_the_fields_of_a_file() -> None:
-    """Users read these names, and other programs too."""
+    """The field names are public: users and other programs read them."""
     assert list(json.loads(response_bytes(_named("m")))) == [
         "format_version",
         "recording",

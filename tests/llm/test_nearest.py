@@ -21,7 +21,7 @@ def _miss(folder: Path, asked: CompletionRequest) -> NoReplayDataError:
 
 
 def test_a_changed_prompt_fails_with_the_nearest_recorded_one(tmp_path: Path) -> None:
-    """The difference is shown, line by line, and no answer is given."""
+    """The difference is shown line by line, and no answer is served."""
     capture(tmp_path, "Something else entirely", PAGE.format("bread"), "Title: Bank\nLog in")
     asked = request(PAGE.format("breads"))
 
@@ -40,7 +40,7 @@ def test_a_changed_prompt_fails_with_the_nearest_recorded_one(tmp_path: Path) ->
 
 
 def test_a_changed_setting_is_named_alone(tmp_path: Path) -> None:
-    """Where the prompt is the same, the model or the parameter is the news."""
+    """If only the model or a parameter differs, only that difference is shown."""
     with opened(tmp_path) as used:
         used.client.complete(request(model="gpt-4", parameters={"temperature": 0, "seed": 1}))
 
@@ -64,7 +64,7 @@ def test_another_metric_is_named(tmp_path: Path) -> None:
 
 
 def test_a_long_difference_is_shortened_visibly(tmp_path: Path) -> None:
-    """A page of thousands of lines does not fill the terminal."""
+    """A difference of thousands of lines is truncated with a note."""
     capture(tmp_path, "\n".join(f"line {number}" for number in range(5000)))
 
     difference = _miss(tmp_path, request("\n".join(f"lane {number}" + "x" * 900 for number in range(5000)))).difference
@@ -75,14 +75,14 @@ def test_a_long_difference_is_shortened_visibly(tmp_path: Path) -> None:
 
 
 def test_control_characters_of_a_prompt_reach_no_terminal(tmp_path: Path) -> None:
-    """Texts of pages are shown, not obeyed."""
+    """Control characters from page texts are escaped in the output."""
     capture(tmp_path, "a\x1b[2Jb")
 
     assert "\x1b" not in _miss(tmp_path, request("a\x1b[3Jb")).difference
 
 
 def test_messages_are_distinguished_by_role(tmp_path: Path) -> None:
-    """A text that moved from the user to the system is seen in the difference."""
+    """A text that moved from the user message to the system message is shown in the difference."""
     capture(tmp_path, "a")
     asked = CompletionRequest(metric_id="title", messages=(Message(role="system", content="a"),))
 

@@ -33,7 +33,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def client(model: ModelServer) -> Iterator[OpenAIClient]:
-    """Be a client of the served model."""
+    """Return a client of the served model."""
     with OpenAIClient(api_key=KEY, base_url=model.url, timeout_seconds=20) as asked:
         yield asked
 
@@ -85,7 +85,7 @@ FAILURES = (
 def test_every_failure_is_an_eikon_error_and_is_not_retried(
     model: ModelServer, client: OpenAIClient, answer: Scripted, code: str, said: str
 ) -> None:
-    """Nothing is tried again, and no message holds the key."""
+    """No request is retried, and no message contains the key."""
     model.script = [answer]
 
     with pytest.raises(CompletionError, match=said, check=has_code(code)) as caught:
@@ -122,7 +122,7 @@ def test_an_unreachable_server_is_reported_with_its_address() -> None:
 
 
 def test_counts_and_names_that_are_odd_are_left_out(model: ModelServer, client: OpenAIClient) -> None:
-    """Responses of almost compatible servers are accepted; missing fields stay empty."""
+    """Missing or malformed fields of almost compatible servers stay empty."""
     model.script = [
         answer_json({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "7", "extra": 1}})
     ]
@@ -134,7 +134,7 @@ def test_counts_and_names_that_are_odd_are_left_out(model: ModelServer, client: 
 def test_a_field_set_by_the_client_is_rejected_as_parameter(
     client: OpenAIClient, model: ModelServer, name: str
 ) -> None:
-    """One question has one answer, whole."""
+    """Parameters that the client sets itself are rejected before a request is sent."""
     with pytest.raises(UsageError, match=f"parameter {name} is set by the client"):
         client.complete(request(model="m", parameters={name: 2}))
     assert model.asked == []
@@ -166,7 +166,7 @@ def test_missing_configuration_is_named() -> None:
 
 
 def test_without_the_extra_the_error_names_the_package() -> None:
-    """Importing the package needs no library; asking does."""
+    """Importing the package does not require the library; a request does."""
     program = (
         "import sys; sys.modules['openai'] = None\n"
         "from eikon_engine.llm import EchoClient, OpenAIClient\n"
@@ -182,7 +182,7 @@ def test_without_the_extra_the_error_names_the_package() -> None:
 
 
 def test_the_key_is_in_no_file_and_no_traceback(tmp_path: Path, model: ModelServer, client: OpenAIClient) -> None:
-    """Also where the server repeats it in an error."""
+    """The key is removed even where the server repeats it in an error."""
     model.script = [answer_text("fine"), answer_error(401, f"Authorization: Bearer {KEY} is no key")]
     with opened(tmp_path, lambda: client) as used:
         used.client.complete(request(model="m"))
@@ -195,7 +195,7 @@ def test_the_key_is_in_no_file_and_no_traceback(tmp_path: Path, model: ModelServ
 
 
 def test_captured_responses_replay_without_the_server(tmp_path: Path) -> None:
-    """The whole road: a server, a capture, no server, the same answers and failures."""
+    """Captured answers and failures are replayed after the server is gone."""
     texts = ("a", "a", "b")
     with (
         serve_model(answer_text("first"), answer_error(429, "slow down")) as model,

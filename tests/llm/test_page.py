@@ -26,14 +26,14 @@ def test_the_page_has_exactly_the_fields_of_the_files() -> None:
 
 
 def test_the_page_lists_every_failure_and_public_name() -> None:
-    """Nobody has to read the code to know what can be caught and imported."""
+    """The page documents every exception and every public name."""
     assert [code for code in sorted(COMPLETION_CODES) if f"](errors.md#{code})" not in PAGE] == []
     assert [name for name in package.__all__ if name not in PAGE] == []
     assert [name for name in package.__all__ if getattr(package, name).__name__ != name] == []
 
 
 def test_the_digest_on_the_page_is_right() -> None:
-    """Whoever builds one compares it with this."""
+    """The digest in the documentation's example is correct."""
     assert f"has the digest `{prompt_digest(request('one'))}`" in PAGE
 
 

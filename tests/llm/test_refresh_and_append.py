@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "outage", [CompletionUnreachableError("away"), CompletionError("away", code="completion-timeout")]
 )
 def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: CompletionError) -> None:
-    """Nothing is kept of it, whatever the run does: a refresh leaves the old answers, a capture goes on later."""
+    """A refresh keeps the old answers, and a capture can be resumed later."""
 
     class Away:
         def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
@@ -45,7 +45,7 @@ def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: Completi
 
 
 def test_append_requests_a_response_that_never_arrived(tmp_path: Path) -> None:
-    """What was answered before the server went away is kept; the folder is refused until the rest is there."""
+    """Answers received before the server stopped are kept; the folder is refused until it is complete."""
 
     class LeavesAfterOne(CountingClient):
         def complete(self, request: CompletionRequest) -> Completion:
@@ -66,7 +66,7 @@ def test_append_requests_a_response_that_never_arrived(tmp_path: Path) -> None:
 
 
 def test_refresh_replaces_everything_at_the_end(tmp_path: Path) -> None:
-    """Until the run is whole the old responses are there; then the new ones alone."""
+    """The old responses stay until the run is complete, and are then replaced by the new ones."""
     capture(tmp_path, "a", "b")
     old = files(tmp_path)
     with opened(tmp_path, EchoClient, refresh=True, new_id=lambda: "anew") as used:
@@ -95,7 +95,7 @@ def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moved", range(4), ids=["nothing", "one response", "all responses", "everything"])
 def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tmp_path: Path, moved: int) -> None:
-    """Once all new responses are there, nothing of the old ones comes back, wherever the process died."""
+    """Once all new responses are stored, no old one returns, at whatever point the process was killed."""
     capture(tmp_path, "a", "c")
     old = files(tmp_path)
     staging = tmp_path / READY_FOLDER
@@ -125,7 +125,7 @@ def test_refresh_takes_corrupt_responses_away(tmp_path: Path) -> None:
 
 
 def test_append_requests_only_missing_responses(tmp_path: Path) -> None:
-    """Recorded answers are given first, and repeated prompts go on where they ended."""
+    """Recorded answers are served first; repeated prompts continue after their last recorded answer."""
     lines: list[str] = []
     capture(tmp_path, "a", "b")
     live = CountingClient()
@@ -141,7 +141,7 @@ def test_append_requests_only_missing_responses(tmp_path: Path) -> None:
 
 
 def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path: Path) -> None:
-    """A folder that is whole stays so, even if this run is killed."""
+    """A complete folder stays complete, even if this run is killed."""
     capture(tmp_path, "a")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     used = opened(tmp_path, never, append=True)
@@ -153,7 +153,7 @@ def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path:
 
 
 def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> None:
-    """The missing response is still missing, nothing else has changed, and the report says so."""
+    """The missing response is still missing, everything else is unchanged, and the report states it."""
 
     class Away:
         def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
@@ -170,6 +170,6 @@ def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> 
 
 
 def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
-    """Nobody can mean both."""
+    """Both options at once are a usage error."""
     with pytest.raises(UsageError, match="use one of them"):
         opened(tmp_path, never, refresh=True, append=True)

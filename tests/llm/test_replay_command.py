@@ -1,4 +1,4 @@
-"""`eikon replay --debug-dir` as a user runs it, on a mission whose skill asks a model."""
+"""`eikon replay --debug-dir` as a user runs it, on a mission whose skill calls a model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWER = "0.25 €"
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Derive a bundle from a stored one: it opens a page and sends two model requests about it."""
+    """Derive a bundle from a stored one, with a page visit and two model requests about it."""
     folder = Path(shutil.copytree(RECORDED, tmp_path_factory.mktemp("asking") / "bundle"))
     trace = read_trace(folder)
     first = trace.subgoal_traces[0]
@@ -60,7 +60,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None = None) -> tuple[int, list[str]]:
-    """Replay from stored snapshots; return the exit status and the lines that are no steps."""
+    """Replay from stored snapshots; return the exit status and the lines that are not steps."""
     environ = {name: text for name, text in os.environ.items() if not name.startswith("OPENAI_")}
     if model is not None:
         environ |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-none-of-your-business"}
@@ -82,14 +82,14 @@ def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None 
 
 
 def report_lines(stderr: str) -> list[str]:
-    """Return the lines that are no steps."""
+    """Return the lines that are not steps."""
     assert "Traceback" not in stderr
     return [line for line in stderr.splitlines() if not line.startswith("[REPLAY]")]
 
 
 @pytest.fixture
 def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Do as `run`, by the same shell in this process."""
+    """Do the same as `run`, in this process."""
 
     def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None = None) -> tuple[int, list[str]]:
         for name in [each for each in os.environ if each.startswith("OPENAI_")]:
@@ -106,7 +106,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def captured(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Capture the answers of a model that counts, in a first run."""
+    """Capture the answers of a counting model in a first run."""
     folder = tmp_path_factory.mktemp("captured") / "debug"
     numbers = iter((2, 3))
     with serve_model() as model:
@@ -137,7 +137,7 @@ def test_the_second_run_requests_no_model(bundle: Path, captured: Path, tmp_path
 def test_a_changed_prompt_fails_with_its_difference(
     run_here: Run, bundle: Path, captured: Path, tmp_path: Path
 ) -> None:
-    """No stale answer is given: exit 78, one line, and below it what changed."""
+    """No stale answer is served: exit status 78, one error line, and the difference below it."""
     changed = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     text = (changed / "trace.json").read_text()
     (changed / "trace.json").write_text(text.replace(QUESTION, "What costs a leek?"))
@@ -154,7 +154,7 @@ def test_a_changed_prompt_fails_with_its_difference(
 def test_one_corrupt_file_is_named_before_anything_is_done(
     run_here: Run, bundle: Path, captured: Path, tmp_path: Path
 ) -> None:
-    """It is never a reason to ask a model."""
+    """A corrupt file never causes a model request."""
     folder = Path(shutil.copytree(captured, tmp_path / "debug"))
     bad = files(folder)[1]
     bad.write_text(bad.read_text()[:100])
@@ -170,7 +170,7 @@ def test_one_corrupt_file_is_named_before_anything_is_done(
 def test_without_a_folder_the_bundle_serves_all_responses(
     run_here: Run, bundle: Path, captured: Path, tmp_path: Path
 ) -> None:
-    """Even with a key in the environment, a replay requests no model by itself."""
+    """Even with a key in the environment, a replay sends no model request of its own accord."""
     with serve_model() as model:
         status, lines = run_here(bundle, tmp_path / "none", model=model)
         assert status == 78
@@ -202,7 +202,7 @@ def test_modes_that_make_no_sense_are_refused(
 
 
 def test_a_missing_key_is_reported_when_a_model_is_needed(run_here: Run, bundle: Path, tmp_path: Path) -> None:
-    """The line names the variable, and nothing pretends to be a recording."""
+    """The line names the variable, and no incomplete recording is left behind."""
     status, lines = run_here(bundle, tmp_path / "run", "--debug-dir", str(tmp_path / "debug"))
 
     assert status == 78

@@ -1,4 +1,4 @@
-"""What models answered is redacted with the bundle in which it lies."""
+"""Model responses are redacted with the bundle that contains them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.llm.asking import files, fresh_ids, never, opened, request
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
-"""Of the shape of a token of GitHub."""
+"""Has the format of a GitHub token."""
 
 
 def _clean(text: str) -> str:
@@ -24,7 +24,7 @@ def _clean(text: str) -> str:
 
 
 def test_late_secrets_leave_prompt_answer_digest_and_name(tmp_path: Path) -> None:
-    """A secret that is known when the recording ends is in no file, and a clean prompt finds its answer."""
+    """A secret that becomes known at the end is removed from all files, and the redacted prompt still matches."""
     with opened(tmp_path, EchoClient) as used:
         for text in ("hunter2", "hunter2", "plain"):
             used.client.complete(request(text, metric=f"m {text}"))
@@ -41,7 +41,7 @@ def test_late_secrets_leave_prompt_answer_digest_and_name(tmp_path: Path) -> Non
 
 
 def test_prompts_that_become_equal_keep_all_their_answers(tmp_path: Path) -> None:
-    """Two prompts that differed in a secret alone have their answers one after the other."""
+    """Prompts that differed only in a secret keep all their answers, in recorded order."""
     with opened(tmp_path, EchoClient) as used:
         for text in ("hunter2", "standin"):
             used.client.complete(request(text))
@@ -52,7 +52,7 @@ def test_prompts_that_become_equal_keep_all_their_answers(tmp_path: Path) -> Non
 
 
 def test_an_interrupted_recording_is_redacted_and_stays_incomplete(tmp_path: Path) -> None:
-    """Cleaning makes nothing whole."""
+    """Redaction does not mark an interrupted recording as complete."""
     used = opened(tmp_path, EchoClient)
     used.client.complete(request("hunter2"))
     used.close(finished=False)
@@ -65,7 +65,7 @@ def test_an_interrupted_recording_is_redacted_and_stays_incomplete(tmp_path: Pat
 
 
 def test_an_open_recording_redacts_itself_at_its_end(tmp_path: Path) -> None:
-    """Files written before a secret was known are rewritten when the run closes, and not earlier by others."""
+    """Files written before a secret was known are rewritten when the run closes, and not earlier by another process."""
     known: list[str] = []
 
     def learning(text: str) -> str:
@@ -83,7 +83,7 @@ def test_an_open_recording_redacts_itself_at_its_end(tmp_path: Path) -> None:
 
 
 def test_a_refresh_is_redacted_before_it_replaces_the_old_responses(tmp_path: Path) -> None:
-    """The new responses are as clean as the old ones."""
+    """New responses are redacted before they replace the old ones."""
     known: list[str] = []
 
     def learning(text: str) -> str:
@@ -103,7 +103,7 @@ def test_a_refresh_is_redacted_before_it_replaces_the_old_responses(tmp_path: Pa
 
 
 def test_an_exported_bundle_has_redacted_responses(tmp_path: Path) -> None:
-    """`eikon export bundle --redacted` replaces a token that only a prompt has; `eikon scan` finds none then."""
+    """`eikon export bundle --redacted` replaces a token found only in a prompt, so `eikon scan` finds none."""
     bundle = Path(shutil.copytree(TRACES / "shop_passing", tmp_path / "bundle"))
     with opened(bundle / RESPONSES_FOLDER, EchoClient) as used:
         used.client.complete(request(f"use {TOKEN}"))

@@ -1,4 +1,4 @@
-"""The order of tests/missions/foreign.py, as agents that drive Playwright themselves do it."""
+"""The order of tests/missions/foreign.py, as scripts that drive Playwright directly."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def order(page: Page, url: str) -> None:
 
 
 def buy(page: Page, url: str) -> None:
-    """Look for a banana, put it into the cart and look at the cart, in two pages."""
+    """Search for a banana, add it to the cart and view the cart, in two pages."""
     page.goto(f"{url}/")
     page.get_by_label("Search").fill("banana")
     page.keyboard.press("Enter")
@@ -50,12 +50,12 @@ def buy(page: Page, url: str) -> None:
     page.click("#enter-coupon")
     with page.expect_popup() as opened:
         page.click("#open-help")
-    with suppress(Error):  # the page may close before it has told of the click
+    with suppress(Error):  # the page may close before the click is acknowledged
         opened.value.click("#close-help")
 
 
 async def order_asynchronously(page: AsyncPage, url: str) -> None:
-    """Order a banana."""
+    """Order a banana with the asynchronous API."""
     await page.goto(f"{url}/product/1")
     await page.click("#add-to-cart")
     await page.locator("#cart-badge", has_text="1").wait_for()
@@ -96,14 +96,14 @@ def test_order(page):
 
 
 def write_script(folder: Path) -> Path:
-    """Write the mission as a script that takes the address of the shop."""
+    """Write the mission as a script that takes the shop's address as an argument."""
     path = folder / "order.py"
     path.write_text(SCRIPT)
     return path
 
 
 def write_test(folder: Path) -> Path:
-    """Write the mission as a test of pytest that reads the address of the shop from its environment."""
+    """Write the mission as a pytest test that reads the shop's address from its environment."""
     path = folder / "test_order.py"
     path.write_text(TEST)
     return path

@@ -1,4 +1,4 @@
-"""A mission on a page that keeps its state where no document shows it: in a closure."""
+"""A mission on a page that keeps its state in a closure, where no document shows it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ COUNTER_PAGE: Final = """<!doctype html><title>Counter</title>
 }
 </script>"""
 SECRET: Final = "WHO"
-"""What the mission calls the name that it types."""
+"""Name of the value that the mission types."""
 ANSWER: Final = ("answer.txt", "forty-two")
 ASKED: Final = "asked()"
-"""What tells the state of the closure; nothing of it stands in the document."""
+"""Expression that reads the state of the closure, which the document does not contain."""
 
 
 async def count_up(mission: MissionRecorder, url: str) -> None:
-    """Count, wait, ask, and count on: twelve steps."""
+    """Click and wait in twelve steps that change the counter."""
     async with mission.subgoal("Count to three"):
         await mission.perform(Navigate(url=f"{url}/{COUNTER}"))
         for _ in range(3):

@@ -26,7 +26,7 @@ def _css(selector: str) -> Target:
 
 
 async def ship_an_order(mission: MissionRecorder, url: str) -> None:
-    """Log in, look at an order, ship another one, ask where it is, and keep a note."""
+    """Log in, view an order, ship another one, ask for its location, and keep a note."""
     async with mission.subgoal("Log in", subgoal_id="log_in"):
         await mission.perform(Navigate(url=f"{url}/login"))
         await mission.perform(Fill(target=_css("#name"), text="Ada"))

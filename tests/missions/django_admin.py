@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.record import MissionRecorder
 
 PASSWORD_NAME: Final = "DJANGO_PASSWORD"
-"""What the mission calls the password; its value is given to recorder and replay."""
+"""Name of the password secret; its value is given to recorder and replay."""
 TITLE: Final = "Call the bank"
 EDITED_TITLE: Final = "Call the bank & ask about 5 %"
 _ROWS: Final = "#result_list tbody tr"
@@ -33,7 +33,7 @@ _SAVE: Final = "[name=_save]"
 
 
 async def keep_a_note(mission: MissionRecorder, url: str, user: str) -> None:
-    """Record the whole life of one note, each step proved by what the admin says of it."""
+    """Record the life cycle of one note, with each step verified by what the admin shows."""
     async with mission.subgoal("sign in"):
         await _sign_in(mission, url, user)
     async with mission.subgoal("add a note"):

@@ -1,4 +1,4 @@
-"""One mission in the shop, as other tools would have written it down: order a banana."""
+"""One mission in the shop, in the formats of other tools: order a banana."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def devtools_flow(url: str, password: str) -> bytes:
-    """Write the order as the Chrome DevToolsSession Recorder exports it."""
+    """Write the order as Chrome DevTools Recorder exports it."""
     steps: list[dict[str, Any]] = [
         {"type": "setViewport", "width": 1200, "height": 800, "deviceScaleFactor": 1, "isMobile": False},
         {"type": "navigate", "url": f"{url}/product/1"},

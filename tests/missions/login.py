@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def see_the_account(mission: MissionRecorder, url: str) -> None:
-    """Sign in, look at the account, and keep what the page has."""
+    """Sign in, view the account, and extract what the page shows."""
     async with mission.subgoal("sign in"):
         await mission.perform(Navigate(url=f"{url}/login"))
         await mission.perform(Fill(target=_css("#name"), text="Ada"))

@@ -1,7 +1,7 @@
-"""Solve pages of MiniWoB++ as an agent would: start, read what is asked, do it, and demand the reward.
+"""Solve pages of MiniWoB++ as an agent would: start, read the instruction, follow it, and check the reward.
 
-A solution is a pure function of the page as it stands after the start; the words of the task, drawn at random on each
-load, are read from it and never known beforehand.
+A solution is a pure function of the page after the start; the words of the task, drawn at random on each load, are
+read from the page and never known beforehand.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 Solution: TypeAlias = Callable[[LexborHTMLParser], tuple[Action, ...]]
 
 FULL_REWARD: Final = "WOB_DONE_GLOBAL && WOB_RAW_REWARD_GLOBAL === 1"
-"""What the page itself says of an episode that was solved."""
+"""The page's own text for an episode that was solved."""
 _SUBMIT: Final = "#subbtn"
 
 
 async def solve_task(mission: MissionRecorder, url: str, task: str) -> None:
-    """Record one subgoal: load the page of a task, solve it, and see the reward.
+    """Record one subgoal: load the page of a task, solve it, and check the reward.
 
     Raises:
         ActionError: the page gave no reward, or not the full one.
@@ -60,13 +60,13 @@ def _click(selector: str) -> Click:
 
 
 def _query(page: LexborHTMLParser) -> str:
-    """Read the instruction, white space joined."""
+    """Return the instruction with normalized white space."""
     found = page.css_first("#query")
     return " ".join(found.text().split()) if found is not None else ""
 
 
 def _asked(page: LexborHTMLParser, pattern: str) -> tuple[str, ...]:
-    """Read the parts of the instruction that vary."""
+    """Return the parts of the instruction that vary."""
     found = re.search(pattern, _query(page))
     if found is None:
         raise ValueError(f"wanted an instruction like {pattern!r}, found {_query(page)!r}")
@@ -78,7 +78,7 @@ def _texts(page: LexborHTMLParser, selector: str) -> tuple[str, ...]:
 
 
 def _exactly(selector: str, text: str) -> str:
-    """Select by the whole text; the first, where a page offers two that count alike."""
+    """Select by the whole text; the first match, where a page offers two equal ones."""
     return f'{selector}:text-is("{text}") >> nth=0'
 
 
@@ -152,7 +152,7 @@ def _autocomplete(page: LexborHTMLParser) -> tuple[Action, ...]:
     start, _, end = _asked(page, r'starts with "(.+?)"( and ends with "(.+)")?')
     # The two may share letters: "starts with Tog, ends with go" is Togo.
     item = f".ui-autocomplete li >> text=/^(?={re.escape(start)}).*{re.escape(end or '')}$/i >> nth=0"
-    # Over a list that is new jQuery UI misreads the first move of the mouse, so that one is spent before the choice.
+    # jQuery UI misreads the first mouse move over a new list, so move once before choosing.
     first_moves = (Hover(target=Target(selector=item)), Hover(target=Target(selector="#query")))
     tags = Target(selector="#tags")
     return (_click("#tags"), TypeText(target=tags, text=start), *first_moves, _click(item), _click(_SUBMIT))
@@ -178,7 +178,7 @@ def _menu(page: LexborHTMLParser) -> tuple[Action, ...]:
 
 
 def _sorting(page: LexborHTMLParser) -> tuple[Action, ...]:
-    """Drag the smallest number that is left up to its place, until all are in order."""
+    """Drag the smallest remaining number up to its position, until all are in order."""
     numbers = [int(text) for text in _texts(page, "#sortable li div")]
     drags: list[Action] = []
     for place in range(len(numbers)):
@@ -191,7 +191,7 @@ def _sorting(page: LexborHTMLParser) -> tuple[Action, ...]:
 
 
 def _in_order(*selectors: str) -> Solution:
-    """Click one element after the other, whatever the page asks."""
+    """Click the elements one after the other in the order the page asks for."""
     return lambda _page: tuple(map(_click, selectors))
 
 
@@ -217,4 +217,4 @@ SOLUTIONS: Final[dict[str, Solution]] = {
     "use-autocomplete": _autocomplete,
     "use-spinner": _spinner,
 }
-"""How each page is solved; every word of the answers comes from the page."""
+"""The solution of each page; every word of the answers is read from the page."""

@@ -39,7 +39,7 @@ def css(selector: str, *frames: str) -> Target:
 
 
 async def buy_a_banana(mission: MissionRecorder, url: str) -> None:
-    """Compare prices, find a banana, put it into the cart, look at the cart: four subgoals, no sign-in."""
+    """Compare prices, find a banana, add it to the cart, view the cart: four subgoals, no sign-in."""
     async with mission.subgoal("Compare the prices", subgoal_id="compare_prices"):
         await mission.perform(Navigate(url=f"{url}/prices"))
         prices = await mission.skill("extract_table", parameters={"selector": "#price-table"})
@@ -77,7 +77,7 @@ async def buy_a_banana(mission: MissionRecorder, url: str) -> None:
 
 
 async def order(mission: MissionRecorder, url: str) -> None:
-    """Put a banana into the cart, sign in and place an order."""
+    """Add a banana to the cart, sign in and place an order."""
     async with mission.subgoal("Look at the prices", subgoal_id="prices"):
         await mission.perform(Navigate(url=f"{url}/prices"))
         await mission.skill("extract_table", parameters={"selector": "#price-table"})
@@ -99,7 +99,7 @@ async def order(mission: MissionRecorder, url: str) -> None:
 
 
 async def look_for_a_voucher(mission: MissionRecorder, url: str) -> None:
-    """Fail on the way: the shop has no voucher button."""
+    """Fail in the middle of the mission: the shop has no voucher button."""
     async with mission.subgoal("Open the catalogue", subgoal_id="open_catalogue"):
         await mission.perform(Navigate(url=f"{url}/"))
     try:

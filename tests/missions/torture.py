@@ -1,4 +1,4 @@
-"""A mission through the torture site: a subgoal a page, an item after the other, the results of all at the end."""
+"""A mission through the torture site: one subgoal per page, one item at a time, all results at the end."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 async def torture(mission: MissionRecorder, url: str, file: Path, *, items: Sequence[Item] = ITEMS) -> None:
-    """Do all items, or some, in the order of their pages; ``file`` is what gets uploaded.
+    """Do all items, or some, in the order of their pages; ``file`` is uploaded.
 
-    The extraction ``results`` is the table of the summary: a row an item, with what its page said.
+    The extraction ``results`` is the table of the summary: one row per item, with the result shown on its page.
     """
     driver = _Driver(mission, url, file)
     for page, title in PAGES.items():
@@ -45,7 +45,7 @@ async def torture(mission: MissionRecorder, url: str, file: Path, *, items: Sequ
 
 
 class _Driver:
-    """Remember where the mission stands and how many pages it has opened."""
+    """Track the current page and how many pages have been opened."""
 
     def __init__(self, mission: MissionRecorder, url: str, file: Path) -> None:
         self._mission = mission
@@ -91,6 +91,6 @@ class _Driver:
 
 
 def _lines(name: str, count: int) -> FunctionCondition:
-    """Hold when a result has so many lines."""
+    """Return a condition that holds once a result has the given number of lines."""
     lines = f'document.getElementById("{name}-result").textContent.split("\\n").filter(Boolean)'
     return FunctionCondition(expression=f"{lines}.length >= {count}")

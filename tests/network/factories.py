@@ -22,7 +22,7 @@ def make_exchange(  # noqa: PLR0913 - a factory names what it varies
     request_body: BlobRef | None = None,
     response_body: BlobRef | None = None,
 ) -> Exchange:
-    """Make an answered exchange that completes in issue order."""
+    """Make a completed exchange; requests and responses are in the same order."""
     content_type = dict(headers).get("content-type")
     request = RecordedRequest(
         method=method, url=url, headers=headers, body=request_body, resource_type="fetch", is_navigation=False

@@ -1,4 +1,4 @@
-"""Entries of HAR files as other programs write them, and what is read of them."""
+"""HAR entries as other programs write them, and helpers that import them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def entry(url: str = "http://a/", status: int = 200, at: int = 0, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Write an entry as other programs do; `request__…` and `response__…` add to its parts."""
+    """Return an entry as other programs write it; `request__…` and `response__…` override its parts."""
     parts: dict[str, dict[str, Any]] = {
         "request": {"method": "GET", "url": url, "headers": [{"name": ":method", "value": "GET"}]},
         "response": {"status": status, "statusText": "", "headers": [], "redirectURL": "", "content": {"size": 0}},
@@ -33,7 +33,7 @@ def entry(url: str = "http://a/", status: int = 200, at: int = 0, **fields: Any)
 
 
 def imported(folder: Path, *entries: dict[str, Any], redactor: Redactor | None = None) -> HarImport:
-    """Import a HAR of these entries."""
+    """Import a HAR with these entries."""
     (folder / "a.har").write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}), encoding="utf-8-sig")
     return import_har(folder / "a.har", folder / "network", redactor)
 

@@ -1,4 +1,4 @@
-"""A recording that goes on: what is added has places of its own, whatever the end of the file was like."""
+"""Appending to a recording: new exchanges get unused positions, even after a truncated last line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ URLS = st.sampled_from(["http://a/", "http://b/"])
 
 
 def ended(places: NumberAllocator, url: str) -> Exchange:
-    """Build an exchange in the next places."""
+    """Build a completed exchange at the next positions."""
     plain = make_exchange(ordinal=places.next_ordinal(), url=url)
     moment = places.next_moment(3.4, 5)
     return plain.model_copy(
@@ -35,7 +35,7 @@ def ended(places: NumberAllocator, url: str) -> Exchange:
 
 @given(before=st.lists(URLS, max_size=4), added=st.lists(URLS, max_size=4), cut=st.integers(0, 40))
 def test_additions_read_back_behind_what_was_there(before: list[str], added: list[str], cut: int) -> None:
-    """However much of the last line is lost, what is added is whole, and no place is given out twice."""
+    """However much of the last line is lost, additions are complete and no position is assigned twice."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         with NetworkWriter(folder) as writer:

@@ -1,4 +1,4 @@
-"""The timeline of a mission that left its recording."""
+"""The timeline of a mission that branched off its recording."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ SHOP = replace(READ, exchanges=tuple(each for each in READ.exchanges if not each
 
 
 def orders(recording: NetworkRecording) -> list[int]:
-    """Return the places of all answers that came."""
+    """Return the positions of all delivered responses."""
     return sorted(each.moment.order for each in recording.exchanges if each.moment is not None)
 
 
 def moments(recording: NetworkRecording) -> dict[int, Moment | None]:
-    """Return the moments of all answers by the place of their requests."""
+    """Return the moments of all responses, keyed by the position of their requests."""
     return {each.ordinal: each.moment for each in recording.exchanges}
 
 
 def left(before: Iterable[int], since: dict[int, Moment], vain: Iterable[int] = ()) -> BranchDeliveries:
-    """Say what was given."""
+    """Return the deliveries of the branch."""
     return BranchDeliveries(
         before=frozenset(before), since=since, separate=frozenset(orders(SHOP)), unanswered=frozenset(vain)
     )
@@ -52,7 +52,7 @@ def test_earlier_deliveries_keep_their_moments() -> None:
 
 
 def test_new_deliveries_follow_and_unrequested_ones_are_last() -> None:
-    """New deliveries keep their order; unrequested responses stay available at the end."""
+    """New deliveries keep their order, and responses never requested come last."""
     first, second, third, *_ = orders(SHOP)
     since = {third: Moment(order=0, at_ms=70, phase=4), second: Moment(order=1, at_ms=80, phase=5)}
 
@@ -64,7 +64,7 @@ def test_new_deliveries_follow_and_unrequested_ones_are_last() -> None:
 
 
 def test_unanswered_requests_have_no_position() -> None:
-    """A replay does not answer them either."""
+    """A request without a response has no position and stays unanswered in a replay."""
     gone = next(each for each in SHOP.exchanges if each.moment is not None)
 
     timeline = branch_timeline(SHOP, SHOP, left([], {}, [gone.ordinal]))
@@ -76,7 +76,7 @@ def test_unanswered_requests_have_no_position() -> None:
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_timelines_of_timelines_name_what_is_stored(data: st.DataObject) -> None:
-    """A mission that left a branch is played from other places than those of the files; each is named once."""
+    """A branch of a branch refers to each stored response exactly once."""
     known = orders(SHOP)
     shuffled = enumerate(data.draw(st.permutations(known)))
     again = [MovedDelivery(was=was, order=order, at_ms=order, phase=1) for order, was in shuffled]
@@ -100,7 +100,7 @@ def test_timelines_of_timelines_name_what_is_stored(data: st.DataObject) -> None
 
 
 def streamed(ordinal: int, ordered: tuple[int, ...], end: int) -> Exchange:
-    """Build an exchange whose body came in pieces."""
+    """Build an exchange whose body arrived in pieces."""
     whole = next(each for each in READ.exchanges if each.response is not None)
     pieces = tuple(Piece(length=1, moment=moment(order)) for order in ordered)
     update = {"ordinal": ordinal, "pieces": pieces, "completion": end, "completed_ms": 10.0 * end}
@@ -108,7 +108,7 @@ def streamed(ordinal: int, ordered: tuple[int, ...], end: int) -> Exchange:
 
 
 def moment(order: int) -> Moment:
-    """Build the moment of a place."""
+    """Build the moment of a position."""
     return Moment(order=order, at_ms=10 * order, phase=1)
 
 

@@ -1,4 +1,4 @@
-"""A HAR that we export reads back as the same recording, and is one that others can read."""
+"""An exported HAR reads back as the same recording, and other programs can read it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TIMES = st.floats(min_value=0, max_value=1e6)
 
 @st.composite
 def recorded(draw: st.DrawFn, folder: Path) -> NetworkRecording:
-    """Write a recording with any kind of exchange in it."""
+    """Write a recording with every kind of exchange."""
     with NetworkWriter(folder) as writer:
         for place in range(draw(st.integers(0, 3))):
             url, body = f"{draw(st.sampled_from(('http', 'file')))}://a/{place}", draw(BODIES)
@@ -67,7 +67,7 @@ def recorded(draw: st.DrawFn, folder: Path) -> NetworkRecording:
 
 @st.composite
 def endings(draw: st.DrawFn, writer: NetworkWriter, url: str, hops: tuple[Hop, ...], place: int) -> dict[str, Any]:
-    """Draw an answer, a failure or neither."""
+    """Generate a response, a failure or neither."""
     body, missing = draw(BODIES), draw(st.none() | TEXTS)
     response = RecordedResponse(
         url="http://c/" if hops else url,
@@ -98,7 +98,7 @@ def endings(draw: st.DrawFn, writer: NetworkWriter, url: str, hops: tuple[Hop, .
 @given(st.data())
 @settings(deadline=None, max_examples=30)
 def test_what_is_exported_reads_back_as_it_was(data: st.DataObject) -> None:
-    """Redirects, failures, pending requests, lost bodies, order and times survive the way through a HAR."""
+    """Redirects, failures, pending requests, lost bodies, order and times survive an export and import."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         recording = data.draw(recorded(folder / "recorded"))
@@ -114,7 +114,7 @@ def test_what_is_exported_reads_back_as_it_was(data: st.DataObject) -> None:
 
 
 def test_an_exported_har_has_one_entry_per_response(tmp_path: Path) -> None:
-    """Redirects are entries of their own, with the method that browsers use; failures have status 0."""
+    """Redirects are separate entries with the method that browsers use; failures have status 0."""
     hops = (Hop(url="http://a/", status=302, headers=(("location", "/b"),)),)
     request = RecordedRequest(method="POST", url="http://a/", resource_type="document", is_navigation=True)
     times: dict[str, Any] = {"started_ms": 5.0, "completed_ms": 25.0}

@@ -1,4 +1,4 @@
-"""A fault in a HAR file is one clear line, and nothing of the file is served."""
+"""A faulty HAR file causes one clear error line, and none of its responses is served."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_broken_har_is_one_clear_line(case: str, tmp_path: Path) -> None:
     "change", [{"key": "GET http://b/"}, {"ordinal": 0.5}, {"is_navigation": 1}, {"started_ms": "x"}]
 )
 def test_our_own_field_is_checked_too(change: dict[str, object], tmp_path: Path) -> None:
-    """An exported HAR that was changed so that it contradicts itself is refused."""
+    """An exported HAR with contradictory edits is rejected."""
     with NetworkWriter(tmp_path / "n") as writer:
         request = RecordedRequest(method="GET", url="http://a/", resource_type="", is_navigation=False)
         writer.append(Exchange(ordinal=0, key="GET http://a/", occurrence=0, request=request, started_ms=0))
@@ -115,7 +115,7 @@ def test_our_own_field_is_checked_too(change: dict[str, object], tmp_path: Path)
 
 
 def test_headers_of_one_name_are_parted(tmp_path: Path) -> None:
-    """Chrome puts the values of headers of one name into one, a line each: they are as many headers."""
+    """Header values that Chrome joined with line breaks become separate headers."""
     har = imported(tmp_path, entry(response__headers=[{"name": "Set-Cookie", "value": "a=1\nb=2"}]))
 
     (exchange,) = har.recording.exchanges
@@ -124,7 +124,7 @@ def test_headers_of_one_name_are_parted(tmp_path: Path) -> None:
 
 
 def test_a_redirect_to_no_url_leads_nowhere(tmp_path: Path) -> None:
-    """What a server wrote for a target does not end the import, however it reads."""
+    """An invalid redirect URL does not end the import."""
     har = imported(tmp_path, entry(status=302, response__redirectURL="http://[bad"))
 
     (exchange,) = har.recording.exchanges
@@ -188,7 +188,7 @@ def test_a_duplicate_position_is_reported_with_its_entry(change: dict[str, Any],
 
 
 def test_an_attachment_that_leads_out_is_named(tmp_path: Path) -> None:
-    """A body that is not next to the HAR is reported with its entry."""
+    """A path outside the HAR's folder is rejected, with the entry that names it."""
     with pytest.raises(
         BundlePathError, match=r"a\.har: log\.entries\[1\]\.response\.content\._file: expected a path inside"
     ):
@@ -204,7 +204,7 @@ def _empty_zip(path: Path) -> None:
 
 
 def _damage(path: Path, *, packing: int, cut: bool) -> None:
-    """Write an archive, and spoil what is in it, or cut its end off."""
+    """Write an archive and corrupt its content or truncate it."""
     with zipfile.ZipFile(path, "w", packing) as archive:
         archive.writestr("a.har", json.dumps({"log": {"entries": [entry()]}}))
     data = path.read_bytes()
@@ -223,7 +223,7 @@ def test_a_damaged_archive_is_reported_as_such(name: str, cut: bool, packing: in
 
 
 def test_another_kind_of_file_is_no_archive(tmp_path: Path) -> None:
-    """What is named like an archive and begins as none is said to be none."""
+    """A file with an archive's suffix but other content is reported as not being an archive."""
     (tmp_path / "a.zip").write_bytes(b"\0\1\2")
 
     with pytest.raises(TraceSyntaxError, match="not a readable zip archive"):
@@ -245,7 +245,7 @@ def test_a_path_without_a_har_is_reported(make: Callable[[Path], object], code: 
 @pytest.mark.parametrize("fault", [RuntimeError("a fault of ours"), RecursionError(), OSError("no space left")])
 @pytest.mark.parametrize("name", ["a.zip", "a.har"])
 def test_a_fault_while_a_har_is_open_stays_what_it_is(name: str, fault: Exception, tmp_path: Path) -> None:
-    """Only what reading the file runs into is said of the file; what its reader runs into is not."""
+    """Only errors of reading the file are reported as such; errors of the caller pass through unchanged."""
     har = json.dumps({"log": {"entries": []}})
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("har.har", har)

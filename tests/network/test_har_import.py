@@ -1,4 +1,4 @@
-"""HAR files of other programs are read as far as they go."""
+"""HAR files of other programs are imported as far as possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.network.hars import bodies, entry, imported
 
 
 def test_entries_are_ordered_by_start_and_end(tmp_path: Path) -> None:
-    """Requests are counted as they began, answers as they were complete."""
+    """Requests are numbered by their start, answers by their completion."""
     slow, quick = entry("http://a/slow", at=1, time=9_000), entry("http://a/quick", at=2)
 
     har = imported(tmp_path, quick, slow)
@@ -26,7 +26,7 @@ def test_entries_are_ordered_by_start_and_end(tmp_path: Path) -> None:
 
 
 def test_redirects_are_joined_into_one_exchange(tmp_path: Path) -> None:
-    """The request of a redirect's target is not an exchange of its own; each entry is used once."""
+    """The request of a redirect's target is not a separate exchange; each entry is used once."""
     first = entry("http://a/1", 302, response__redirectURL="/2#top")
     second = entry("http://a/2", 301, 1, response__headers=[{"name": "Location", "value": "http://a/3"}])
     third = entry("http://a/3", at=2, response__content={"size": 2, "text": "ok"})
@@ -41,7 +41,7 @@ def test_redirects_are_joined_into_one_exchange(tmp_path: Path) -> None:
 
 
 def test_a_redirect_to_nowhere_is_not_answered(tmp_path: Path) -> None:
-    """Where the target has no entry the browser must not be sent there."""
+    """A redirect whose target has no entry is not served to the browser."""
     har = imported(tmp_path, entry("http://a/1", 302, response__redirectURL="http://b/"))
 
     response = har.recording.exchanges[0].response
@@ -78,7 +78,7 @@ def test_bodies_are_imported_as_bytes(tmp_path: Path) -> None:
 
 
 def test_failures_and_unanswered_requests_are_distinguished(tmp_path: Path) -> None:
-    """Failure texts of Chrome and Playwright are replayed; a request without one stays unanswered."""
+    """Chrome's and Playwright's failure texts are replayed; a request without one stays unanswered."""
     har = imported(
         tmp_path,
         entry(status=0, response___error="net::ERR_ABORTED"),
@@ -91,7 +91,7 @@ def test_failures_and_unanswered_requests_are_distinguished(tmp_path: Path) -> N
 
 
 def test_a_download_is_imported_as_an_empty_response(tmp_path: Path) -> None:
-    """No HAR has the content of a download: it starts, is empty, and is reported."""
+    """A HAR has no download content: the download starts, is empty, and is reported."""
     attached = [{"name": "Content-Disposition", "value": "attachment; filename=a.txt"}]
     ended: dict[str, Any] = {"response__content": {"size": -1}, "response___failureText": "net::ERR_ABORTED"}
 
@@ -103,7 +103,7 @@ def test_a_download_is_imported_as_an_empty_response(tmp_path: Path) -> None:
 
 
 def test_keys_include_request_bodies(tmp_path: Path) -> None:
-    """A body is found by the key of the browser's request, also if the HAR has only parameters."""
+    """A body matches the key of the browser's request, even if the HAR contains only its parameters."""
     form, json_type = "application/x-www-form-urlencoded", "application/json"
     posts = [
         {"mimeType": json_type, "text": '{"b": 1, "a": 2}'},
@@ -122,7 +122,7 @@ def test_keys_include_request_bodies(tmp_path: Path) -> None:
 
 
 def test_sockets_are_named_and_omitted(tmp_path: Path) -> None:
-    """WebSocket messages are not exchanges; nor are entries that never used the network."""
+    """WebSocket messages and entries that never used the network are not exchanges."""
     har = imported(
         tmp_path,
         entry("wss://a/live", 101, _webSocketMessages=[{"type": "send", "data": "x"}]),
@@ -137,7 +137,7 @@ def test_sockets_are_named_and_omitted(tmp_path: Path) -> None:
 
 
 def test_secrets_do_not_enter_the_recording(tmp_path: Path) -> None:
-    """A foreign HAR holds real values; placeholders are written for those that are known, and keys fit."""
+    """Known secrets of a foreign HAR are replaced by placeholders, and keys still match."""
     post = {"mimeType": "application/json", "text": '{"p": "s3cret"}'}
     har = imported(
         tmp_path,

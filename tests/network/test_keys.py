@@ -1,4 +1,4 @@
-"""Two requests have one key exactly when they ask for the same thing."""
+"""Two requests have the same key exactly when they ask for the same resource."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ URLS = st.builds(
     ),
 )
 def test_fixed_vectors(method: str, url: str, body: bytes | None, content_type: str | None, key: str) -> None:
-    """The key of a request never changes between versions, or old bundles would miss."""
+    """The key of a request never changes between versions; otherwise old bundles would have misses."""
     assert request_key(method, url, body, content_type) == key
 
 
@@ -106,7 +106,7 @@ def test_hostile_json_is_digested_unparsed() -> None:
     st.lists(st.binary(max_size=30), min_size=1, max_size=3),
 )
 def test_multipart_boundary_does_not_matter(boundaries: list[str], parts: list[bytes]) -> None:
-    """The same parts between other boundaries have the same key."""
+    """Parts with another boundary have the same key."""
     keys = {
         request_key("POST", "http://a/", _multipart(boundary, parts), f'multipart/form-data; boundary="{boundary}"')
         for boundary in boundaries
@@ -116,7 +116,7 @@ def test_multipart_boundary_does_not_matter(boundaries: list[str], parts: list[b
 
 
 def test_multipart_content_matters() -> None:
-    """Another part is another request, also where it holds the text of the boundary."""
+    """Different parts have another key, even if a part contains the text of the boundary."""
     bodies = [_multipart("XX", [part]) for part in (b"one", b"two", b"one --XX", b"one --eikon-boundary")]
     keys = {request_key("POST", "http://a/", body, "multipart/form-data; boundary=XX") for body in bodies}
 
@@ -125,7 +125,7 @@ def test_multipart_content_matters() -> None:
 
 @given(URLS)
 def test_canonical_url_is_stable_and_has_no_fragment(url: str) -> None:
-    """A canonical URL is its own canonical form, whatever its fragment was."""
+    """A canonical URL is its own canonical form, and its fragment is removed."""
     canonical = canonical_url(url)
 
     assert canonical_url(canonical) == canonical

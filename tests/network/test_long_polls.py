@@ -1,4 +1,4 @@
-"""Answers that a server kept back until something happened."""
+"""Responses that a server held back until an event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.network.factories import make_exchange
 
 
 def made(ordinal: int, began: float, ended: int, *, method: str = "GET", kind: str = "fetch") -> Exchange:
-    """Make an exchange that took this long."""
+    """Make an exchange of the given duration."""
     exchange = make_exchange(url=f"http://shop.test/{ordinal}", ordinal=ordinal)
     request = exchange.request.model_copy(update={"method": method, "resource_type": kind})
     end = {"started_ms": began, "completed_ms": float(ended), "completion": ended, "request": request}
@@ -41,5 +41,5 @@ def made(ordinal: int, began: float, ended: int, *, method: str = "GET", kind: s
     ],
 )
 def test_a_poll_is_a_fetch_that_outlasts_a_change(poll: Exchange, change: Exchange, is_one: bool) -> None:  # noqa: FBT001 - a case
-    """Only what took long, and was answered after something had been changed, was kept back."""
+    """Only a slow request that was answered after a later change counts as a long poll."""
     assert find_long_polls([poll, change]) == ({0: frozenset({1})} if is_one else {})

@@ -1,4 +1,4 @@
-"""A request gets the recorded answer that belongs to it, or none."""
+"""A request gets its recorded response, or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JSON_HEADERS = (("content-type", "application/json"),)
 
 @given(st.lists(st.sampled_from(PATHS)), st.lists(st.sampled_from(PATHS)))
 def test_nth_request_gets_the_nth_recorded_exchange(recorded: list[str], requested: list[str]) -> None:
-    """Of each key the n-th request gets the n-th exchange, in whatever order the keys are asked for."""
+    """The n-th request of a key gets its n-th exchange, in any order of the keys."""
     exchanges = _numbered([f"http://a{path}" for path in recorded])
     playback = Playback(reversed(exchanges))
 
@@ -43,7 +43,7 @@ def test_nth_request_gets_the_nth_recorded_exchange(recorded: list[str], request
 
 
 def test_the_last_response_is_not_served_again() -> None:
-    """One request too many is a miss, with the reason."""
+    """A request after the last response is a miss, with the reason."""
     playback = Playback(_numbered([ITEMS, ITEMS]))
 
     first, second, third, fourth = (_get(playback, ITEMS) for _ in range(4))
@@ -56,7 +56,7 @@ def test_the_last_response_is_not_served_again() -> None:
 
 
 def test_headers_that_differ_in_the_recording_decide_first() -> None:
-    """Where one URL was answered as page and as data, each request gets its own kind, each with its own count."""
+    """A URL recorded both as page and as data serves each request its own kind, counted separately."""
     page, data = (("Accept", "text/html"),), (("accept", "application/json"),)
     exchanges = [
         make_exchange(ITEMS, ordinal=place, occurrence=place, headers=headers)
@@ -70,7 +70,7 @@ def test_headers_that_differ_in_the_recording_decide_first() -> None:
 
 
 def test_unknown_value_of_a_deciding_header_is_a_miss() -> None:
-    """A range that was never recorded is not answered with another range."""
+    """A range that was never recorded is not answered with another one."""
     exchanges = [
         make_exchange(ITEMS, ordinal=place, occurrence=place, headers=(("Range", f"bytes={place}-"),))
         for place in range(2)
@@ -91,7 +91,7 @@ def test_headers_that_agree_in_the_recording_do_not_matter() -> None:
 
 
 def test_missing_occurrence_is_not_filled_by_the_next_one() -> None:
-    """A recording that was cut off may lack an occurrence; the later ones keep their places."""
+    """Later occurrences keep their positions if a truncated recording lacks an earlier one."""
     playback = Playback([make_exchange(ITEMS, ordinal=1, occurrence=1)])
 
     first, second = _get(playback, ITEMS), _get(playback, ITEMS)
@@ -114,7 +114,7 @@ def test_a_missing_occurrence_blocks_later_ones_of_all_groups() -> None:
 
 
 def test_nearest_names_the_query_value_that_differs() -> None:
-    """A cache-buster is recognized by the parts that match."""
+    """The nearest recorded request is the one whose other query values match."""
     exchanges = _numbered([f"{ITEMS}?page=1&_=11", f"{ITEMS}?page=2&_=12", "http://other.test/items?page=2&_=99"])
 
     match = _get(Playback(exchanges), f"{ITEMS}?page=2&_=99")
@@ -128,7 +128,7 @@ def test_nearest_names_the_query_value_that_differs() -> None:
 
 
 def test_nearest_prefers_what_was_not_served_yet() -> None:
-    """Of equally near requests the one still waiting is named."""
+    """Among equally near requests, the one not yet served is named."""
     playback = Playback(_numbered([f"{ITEMS}?_=1", f"{ITEMS}?_=2"]))
     _get(playback, f"{ITEMS}?_=1")
 
@@ -160,7 +160,7 @@ def test_nearest_names_the_json_path_that_differs(tmp_path: Path) -> None:
 
 
 def test_nothing_alike_is_nearest_to_nothing() -> None:
-    """A request to another site and path has no plausible neighbour; neither has any request of an empty recording."""
+    """Neither a request to another site and path nor one in an empty recording has a nearest request."""
     for exchanges in ([], [make_exchange(ITEMS)]):
         match = _get(Playback(exchanges), "https://tracker.test/pixel")
 
@@ -170,14 +170,14 @@ def test_nothing_alike_is_nearest_to_nothing() -> None:
 
 @given(st.text(), st.text(), st.none() | st.binary(), st.none() | st.text())
 def test_any_request_is_matched_or_missed(method: str, url: str, body: bytes | None, content_type: str | None) -> None:
-    """No request, however odd, breaks the search."""
+    """No request, however unusual, causes an error."""
     playback = Playback([make_exchange(f"http://a/{place}?{place}", ordinal=place) for place in range(3)])
 
     assert isinstance(playback.match(method, f"http://a/{url}", body, content_type, ()), Miss | Hit)
 
 
 def test_miss_among_two_thousand_is_quick() -> None:
-    """Naming the nearest of 2,000 requests takes a few milliseconds, not a noticeable time."""
+    """Finding the nearest of 2,000 requests takes a few milliseconds."""
     playback = Playback(_numbered([f"{ITEMS}/{place}/view?_={place}&q=x" for place in range(2_000)]))
     _get(playback, f"{ITEMS}/none")
 

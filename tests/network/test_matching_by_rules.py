@@ -1,4 +1,4 @@
-"""With rules, a request equal to a recorded one in all but the ruled parts gets its answer, and exactness wins."""
+"""A request that differs from a recorded one only in ignored parts gets its response; exact matches win."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ URLS = [f"{ITEMS}?page={page}&_={number}" for page in "12" for number in "123"]
 
 @given(st.lists(st.sampled_from(URLS)), st.lists(st.sampled_from(URLS)))
 def test_nothing_is_served_twice_and_exactness_wins(recorded: list[str], requested: list[str]) -> None:
-    """Each exchange is served once; what the exact tier alone would serve and is still there, is served exactly."""
+    """Each exchange is served once, and an available exact match is preferred."""
     playback = Playback(_numbered(recorded), rules=(BUSTER,))
 
     for url in requested:
@@ -49,7 +49,7 @@ def test_nothing_is_served_twice_and_exactness_wins(recorded: list[str], request
 
 @given(st.lists(st.sampled_from(URLS)), st.lists(st.sampled_from(URLS)))
 def test_rules_for_other_requests_change_nothing(recorded: list[str], requested: list[str]) -> None:
-    """A playback with rules that hold elsewhere answers as one without rules."""
+    """Rules for other requests do not affect matching."""
     elsewhere = QueryKeyRule(url="http://other.test/*", name="_", reason="elsewhere")
     with_rules, without = Playback(_numbered(recorded), rules=(elsewhere,)), Playback(_numbered(recorded))
 
@@ -59,7 +59,7 @@ def test_rules_for_other_requests_change_nothing(recorded: list[str], requested:
 
 
 def test_a_hit_by_rule_names_rule_and_recorded_key() -> None:
-    """The miss names the ignored parts and the key under which the response was recorded."""
+    """The match names the ignored parts and the key under which the response was recorded."""
     playback = Playback(_numbered([f"{ITEMS}?_=1"]), rules=(BUSTER,))
 
     match = _get(playback, f"{ITEMS}?_=2")
@@ -72,7 +72,7 @@ def test_a_hit_by_rule_names_rule_and_recorded_key() -> None:
 
 
 def test_what_a_rule_gave_away_is_not_served_exactly() -> None:
-    """The exact n-th answer that another request got already is skipped."""
+    """An exact response already served to another request by a rule is skipped."""
     playback = Playback(_numbered([f"{ITEMS}?_=1", f"{ITEMS}?_=1"]), rules=(BUSTER,))
 
     matches = [_get(playback, f"{ITEMS}?_={number}") for number in (9, 1, 1)]
@@ -83,7 +83,7 @@ def test_what_a_rule_gave_away_is_not_served_exactly() -> None:
 
 
 def test_a_repeated_value_gets_the_next_response_of_its_rule() -> None:
-    """A recorded value that is requested too often gets the next response that is equal up to the rule."""
+    """When a recorded value is requested too often, it gets the next response that matches by the rule."""
     playback = Playback(_numbered([f"{ITEMS}?_=1", f"{ITEMS}?_=2"]), rules=(BUSTER,))
 
     matches = [_get(playback, f"{ITEMS}?_=1") for _ in range(2)]
@@ -92,7 +92,7 @@ def test_a_repeated_value_gets_the_next_response_of_its_rule() -> None:
 
 
 def test_a_rule_that_found_its_part_and_was_not_needed_is_no_waste() -> None:
-    """An exact hit applies no rule, and a rule whose part was there is not called unused."""
+    """A rule that matched a part is not reported as unused, even if an exact match was served."""
     playback = Playback(_numbered([f"{ITEMS}?_=1"]), rules=(BUSTER, SENT_AT))
 
     _get(playback, f"{ITEMS}?_=1")
@@ -119,7 +119,7 @@ def test_a_header_rule_applies_only_without_an_exact_match() -> None:
 
 
 def test_other_deciding_headers_decide_also_within_a_rule() -> None:
-    """A rule about the query does not mix the page with its data."""
+    """A rule for the query still distinguishes responses by their deciding headers."""
     page, data = (("accept", "text/html"),), (("accept", "application/json"),)
     exchanges = [
         make_exchange(f"{ITEMS}?_={place}", ordinal=place, headers=headers)
@@ -134,7 +134,7 @@ def test_other_deciding_headers_decide_also_within_a_rule() -> None:
 
 
 def test_a_json_body_is_found_by_rule_also_with_secrets_in_it(tmp_path: Path) -> None:
-    """Recorded bodies are read to apply rules, and how a secret was encoded in them does not matter."""
+    """Recorded bodies match by rule in any encoding of the secrets in them."""
     stored, sent = (
         b'{"at":1,"password":"{{eikon-secret:PASSWORD|json}}"}',
         b'{"password":"{{eikon-secret:PASSWORD}}","at":2}',
@@ -152,7 +152,7 @@ def test_a_json_body_is_found_by_rule_also_with_secrets_in_it(tmp_path: Path) ->
 
 
 def test_rules_serve_nothing_after_a_gap() -> None:
-    """If an exchange of the group is missing from the recording, later ones are not served."""
+    """If an exchange of the group is missing from the recording, no later one is served."""
     exchanges = [
         make_exchange(f"{ITEMS}?_={number}", ordinal=ordinal, occurrence=occurrence)
         for ordinal, number, occurrence in [(0, 1, 0), (2, 2, 0), (3, 1, 2)]
@@ -165,7 +165,7 @@ def test_rules_serve_nothing_after_a_gap() -> None:
 
 
 def test_two_thousand_requests_by_rule_are_quick() -> None:
-    """Rules cost little also where one address was asked again and again."""
+    """Rules stay fast even if one URL was requested often."""
     playback = Playback(_numbered([f"{ITEMS}?_={number}" for number in range(2_000)]), rules=(BUSTER, LANGUAGE))
 
     started = process_time()

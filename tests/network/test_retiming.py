@@ -1,4 +1,4 @@
-"""Moments of a recorded network in another timeline."""
+"""Moments of a recorded network moved to another timeline."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def recording(*exchanges: Exchange, folder: Path) -> NetworkRecording:
-    """Make a recording of exchanges alone."""
+    """Make a recording that contains only exchanges."""
     return NetworkRecording(exchanges=exchanges, truncation=None, blobs=BlobStore(folder))
 
 
 def ended(ordinal: int, order: int, at_ms: int) -> Exchange:
-    """Make an exchange that ended then, in the phase of its order."""
+    """Make an exchange that ended at the given order, which is also its phase."""
     made = make_exchange(url=f"http://shop.test/{ordinal}", ordinal=ordinal)
     end = {"started_ms": float(at_ms), "completed_ms": float(at_ms), "completion": order, "phase": order}
     return made.model_copy(update=end)
@@ -37,14 +37,14 @@ def at(order: int, at_ms: int = 0, phase: int = 1) -> Moment:
 
 
 def test_without_a_timeline_a_recording_stays_as_it_is(tmp_path: Path) -> None:
-    """Nothing is moved without a request for it."""
+    """Without a timeline no moment is changed."""
     read = recording(ended(0, 3, 50), folder=tmp_path)
 
     assert apply_timeline(read, ()) is read
 
 
 def test_a_response_is_delivered_when_the_waiting_replay_had_it(tmp_path: Path) -> None:
-    """It belongs to the action that requested it, not to the next one, and starts before that action ends."""
+    """A response belongs to the action that requested it, and starts before that action ends."""
     read = recording(ended(0, 7, 900), folder=tmp_path)
 
     moved = apply_timeline(read, derive_timeline(read, {7: at(2, at_ms=40, phase=1)})).exchanges[0]
@@ -54,7 +54,7 @@ def test_a_response_is_delivered_when_the_waiting_replay_had_it(tmp_path: Path) 
 
 
 def test_unrequested_responses_are_delivered_last(tmp_path: Path) -> None:
-    """An exchange that no waiting page requested delays nothing."""
+    """An exchange that no waiting page requested delays nothing else."""
     read = recording(ended(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
 
     timeline = derive_timeline(read, {2: at(0, at_ms=15, phase=3)})
@@ -63,7 +63,7 @@ def test_unrequested_responses_are_delivered_last(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_complete_response_follows_its_start(tmp_path: Path) -> None:
-    """A document is delivered once, with its first piece; its end has no delivery of its own."""
+    """A document is delivered once, with its first piece; its end has no separate delivery."""
     first = ended(0, 5, 30)
     whole = first.model_copy(update={"pieces": (Piece(length=0, moment=at(4, 20, 5)),)})
     read = recording(whole, ended(1, 6, 40), folder=tmp_path)
@@ -74,12 +74,12 @@ def test_the_end_of_a_complete_response_follows_its_start(tmp_path: Path) -> Non
 
 
 def given_up(ordinal: int, order: int, at_ms: int) -> Exchange:
-    """Make an exchange whose page did not wait for its answer."""
+    """Make an exchange that its page cancelled."""
     return ended(ordinal, order, at_ms).model_copy(update={"response": None, "failure": ABORTED_ERROR})
 
 
 def test_a_cancelled_request_without_a_response_gets_none(tmp_path: Path) -> None:
-    """A replay that waits for pages waits for it, as the one that found the timeline did."""
+    """A waiting replay also leaves a cancelled request without a response unanswered."""
     read = recording(given_up(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
 
     timeline = derive_timeline(read, {2: at(0, at_ms=15, phase=3)})
@@ -89,7 +89,7 @@ def test_a_cancelled_request_without_a_response_gets_none(tmp_path: Path) -> Non
 
 
 def test_a_request_cancelled_by_its_page_is_cancelled_again(tmp_path: Path) -> None:
-    """A document that was replaced by another one is cancelled in each replay."""
+    """The request of a document that was replaced is cancelled in each replay."""
     read = recording(given_up(0, 1, 10), folder=tmp_path)
 
     (moved,) = apply_timeline(read, derive_timeline(read, {1: at(0, at_ms=15, phase=3)})).exchanges
@@ -105,7 +105,7 @@ def test_a_request_cancelled_by_its_page_is_cancelled_again(tmp_path: Path) -> N
 def test_a_timeline_names_every_moment_once_and_numbers_them_in_order(
     orders: list[int], heard: set[int], new: object
 ) -> None:
-    """Whatever was given when, all places are taken once, and what was given keeps its order."""
+    """Every position is assigned once, and deliveries keep their order."""
     from pathlib import Path
 
     read = recording(*(ended(number, order, order) for number, order in enumerate(orders)), folder=Path("unread"))

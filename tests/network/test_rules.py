@@ -1,4 +1,4 @@
-"""What a rule names is blanked, and nothing else."""
+"""Rules blank the parts they name, and nothing else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MULTIPART = "multipart/form-data; boundary=b17"
 
 
 def key(rule: VolatileRule, url: str = ITEMS, body: bytes | None = None, content_type: str | None = None) -> str:
-    """Loosen a request by one rule."""
+    """Return the key of a request under one rule."""
     method = "GET" if body is None else "POST"
     return blank_request(canonical_request(method, url, body, content_type), (rule,)).key
 
@@ -45,7 +45,7 @@ def part_of(name: str, value: str) -> bytes:
 
 @given(st.text(min_size=1), st.text())
 def test_requests_that_differ_in_a_ruled_query_value_are_one(one: str, other: str) -> None:
-    """The value of a ruled name may be anything."""
+    """Requests that differ only in the value of an ignored query parameter match."""
     from urllib.parse import quote
 
     assert key(BUSTER, f"{ITEMS}?page=1&_={quote(one)}") == key(BUSTER, f"{ITEMS}?page=1&_={quote(other)}")
@@ -53,12 +53,12 @@ def test_requests_that_differ_in_a_ruled_query_value_are_one(one: str, other: st
 
 @pytest.mark.parametrize("query", ["page=2&_=1", "page=1", "_=1&page=1", "page=1&_=1&_=2", "page=1&__=1"])
 def test_everything_else_of_a_query_still_counts(query: str) -> None:
-    """Other values, the order, and whether and how often the name is there make another request."""
+    """Other values, the order, and the number of occurrences of the name still distinguish requests."""
     assert key(BUSTER, f"{ITEMS}?{query}") != key(BUSTER, f"{ITEMS}?page=1&_=1")
 
 
 def test_a_name_is_matched_as_the_page_means_it() -> None:
-    """Percent-encoding does not hide a name."""
+    """Percent-encoding does not affect how a name matches."""
     rule = QueryKeyRule(name="time stamp", reason=WHY)
 
     assert key(rule, f"{ITEMS}?time%20stamp=1") == key(rule, f"{ITEMS}?time%20stamp=2")
@@ -78,7 +78,7 @@ def test_a_name_is_matched_as_the_page_means_it() -> None:
 )
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain;charset=UTF-8"])
 def test_bodies_that_differ_at_a_ruled_path_are_one(path: str, one: object, other: object, content_type: str) -> None:
-    """A JSON body is compared without the ruled places, also where a script sent it as plain text."""
+    """A JSON body is compared without the ignored paths, also if it was sent as plain text."""
     rule = JsonPathRule(path=path, reason=WHY)
 
     keys = {key(rule, body=json.dumps(body).encode(), content_type=content_type) for body in (one, other)}
@@ -88,7 +88,7 @@ def test_bodies_that_differ_at_a_ruled_path_are_one(path: str, one: object, othe
 
 @pytest.mark.parametrize("body", ['{"at": 1, "n": 2}', '{"n": 1}', '{"n": 1.0, "at": 1}', '{"at": 1, "n": "1"}'])
 def test_everything_else_of_a_json_body_still_counts(body: str) -> None:
-    """Other values, numbers that are written otherwise, and whether the place is there make another request."""
+    """Other values, differently written numbers, and whether the path exists still distinguish requests."""
     rule = JsonPathRule(path="$.at", reason=WHY)
     json_type = "application/json"
 
@@ -109,7 +109,7 @@ def test_any_body_can_be_blanked(body: bytes, content_type: str | None) -> None:
 
 
 def test_a_form_field_is_ignored_in_both_kinds_of_forms() -> None:
-    """A token of a form may change; its other fields may not."""
+    """An ignored field of a form may change; its other fields may not."""
     rule = FormFieldRule(name="token", reason=WHY)
     form = "application/x-www-form-urlencoded"
     parts = [
@@ -179,7 +179,7 @@ def test_rules_are_described_by_part_and_scope() -> None:
 
 
 def test_text_that_looks_like_a_time_placeholder_is_not_a_time() -> None:
-    """A socket message without a time does not match the recorded one with a time."""
+    """A socket message without a time does not match a recorded one with a time."""
     rule = TimestampRule(url="ws://shop.test/live", method="WEBSOCKET", reason="says when")
 
     recorded, used = blank_message("ws://shop.test/live", b"saved 2025-03-14T09:30:00Z", (rule,))

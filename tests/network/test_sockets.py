@@ -24,7 +24,7 @@ URL = "ws://shop.test/live"
 
 
 def moment(order: int) -> Moment:
-    """Give the moment of an event in the first action."""
+    """Return the moment of an event in the first action."""
     return Moment(order=order, at_ms=10 * order, phase=1)
 
 
@@ -40,7 +40,7 @@ def write(folder: Path) -> None:
 
 
 def test_sockets_read_back_in_their_order(tmp_path: Path) -> None:
-    """Everything that happened on a socket survives the file, its binary messages among the blobs."""
+    """All socket events survive the file; binary messages are stored as blobs."""
     write(tmp_path)
 
     recording = read_network(tmp_path)
@@ -51,7 +51,7 @@ def test_sockets_read_back_in_their_order(tmp_path: Path) -> None:
 
 
 def test_a_truncated_last_line_is_skipped(tmp_path: Path) -> None:
-    """A killed recorder loses only the line it was writing, and the reader notes it."""
+    """A killed recorder loses only its last line, and the reader notes it."""
     write(tmp_path)
     file = tmp_path / "sockets.jsonl"
     file.write_bytes(file.read_bytes()[:-20])
@@ -64,7 +64,7 @@ def test_a_truncated_last_line_is_skipped(tmp_path: Path) -> None:
 
 
 def test_a_message_without_its_blob_is_an_error(tmp_path: Path) -> None:
-    """A bundle that lost a binary message is not replayed."""
+    """A bundle that lacks a binary message is not replayed."""
     write(tmp_path)
     next((tmp_path / "blobs").iterdir()).unlink()
 
@@ -73,7 +73,7 @@ def test_a_message_without_its_blob_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_line_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
-    """What we do not know is not skipped."""
+    """An unknown kind of line is an error and is not skipped."""
     write(tmp_path)
     with (tmp_path / "sockets.jsonl").open("ab") as file:
         file.write(b'{"kind":"ping","socket":0}\n')
@@ -106,7 +106,7 @@ def test_every_socket_event_has_a_unique_position(tmp_path: Path) -> None:
 
 
 def test_an_event_has_all_its_fields(tmp_path: Path) -> None:
-    """What a program may leave out when it makes an event is in the file all the same."""
+    """Fields that are optional in the constructor are written to the file."""
     write(tmp_path)
     file = tmp_path / "sockets.jsonl"
     file.write_text(file.read_text().replace(',"reason":"over"', ""))
@@ -130,19 +130,19 @@ def test_an_event_has_all_its_fields(tmp_path: Path) -> None:
     ],
 )
 def test_close_codes_are_those_that_a_side_can_send(closer: SocketSide, code: int | None, possible: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """A server can send any close code, and browsers pass it on; a page may send only some."""
+    """A server may send any close code that browsers accept; a page may send only some."""
     with nullcontext() if possible else pytest.raises(ValidationError, match=f"got {code}"):
         SocketClosed(socket=0, closer=closer, code=code, moment=moment(0))
 
 
 def test_a_message_has_one_content() -> None:
-    """Text and body at once, neither, or a binary message as text: each is refused."""
+    """Text and body at once, neither, or a binary message as text are all rejected."""
     for content in ({"text": "a", "body": {"sha256": "0" * 64, "size": 1}}, {}, {"text": "a", "binary": True}):
         with pytest.raises(ValidationError):
             SocketMessage.model_validate({"socket": 0, "sender": "page", "moment": moment(0), **content}, strict=False)
 
 
 def test_messages_of_equal_json_have_one_key() -> None:
-    """The order of names in a JSON message does not matter, its values do."""
+    """The order of names in a JSON message does not matter; its values do."""
     assert message_key(URL, b'{"a":1,"b":2}') == message_key(URL, b'{ "b": 2, "a": 1 }')
     assert message_key(URL, b'{"a":1}') != message_key(URL, b'{"a":2}')

@@ -1,4 +1,4 @@
-"""What is written reads back, and what was damaged is said to be damaged."""
+"""Exchanges and blobs read back as written, and damage is detected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIMES = st.floats(min_value=0, max_value=1e9)
 
 @st.composite
 def endings(draw: st.DrawFn, place: int) -> dict[str, Any]:
-    """Draw an answer, a failure or neither."""
+    """Generate a response, a failure or neither."""
     response = RecordedResponse(
         url="http://a/",
         status=draw(st.integers(100, 999)),
@@ -49,7 +49,7 @@ def endings(draw: st.DrawFn, place: int) -> dict[str, Any]:
 
 @st.composite
 def recordings(draw: st.DrawFn) -> list[Exchange]:
-    """Draw exchanges of one URL, in any order of writing."""
+    """Generate exchanges of one URL, in any order of writing."""
     exchanges = []
     for place in range(draw(st.integers(0, 4))):
         url = f"http://a/?{draw(TEXTS)}"
@@ -74,7 +74,7 @@ def recordings(draw: st.DrawFn) -> list[Exchange]:
 
 @given(recordings())
 def test_exchanges_read_back_as_they_were_written(exchanges: list[Exchange]) -> None:
-    """Every exchange survives the file, and comes back in issue order."""
+    """Every exchange survives the file; exchanges are read in issue order."""
     with TemporaryDirectory() as name:
         with NetworkWriter(Path(name)) as writer:
             for exchange in exchanges:
@@ -87,7 +87,7 @@ def test_exchanges_read_back_as_they_were_written(exchanges: list[Exchange]) -> 
 
 
 def test_an_index_truncated_at_any_byte_keeps_earlier_lines(tmp_path: Path) -> None:
-    """A killed recorder loses only the line it was writing, with a note."""
+    """A killed recorder loses only its last line, with a note."""
     _write(tmp_path, [make_exchange("http://a/é", ordinal=place, occurrence=place) for place in range(3)])
     index = tmp_path / "index.jsonl"
     whole = index.read_bytes()
@@ -102,7 +102,7 @@ def test_an_index_truncated_at_any_byte_keeps_earlier_lines(tmp_path: Path) -> N
 
 
 def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
-    """Only the last line may be torn; any other one is named by its number."""
+    """Only the last line may be truncated; any other bad line is an error that names its number."""
     _write(tmp_path, [make_exchange()])
     index = tmp_path / "index.jsonl"
     index.write_bytes(b"{torn\n" + index.read_bytes())
@@ -134,7 +134,7 @@ def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     ),
 )
 def test_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
-    """A line that is no exchange is refused with its number and the path of the field."""
+    """An invalid line is an error with its number and the path of the field."""
     _write(tmp_path, [make_exchange()])
     index = tmp_path / "index.jsonl"
     index.write_text(index.read_text().replace(old, new, 1))
@@ -144,7 +144,7 @@ def test_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) 
 
 
 def test_recordings_from_before_moments_are_read(tmp_path: Path) -> None:
-    """The first recordings of exchanges had neither phases nor pieces; they are read as they were."""
+    """Recordings of the first format, without phases and pieces, remain readable."""
     _write(tmp_path, [make_exchange()])
     index = tmp_path / "index.jsonl"
     index.write_text(index.read_text().replace(',"phase":0,"pieces":[]', ""))
@@ -166,7 +166,7 @@ def test_recordings_from_before_moments_are_read(tmp_path: Path) -> None:
     ),
 )
 def test_impossible_headers_are_refused(tmp_path: Path, part: str, header: list[str], message: str) -> None:
-    """A header that HTTP cannot carry would end in the middle of a replay, or add another header to it."""
+    """Headers that HTTP cannot carry, or that would inject another header, are rejected."""
     hop = Hop(url="http://shop.test/", status=302)
     _write(tmp_path, [make_exchange().model_copy(update={"hops": (hop,)})])
     index = tmp_path / "index.jsonl"
@@ -206,7 +206,7 @@ def test_headers_reported_by_browsers_are_read() -> None:
 def test_two_exchanges_cannot_have_one_position(
     tmp_path: Path, second: Exchange, request: pytest.FixtureRequest
 ) -> None:
-    """The reader rejects the second one, and so does the writer before writing."""
+    """Both the reader and the writer reject the second exchange."""
     first = make_exchange("http://a/")
     with NetworkWriter(tmp_path / "written") as writer:
         writer.append(first)
@@ -221,7 +221,7 @@ def test_two_exchanges_cannot_have_one_position(
 
 
 def test_no_two_pieces_have_one_position(tmp_path: Path) -> None:
-    """Pieces and ends share one order; only the first bytes may arrive with the headers."""
+    """Pieces and ends share one order; only the first piece may arrive with the headers."""
     places = (Moment(order=1, at_ms=0, phase=1), Moment(order=2, at_ms=0, phase=1))
     first, second = places
     for number, (moments, fault) in enumerate(
@@ -246,7 +246,7 @@ def test_no_two_pieces_have_one_position(tmp_path: Path) -> None:
 
 
 def test_missing_blob_is_found_when_reading(tmp_path: Path) -> None:
-    """A recording whose body is gone is refused at once, not in the middle of a replay."""
+    """A recording with a missing body is rejected when it is opened, not during a replay."""
     with NetworkWriter(tmp_path) as writer:
         ref = writer.write_blob(b"body")
         writer.append(make_exchange(response_body=ref))
@@ -257,7 +257,7 @@ def test_missing_blob_is_found_when_reading(tmp_path: Path) -> None:
 
 
 def test_line_is_not_written_before_its_blob(tmp_path: Path) -> None:
-    """The writer refuses an exchange whose body it has not stored."""
+    """The writer rejects an exchange whose body it has not stored."""
     with NetworkWriter(tmp_path) as writer, pytest.raises(TraceError, check=has_code("attachment-missing")):
         writer.append(make_exchange(response_body=BlobRef(sha256="0" * 64, size=1)))
 
@@ -265,7 +265,7 @@ def test_line_is_not_written_before_its_blob(tmp_path: Path) -> None:
 
 
 def test_missing_index_and_used_folder_are_refused(tmp_path: Path) -> None:
-    """There is no reading without an index, and no writing over one."""
+    """Reading requires an index, and writing does not overwrite one."""
     with pytest.raises(TraceError, match=r"index\.jsonl", check=has_code("attachment-missing")):
         read_network(tmp_path)
     _write(tmp_path, [])
@@ -274,7 +274,7 @@ def test_missing_index_and_used_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    """An output that cannot be written is an error of its own."""
+    """An unwritable output has its own error."""
     (tmp_path / "file").write_text("")
 
     with pytest.raises(OutputError, match="hoose"):
@@ -303,7 +303,7 @@ def test_a_damaged_blob_never_returns_different_bytes(data: bytes, draw: st.Data
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_swapped_blob_is_always_found(data: bytes, other: bytes) -> None:
-    """A whole blob of another content under the name is refused."""
+    """A valid blob of other content under the name is rejected."""
     with TemporaryDirectory() as name:
         store = BlobStore(Path(name))
         ref = store.put(data)
@@ -317,7 +317,7 @@ def test_swapped_blob_is_always_found(data: bytes, other: bytes) -> None:
 
 
 def test_blob_is_never_inflated_beyond_its_size(tmp_path: Path) -> None:
-    """A small file that unpacks to more than was declared, or declares more than it can hold, is refused unread."""
+    """A blob that inflates beyond its declared size, or declares an impossible one, is rejected."""
     store = BlobStore(tmp_path)
     ref = store.put(b"x")
     streamed = zstandard.ZstdCompressor().compressobj()
@@ -337,7 +337,7 @@ def test_blob_is_never_inflated_beyond_its_size(tmp_path: Path) -> None:
 
 
 def test_blob_is_written_once_and_leaves_nothing_else(tmp_path: Path) -> None:
-    """Storing a content again does not touch its file."""
+    """Storing the same content again does not touch its file."""
     store = BlobStore(tmp_path / "new" / "blobs")
     ref = store.put(b"body")
     store.path(ref).write_bytes(b"touched")
@@ -349,13 +349,13 @@ def test_blob_is_written_once_and_leaves_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ("../../etc/passwd", "", "A" * 64, "0" * 63, "0" * 64 + "\n", "0" * 63 + "/"))
 def test_blob_name_cannot_leave_the_folder(name: str) -> None:
-    """A digest is 64 lower-case hexadecimal digits and nothing else."""
+    """A digest consists of exactly 64 lower-case hexadecimal digits."""
     with pytest.raises(ValidationError, match="sha256"):
         BlobRef(sha256=name, size=0)
 
 
 def test_bodies_read_back(tmp_path: Path) -> None:
-    """A recording gives the bodies of its exchanges, the empty one too."""
+    """A recording returns the bodies of its exchanges, including empty ones."""
     with NetworkWriter(tmp_path) as writer:
         refs = [writer.write_blob(data) for data in (b"", b"x" * 100_000)]
 

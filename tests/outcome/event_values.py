@@ -1,4 +1,4 @@
-"""Events of every kind, for tests of what is written and read."""
+"""Events of every kind, for tests that write and read them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ END = RunEnd(how="complete", network=NetworkOutcome())
 
 
 def call(tool: str = "web_fetch", number: int = 1, **args: str) -> ToolCall:
-    """Make a call of a tool."""
+    """Make a tool call."""
     return ToolCall(
         subgoal="s",
         sequence=number,
@@ -78,7 +78,7 @@ def answer(
     error: ToolFailure | None = None,
     latency_ms: float | None = 12.0,
 ) -> ToolResult:
-    """Make what a tool answers."""
+    """Make the result of a tool."""
     return ToolResult(
         subgoal="s",
         sequence=number,
@@ -92,7 +92,7 @@ def answer(
 
 
 def completion(tokens: tuple[int | None, int | None] = (7, 5), latency_ms: float | None = 300.0) -> CompletionReceived:
-    """Make what a model answers."""
+    """Make a model completion."""
     return CompletionReceived(
         subgoal="s",
         sequence=3,
@@ -115,7 +115,7 @@ def observation(
     page_errors: tuple[str, ...] = (),
     url: str = "http://shop.test/",
 ) -> ObservationMade:
-    """Make what was seen after an action."""
+    """Make the observation after an action."""
     seen = Observation(
         pages=(PageObservation(page=0, url=url, title="Shop"),),
         documents=(DocumentLoad(page=0, url=url, status=status),),
@@ -127,12 +127,12 @@ def observation(
 
 
 def started(number: int = 1) -> ActionStart:
-    """Make the begin of an action."""
+    """Make the start of an action."""
     return ActionStart(subgoal="s", sequence=number, action="click", label="click #go")
 
 
 def action(number: int = 1, duration_ms: float | None = 40.0) -> ActionPerformed:
-    """Make an action that was recorded."""
+    """Make a recorded action."""
     taken = RecordedAction(
         id=f"a{number}", sequence=number, type="click", label="click #go", result=Succeeded(), duration_ms=duration_ms
     )
@@ -140,13 +140,13 @@ def action(number: int = 1, duration_ms: float | None = 40.0) -> ActionPerformed
 
 
 def skill(output: JsonValue = None, name: str = "extract_table") -> SkillRun:
-    """Make a use of a skill."""
+    """Make a run of a skill."""
     used = RecordedSkill(id="k", sequence=2, skill=name, result=Succeeded(), duration_ms=3.0)
     return SkillRun(subgoal="s", outcome=used, output=InlineValue(value=output))
 
 
 def divergence() -> DivergenceFound:
-    """Make a finding."""
+    """Make a divergence."""
     found = Divergence(
         code="dom-changed",
         layer="dom",
@@ -208,7 +208,7 @@ EVERY_KIND: tuple[Event, ...] = (
 
 
 def lines(*events: Event, step_s: float = 1.0) -> tuple[EventLine, ...]:
-    """Make lines of events, `step_s` seconds apart."""
+    """Make event lines, `step_s` seconds apart."""
     return tuple(
         EventLine(sequence=number, at=BEGIN + timedelta(seconds=step_s * (number - 1)), event=event)
         for number, event in enumerate(events, start=1)
@@ -216,7 +216,7 @@ def lines(*events: Event, step_s: float = 1.0) -> tuple[EventLine, ...]:
 
 
 def text_of(read: tuple[EventLine, ...]) -> bytes:
-    """Write lines as a file has them."""
+    """Return the lines as the text of a file."""
     return b"".join(line.model_dump_json().encode() + b"\n" for line in read)
 
 

@@ -32,7 +32,7 @@ class Clock:
 
 
 class OneCall:
-    """Be exceeded by the second call of a tool."""
+    """A gate that is exceeded by the second call of a tool."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -52,7 +52,7 @@ class OneCall:
 
 
 def test_events_are_numbered_and_read_back(tmp_path: Path) -> None:
-    """The log writes every event with its number and time, and tells each reader."""
+    """The log writes every event with its number and time, and passes it to each reader."""
     heard: list[EventLine] = []
 
     with EventLog(tmp_path, Clock(), readers=(heard.append,)) as log:
@@ -66,7 +66,7 @@ def test_events_are_numbered_and_read_back(tmp_path: Path) -> None:
 
 
 def test_large_values_are_stored_in_files(tmp_path: Path) -> None:
-    """A value over the limit is in a file of its own; readers get the value itself."""
+    """A value over the limit is stored in its own file; readers get the value itself."""
     large: JsonValue = ["ü" * INLINE_LIMIT]
     heard: list[EventLine] = []
 
@@ -85,7 +85,7 @@ def test_large_values_are_stored_in_files(tmp_path: Path) -> None:
 
 
 def test_a_value_that_was_changed_is_refused(tmp_path: Path) -> None:
-    """A file of a value that is not there, holds something else or lies elsewhere is refused."""
+    """A value file that is missing, changed or outside the folder is rejected."""
     values = ValueStore(tmp_path)
     kept = values.store(InlineValue(value="x" * INLINE_LIMIT))
     assert isinstance(kept, ValueFile)
@@ -116,7 +116,7 @@ def test_every_value_round_trips(tmp_path_factory: pytest.TempPathFactory, value
 
 
 def test_an_exceeded_gate_requests_a_stop(tmp_path: Path) -> None:
-    """The result follows the event that exceeded it, once, and the reason can be read."""
+    """The gate result follows the event that exceeded it, once, and gives the reason."""
     with EventLog(tmp_path, Clock(), watch=OneCall()) as log:
         for event in (START, call(number=1), call(number=2)):
             log.append(event)
@@ -141,7 +141,7 @@ def test_passed_gates_are_logged_before_the_end(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_has_one_end(tmp_path: Path) -> None:
-    """The end has the cause; a finished run is not ended again, and a run that never started has no end."""
+    """The end event has the cause; a run that ended or never started gets no further end."""
     with EventLog(tmp_path / "begun", Clock()) as log:
         log.append(START)
         log.write_interrupted("fault", "internal error")
@@ -156,7 +156,7 @@ def test_an_interrupted_run_has_one_end(tmp_path: Path) -> None:
 
 
 def test_two_runs_never_share_a_file(tmp_path: Path) -> None:
-    """A folder with events is refused, and they are as they were."""
+    """A folder with events is refused, and its events stay unchanged."""
     (tmp_path / "events.jsonl").write_text("mine")
 
     with pytest.raises(OutputError, match="already exists"):

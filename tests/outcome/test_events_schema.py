@@ -26,7 +26,7 @@ def _known_types() -> list[str]:
 
 
 def test_the_published_schema_is_the_one_of_the_models() -> None:
-    """`docs/events.schema.json` is what `eikon schema events` prints, and is a schema."""
+    """`docs/events.schema.json` equals the output of `eikon schema events` and is a valid schema."""
     published = (ROOT / "docs" / "events.schema.json").read_text()
 
     Draft202012Validator.check_schema(events_schema())
@@ -35,7 +35,7 @@ def test_the_published_schema_is_the_one_of_the_models() -> None:
 
 
 def test_every_kind_of_event_fits_the_schema() -> None:
-    """One line of each kind, and those of a replay, fit; there is a line for each kind that the schema knows."""
+    """A line of each kind, and those of a replay, validate; every kind of the schema is covered."""
     replayed = read_events(ROOT / "tests" / "data" / "events" / "version_1.jsonl").lines
 
     assert [fault for line in (*lines(*EVERY_KIND), *replayed) for fault in _faults(line)] == []
@@ -43,7 +43,7 @@ def test_every_kind_of_event_fits_the_schema() -> None:
 
 
 def test_the_schema_refuses_what_the_parser_refuses() -> None:
-    """An unknown field, an unknown type and a path out of the folder do not fit."""
+    """The schema rejects an unknown field, an unknown type and a path outside the folder."""
     plain = json.loads(lines(EVERY_KIND[6])[0].model_dump_json())
 
     for broken in (

@@ -22,14 +22,14 @@ VERSION_1 = Path(__file__).parents[1] / "data" / "events" / "version_1.jsonl"
 
 
 def test_every_event_reads_back() -> None:
-    """What is written is read, event for event."""
+    """Every event is read back as it was written."""
     assert parse_events(TEXT, "events.jsonl").lines == WRITTEN
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, len(TEXT)), max_size=6))
 def test_pieces_of_any_size_read_as_the_whole(cuts: list[int]) -> None:
-    """A file that grows by pieces gives the lines that it gives at once."""
+    """A file read in pieces gives the same lines as one read at once."""
     reader = EventsParser("events.jsonl")
     places = [0, *sorted(cuts), len(TEXT)]
 
@@ -68,7 +68,7 @@ def test_a_truncated_file_is_read_up_to_its_last_complete_line(length: int) -> N
     ],
 )
 def test_a_broken_line_is_named(spoil: object, words: tuple[str, ...]) -> None:
-    """A wrong line before the last one is an error with its place, in one line."""
+    """A wrong line before the last one is an error of one line that gives its position."""
     assert callable(spoil)
 
     with pytest.raises(EventsError) as caught:
@@ -81,7 +81,7 @@ def test_a_broken_line_is_named(spoil: object, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("version", [0, 3, "2", None, True])
 def test_another_version_is_refused(version: object) -> None:
-    """Events that a newer program wrote are refused by their first line."""
+    """Events written by a newer version are refused at their first line."""
     plain = json.loads(TEXT.partition(b"\n")[0])
     plain["event"]["events_version"] = version
 
@@ -90,7 +90,7 @@ def test_another_version_is_refused(version: object) -> None:
 
 
 def test_version_1_reads() -> None:
-    """A file of the first version has the events of this one: an observation of its own, outputs beside a skill."""
+    """A version 1 file reads as current events: observations are separate events, and outputs are beside a skill."""
     read = read_events(VERSION_1)
 
     kinds = [line.event.type for line in read.lines]

@@ -41,6 +41,6 @@ def test_a_whole_run_has_the_verdict_of_its_steps(steps: tuple[Verdict, ...], ex
 
 
 def test_a_partial_run_is_never_faithful() -> None:
-    """An early end hides no divergence, and passes nothing."""
+    """A run that ended early still shows its divergences, and never passes."""
     assert run_verdict(("faithful", "diverged"), is_whole=False) == "diverged"
     assert run_verdict(("faithful",), is_whole=False) == "unverifiable"

@@ -12,7 +12,7 @@ from tests.browser.pages import PageSite, serve_pages
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Run one browser for the agents of a module, who drive the synchronous API."""
+    """Launch one browser for a module's agents that use the synchronous API."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
         yield browser

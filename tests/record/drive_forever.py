@@ -12,7 +12,7 @@ from tests.missions.shop import css
 
 
 async def main(directory: Path, url: str) -> None:
-    """Say a line after every action."""
+    """Print a line after every action."""
     async with (
         open_recorder(directory, mission_text="Walk in circles", mission_id="circles") as mission,
         mission.subgoal("Walk", subgoal_id="walk"),

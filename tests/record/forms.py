@@ -1,4 +1,4 @@
-"""A page with something of everything that agents act on."""
+"""A page with every kind of element that agents act on."""
 
 from __future__ import annotations
 

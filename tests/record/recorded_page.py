@@ -36,7 +36,7 @@ def recorded_page(
     options: AttachOptions = QUICK,
     **context: Any,  # noqa: ANN401 - options of Playwright
 ) -> Iterator[RecordedPage]:
-    """Record what is done to a page of a context of its own."""
+    """Record what is done to a page of a new context."""
     opened = browser.new_context(**context)
     page = opened.new_page()
     page.set_default_timeout(20_000)
@@ -48,19 +48,19 @@ def recorded_page(
 
 
 def steps(folder: Path) -> list[ActionTrace]:
-    """Return what is recorded, in order."""
+    """Return the recorded steps, in order."""
     return [step for subgoal in open_bundle(folder).trace.subgoal_traces for step in subgoal.actions_taken]
 
 
 def recorded_actions(folder: Path) -> list[Action]:
-    """Return the actions after the visit that a mission begins with."""
+    """Return the actions after the navigation that begins a mission."""
     found: list[Action] = [step.action for step in steps(folder)]
     assert found[0].type == "navigate"
     return found[1:]
 
 
 def kinds(folder: Path) -> list[str]:
-    """Name the actions after the visit that a mission begins with."""
+    """Return the types of the actions after the navigation that begins a mission."""
     return [action.type for action in recorded_actions(folder)]
 
 

@@ -1,4 +1,4 @@
-"""Agents that let skills ask a model."""
+"""Agents whose skills call a model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ QUESTION: Final[dict[str, Any]] = {"question": "What costs a banana?", "model": 
 
 
 def asking(model: ModelServer, **fields: Any) -> AttachOptions:  # noqa: ANN401 - fields of the options
-    """Let skills ask a server."""
+    """Return options that let skills call the model of a server."""
     return AttachOptions(
         **{"completion_client": OpenAIClient(api_key="none", base_url=model.url), "certify": None, **fields}
     )
 
 
 def skills_of(folder: Path) -> list[SkillUsage]:
-    """Return the uses of skills, in order."""
+    """Return the skill runs, in order."""
     return [each for subgoal in open_bundle(folder).trace.subgoal_traces for each in subgoal.skills_used]

@@ -1,4 +1,4 @@
-"""The same for agents that drive the asynchronous API."""
+"""Recordings of agents that use the asynchronous API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASKING = """<button id=ask onclick="said = prompt('Name?')">Ask</button>
 
 @asynccontextmanager
 async def opened_page() -> AsyncIterator[Page]:
-    """Open a page in a browser of its own."""
+    """Open a page in a new browser."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
         yield await browser.new_page()
@@ -36,7 +36,7 @@ async def opened_page() -> AsyncIterator[Page]:
 
 
 def run(folder: Path, agent: Callable[[Page, AgentMission], Awaitable[None]], options: AttachOptions = QUICK) -> None:
-    """Let an agent work, recorded."""
+    """Run an agent while recording it."""
 
     async def work() -> None:
         async with (
@@ -49,7 +49,7 @@ def run(folder: Path, agent: Callable[[Page, AgentMission], Awaitable[None]], op
 
 
 def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None:
-    """An asynchronous agent awaits the output of a skill, and enters subgoals by either kind of block."""
+    """An asynchronous agent awaits skill outputs, and enters subgoals by either kind of block."""
     url = site.put("<table id=t><tr><th>Name</th></tr><tr><td>Banana</td></tr></table><button>Go</button>")
     outputs = []
 
@@ -69,7 +69,7 @@ def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None
 
 
 def test_requests_of_pages_are_awaited_and_recorded(site: PageSite, tmp_path: Path) -> None:
-    """Dialogs, popups, downloads and file choosers that an asynchronous agent waits for are in the recording."""
+    """Dialogs, popups, downloads and file choosers that an asynchronous agent awaits are recorded."""
     site.answers["/file.bin"] = Answer(body=b"file", content_type="application/octet-stream")
     url = site.put(ASKING)
     said = []
@@ -109,7 +109,7 @@ def test_requests_of_pages_are_awaited_and_recorded(site: PageSite, tmp_path: Pa
 
 
 def test_concurrent_calls_are_recorded_in_the_order_sent(site: PageSite, tmp_path: Path) -> None:
-    """An agent that gathers several calls has all of them in the recording, in the order in which they began."""
+    """Concurrent calls are all recorded, in the order in which they began."""
     url = site.put("<input id=a><input id=b><input id=c>")
 
     async def agent(page: Page, _mission: AgentMission) -> None:
@@ -122,7 +122,7 @@ def test_concurrent_calls_are_recorded_in_the_order_sent(site: PageSite, tmp_pat
 
 
 def test_a_cancelled_mission_is_aborted(site: PageSite, tmp_path: Path) -> None:
-    """A deadline around the agent ends the recording with it: aborted, and read back."""
+    """A timeout around the agent aborts the recording, which can still be read."""
     url = site.put("<p>here")
 
     async def agent(page: Page) -> None:
@@ -145,7 +145,7 @@ def test_a_cancelled_mission_is_aborted(site: PageSite, tmp_path: Path) -> None:
 
 
 def test_a_mission_that_is_cancelled_at_its_end_is_aborted(site: PageSite, tmp_path: Path) -> None:
-    """Requests of pages are awaited then; whoever cannot wait for them keeps what was recorded."""
+    """If cancelled while pending requests are awaited, the recording is aborted and keeps what it has."""
     url = site.put("<p>here<button onclick=\"fetch('/slow')\">Load</button>")
     site.answers["/slow"] = Answer(pieces=(b"late",), ending="open")
 
@@ -172,7 +172,7 @@ def test_a_mission_that_is_cancelled_at_its_end_is_aborted(site: PageSite, tmp_p
 
 
 def test_nothing_is_written_after_the_block(site: PageSite, tmp_path: Path) -> None:
-    """The agent may go on with its context; what it loads then belongs to no recording, and is not redacted."""
+    """The agent may keep using its context; later requests are neither recorded nor redacted."""
     first, later = site.put("<p>here"), site.put("<p>later")
 
     def files() -> list[Path]:
@@ -192,7 +192,7 @@ def test_nothing_is_written_after_the_block(site: PageSite, tmp_path: Path) -> N
 
 
 def test_a_recording_that_cannot_start_observes_nothing(site: PageSite, tmp_path: Path) -> None:
-    """The agent may go on without it; its folder does not come back."""
+    """The agent may continue without a recording; its deleted folder is not created again."""
     url = site.put("<p>here")
 
     def fail() -> str:
@@ -213,7 +213,7 @@ def test_a_recording_that_cannot_start_observes_nothing(site: PageSite, tmp_path
 
 
 def test_a_block_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
-    """`with` around an asynchronous agent is one clear line, and leaves nothing behind."""
+    """`with` around an asynchronous agent is an error of one line, and leaves no files behind."""
 
     async def work() -> None:
         async with opened_page() as page:

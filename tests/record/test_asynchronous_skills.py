@@ -1,4 +1,4 @@
-"""Skills that ask a model, where the loop of an agent has other work meanwhile."""
+"""Skills that call a model do not block the agent's event loop."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 PROMPT_S = 20.0
-"""How long an agent may wait for what does not depend on the model."""
+"""Timeout for steps that do not depend on the model."""
 
 
 def test_a_slow_model_does_not_block_an_asynchronous_agent(tmp_path: Path) -> None:
-    """The agent clicks while the response is pending: the loop is free, and the response arrives after the click."""
+    """The agent clicks while the response is pending; the response arrives after the click."""
     answers = threading.Event()
     too_late = threading.Timer(PROMPT_S, answers.set)
 
@@ -93,7 +93,7 @@ def test_a_skill_that_outlives_its_subgoal_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_mission_recorder_stores_responses(tmp_path: Path) -> None:
-    """A mission of `open_recorder`, in which a tool is noted as well, certifies without its servers."""
+    """A mission of `open_recorder`, which also records a tool call, is certified without its servers."""
 
     async def work(site: PageSite, model: ModelServer) -> None:
         options = RecordOptions(completion_client=OpenAIClient(api_key="none", base_url=model.url))
@@ -113,7 +113,7 @@ def test_the_mission_recorder_stores_responses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", [0, 1], ids=["the first", "a later one"])
 def test_a_cancelled_completion_leaves_a_complete_recording(tmp_path: Path, before: int) -> None:
-    """An agent that loses patience has its mission recorded without the question, whose answer comes too late."""
+    """If the agent cancels a model call, its mission is recorded without it, and the late response is ignored."""
     answers = threading.Event()
 
     async def work(site: PageSite, model: ModelServer) -> None:

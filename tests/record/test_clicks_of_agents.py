@@ -1,4 +1,4 @@
-"""Clicks of several presses, and those by force, are recorded and repeated."""
+"""Multiple clicks and forced clicks are recorded and replayed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ document.querySelector('#name').oninput = event => {
 
 
 def test_triple_clicks_and_forced_clicks_are_replayed(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Three presses select the text that is typed over; what covers an element gets the click that is forced.
+    """A triple click selects the text to overwrite, and a covered element gets a forced click.
 
-    The page asks for each, and replays for nothing else.
+    The page requires each of them, also in replays.
     """
     site.answers["/over"] = site.answers["/typed"] = Answer(body="noted")
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:

@@ -1,4 +1,4 @@
-"""Who ends a WebSocket of a recorded page, and how, is recorded as it was, and a sealed replay ends it so."""
+"""The side, code and reason that close a recorded WebSocket are replayed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENDS = {
 
 @pytest.mark.parametrize("way", list(ENDS))
 def test_a_socket_closes_as_recorded(chromium: Browser, site: PageSite, tmp_path: Path, way: str) -> None:
-    """The page sees the same code, reason and cleanness in a replay: it asks for what is recorded."""
+    """The page sees the same code, reason and clean flag in a sealed replay."""
     site.answers["/ended"] = Answer(body="noted")
     path, then, closes, shown = ENDS[way]
     with serve_torture() as torture:
@@ -54,7 +54,7 @@ def test_a_socket_closes_as_recorded(chromium: Browser, site: PageSite, tmp_path
 
 
 def test_leaving_a_page_closes_its_sockets(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Nobody closed the socket: it went with its document, in replays too."""
+    """A socket that ends with its document is recorded and replayed as such."""
     with serve_torture() as torture:
         shown = "end.textContent = 'connected'"
         url = site.put(PAGE.format(url=torture.url.replace("http", "ws") + "/ws/echo", then=shown))
@@ -80,7 +80,7 @@ socket.onopen = () => {{
 
 
 def test_a_blob_sent_by_a_page_is_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Messages keep their order, and each its bytes, though a Blob is read only after it was sent."""
+    """Messages keep their order and content, although a Blob is read only after it was sent."""
     with serve_torture() as torture:
         url = site.put(SENDER.format(url=torture.url.replace("http", "ws") + "/ws/echo"))
         with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
@@ -115,7 +115,7 @@ document.body.append(JSON.stringify([
 
 
 def test_a_page_cannot_detect_that_its_sockets_are_observed(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Names, classes, constants and errors are those of an unwatched page."""
+    """Names, classes, constants and errors are those of an unobserved page."""
     with serve_torture() as torture:
         url = site.put(SELF.format(url=torture.url.replace("http", "ws") + "/ws/echo"))
         page = chromium.new_page()

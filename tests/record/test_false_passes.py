@@ -1,4 +1,4 @@
-"""What an agent did and a replay does not do is never certified away, and what is ours is no agent's."""
+"""A recording with effects that no replay repeats is never certified, and our errors never reach the agent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def submit_by_handle(page: Page) -> None:
 def test_an_effect_that_no_replay_repeats_prevents_certification(
     chromium: Browser, site: PageSite, tmp_path: Path, send: Callable[[Page], None]
 ) -> None:
-    """The form was sent in the recording, and no replay sends it: all of them agree, and that proves nothing."""
+    """The form was submitted in the recording and in no replay, so agreement of the replays proves nothing."""
     site.answers["/sent"] = Answer(body="<h1>Thank you</h1>")
     url = site.put(FORM)
     page = chromium.new_page()
@@ -57,7 +57,7 @@ def test_an_effect_that_no_replay_repeats_prevents_certification(
 def test_an_error_of_the_agents_own_listener_reaches_the_agent(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
-    """Playwright raises it in the next call that is sent; one of ours does not take it."""
+    """Playwright raises it in the next call; our own calls do not consume it."""
     url = site.put("<input id=a><h1>Here</h1>")
     page = chromium.new_page()
 
@@ -80,7 +80,7 @@ def test_an_error_of_the_agents_own_listener_reaches_the_agent(
 
 
 def test_a_password_typed_with_its_enter_is_in_no_file(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The field gets the line, and the break is a key: the line is the password."""
+    """A line break typed with the password is a key press; the line before it is redacted as the password."""
     site.answers["/in"] = Answer(body="<h1>Signed in</h1>")
     url = site.put("<form method=post action=/in><input id=pw name=p type=password></form>")
     page = chromium.new_page()
@@ -95,7 +95,7 @@ def test_a_password_typed_with_its_enter_is_in_no_file(chromium: Browser, site: 
 
 
 def test_a_password_for_a_missing_field_is_in_no_file(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The selector names the field, whether anything matches it or not."""
+    """The selector names the field, whether or not it matches an element."""
     url = site.put("<h1>No form here</h1>")
     page = chromium.new_page()
 

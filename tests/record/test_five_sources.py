@@ -1,4 +1,4 @@
-"""One mission from five sources: each is recorded, certified, faithful, and diverges where the site has changed."""
+"""One mission from five sources: each is recorded, certified, faithful, and diverges on a changed site."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_each_recording_is_certified_and_faithful(recorded: Recorded, source: st
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, source: str, tmp_path: Path) -> None:
-    """In all five, placing the order is the first divergence."""
+    """In all five recordings, placing the order is the first divergence."""
     recorded.shop.restart("error-on-submit")
 
     outcome = replay(recorded.folder / source, tmp_path / "run", network="live")
@@ -116,7 +116,7 @@ def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_each_recording_is_faithful_to_the_site_as_it_was(recorded: Recorded, source: str, tmp_path: Path) -> None:
-    """A live replay on the unchanged site finds no change; requests still pending in one recording are none."""
+    """A live replay on the unchanged site has no findings; requests pending in the recording do not count."""
     recorded.shop.restart()
 
     outcome = replay(recorded.folder / source, tmp_path / "run", network="live")

@@ -1,4 +1,4 @@
-"""Which gestures in a row are one action."""
+"""Which consecutive gestures form one action."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ FIELD, OTHER = ElementDescription(key="1"), ElementDescription(key="2")
 
 
 def gesture(kind: GestureKind, target: ElementDescription | None = FIELD, **fields: object) -> Gesture:
-    """Make one."""
+    """Make a gesture."""
     return Gesture.model_validate({"kind": kind, "target": target, **fields})
 
 
 def joined(*gestures: Gesture) -> Gesture | None:
-    """Join them one after the other; None as soon as one begins another action."""
+    """Join gestures in order; None as soon as one begins a new action."""
     whole: Gesture | None = gestures[0]
     for each in gestures[1:]:
         whole = None if whole is None else merge(whole, each)
@@ -25,7 +25,7 @@ def joined(*gestures: Gesture) -> Gesture | None:
 
 
 def test_a_click_and_typing_are_one_fill() -> None:
-    """The value at the end counts, the element as it was at the beginning."""
+    """The fill has the final value and the element as it was at the beginning."""
     whole = joined(
         gesture("down", is_plain=True),
         gesture("click", is_plain=True),
@@ -41,7 +41,7 @@ def test_a_click_and_typing_are_one_fill() -> None:
 
 
 def test_two_clicks_that_the_browser_counts_as_two_are_a_double_click() -> None:
-    """A second click that the browser counts as a first one stays one of its own."""
+    """A second click that the browser counts as a first one is a separate click."""
     once, again = gesture("click"), gesture("down")
 
     double = joined(once, again, gesture("click", detail=2), gesture("dblclick"))
@@ -62,13 +62,13 @@ def test_a_click_on_a_label_is_recorded_for_its_checkbox() -> None:
 
 @pytest.mark.parametrize("kind", ["press", "select", "scroll", "drag", "check", "down", "subgoal"])
 def test_another_gesture_starts_another_action(kind: GestureKind) -> None:
-    """What is typed is over when the person does something else, or elsewhere."""
+    """Typing ends when the person does something else, or types elsewhere."""
     assert merge(gesture("input", text="a"), gesture(kind, OTHER)) is None
 
 
 @given(st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500), st.booleans()), min_size=1))
 def test_scrolling_adds_up(steps: list[tuple[int, int, bool]]) -> None:
-    """The whole distance is one action, which matters if any part of it did."""
+    """The distances are summed; the action is recorded if any part of it had an effect."""
     whole = joined(*(gesture("scroll", None, dx=dx, dy=dy, is_changed=changed) for dx, dy, changed in steps))
 
     assert whole is not None

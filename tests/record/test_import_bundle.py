@@ -1,4 +1,4 @@
-"""Bundles of imported missions: their network, their files, and what is left when they cannot be written."""
+"""Bundles of imported missions: their network, their files, and cleanup after a failed import."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLICK = call(2, "Frame.click", selector="#a", strict=True)
 
 
 def imported(tmp_path: Path, *network: Line, files: dict[str, bytes] | None = None) -> NetworkRecording:
-    """Import a trace with a network, and read what became of that."""
+    """Import a trace with a network, and return the recording."""
     path = write_zip(tmp_path / "t.zip", [*VISIT, *CLICK], network, {**(files or {})})
     run(str(path), "-o", str(tmp_path / "bundle"))
     return read_network(tmp_path / "bundle" / "network")
@@ -46,12 +46,12 @@ def har(path: Path, *entries: Line) -> Path:
 
 
 def content(**fields: object) -> dict[str, object]:
-    """Write the answer of an entry by its content."""
+    """Return the response of an entry by its content."""
     return {"content": {"mimeType": "text/plain", **fields}}
 
 
 def test_exchanges_belong_to_the_action_that_caused_them(tmp_path: Path) -> None:
-    """Their order is that of their ends, their phase that of the last action that had acted."""
+    """They are ordered by their end, and their phase is that of the last action performed before."""
     recording = imported(
         tmp_path,
         entry(210, f"{URL}data", kind="fetch"),
@@ -72,7 +72,7 @@ def test_exchanges_belong_to_the_action_that_caused_them(tmp_path: Path) -> None
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.lists(st.floats(0, 1e6)))
 def test_a_later_exchange_is_never_in_an_earlier_phase(acts: list[float], times: list[float]) -> None:
-    """Moments keep the order of arrival."""
+    """Positions keep the order of arrival."""
     known = tuple(ActionTime(at_ms=at_ms, phase=2 * place + 1, page_ms=0.0) for place, at_ms in enumerate(sorted(acts)))
     mission = ImportedMission(source="x", text="x", subgoals=(), action_times=known)
 
@@ -82,7 +82,7 @@ def test_a_later_exchange_is_never_in_an_earlier_phase(acts: list[float], times:
 
 
 def test_bodies_are_read_from_the_archive(tmp_path: Path) -> None:
-    """Newer versions name files, older ones digests; what is sent has files too."""
+    """Newer versions refer to files, older ones to digests; uploaded data is in files too."""
     sent = {"method": "POST", "postData": {"mimeType": "text/plain", "_sha1": "cc.txt"}}
     recording = imported(
         tmp_path,
@@ -97,7 +97,7 @@ def test_bodies_are_read_from_the_archive(tmp_path: Path) -> None:
 
 
 def test_missing_parts_of_the_network_are_warnings(tmp_path: Path) -> None:
-    """Missing files, scripts, uploads, downloads and sockets are named; requests of the test are left out."""
+    """Missing files, scripts, uploads, downloads and sockets are named; the test's own requests are omitted."""
     upload = {"method": "POST", "headers": [{"name": "content-type", "value": "multipart/form-data; boundary=x"}]}
     attached = [{"name": "content-disposition", "value": "attachment; filename=a.txt"}]
     ended = {"headers": attached, "_failureText": "net::ERR_ABORTED"}
@@ -130,7 +130,7 @@ def test_at_most_three_warnings_of_a_kind_are_shown(tmp_path: Path) -> None:
 
 
 def test_the_suggested_next_step_depends_on_the_import(tmp_path: Path) -> None:
-    """A whole network is certified; without one, or without its scripts, the mission is done once more."""
+    """A complete network is certified; otherwise the mission has to be recorded again."""
     script = entry(120, f"{URL}a.js", kind="script", response=content(size=-1))
     whole = write_zip(tmp_path / "whole.zip", VISIT, [entry(110)])
     lacking = write_zip(tmp_path / "lacking.zip", VISIT, [entry(110), script])
@@ -145,7 +145,7 @@ def test_the_suggested_next_step_depends_on_the_import(tmp_path: Path) -> None:
 
 
 def test_a_har_adds_the_network_to_any_recording(tmp_path: Path) -> None:
-    """Formats that hold none can be replayed sealed with it."""
+    """Formats without a network become replayable with a HAR."""
     (tmp_path / "flow.json").write_bytes(devtools_flow("http://shop.test", "pass"))
     path = har(tmp_path / "a.har", entry(110), entry(120, f"{URL}data", kind="fetch"))
 
@@ -156,7 +156,7 @@ def test_a_har_adds_the_network_to_any_recording(tmp_path: Path) -> None:
 
 
 def test_a_har_alone_is_a_visit(tmp_path: Path) -> None:
-    """Its first document is loaded; whatever else was done is not in it."""
+    """Its first document is loaded; a HAR has no other actions."""
     path = har(tmp_path / "a.har", entry(200, f"{URL}late"), entry(100, f"{URL}a.css", kind="stylesheet"), entry(110))
 
     run(str(path), "-o", str(tmp_path / "bundle"))
@@ -166,7 +166,7 @@ def test_a_har_alone_is_a_visit(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_an_older_version_is_migrated(tmp_path: Path) -> None:
-    """The new bundle is of the current version, with the files that people look at."""
+    """The new bundle has the current version, and keeps its artifacts."""
     printed = run(str(TRACES / "old_format"), "-o", str(tmp_path / "bundle"))
 
     plain = json.loads((tmp_path / "bundle" / "trace.json").read_text())
@@ -198,7 +198,7 @@ def test_a_trace_of_an_older_version_is_migrated(tmp_path: Path) -> None:
 def test_bad_input_is_one_line_and_leaves_nothing(
     tmp_path: Path, arguments: tuple[str, ...], error: type[EikonError], message: str
 ) -> None:
-    """Also where a part of the bundle was written already."""
+    """No files are left behind, even if a part of the bundle was already written."""
     har(tmp_path / "good.har", entry(110))
     har(tmp_path / "bad.har", entry(110), entry(111, startedDateTime="yesterday"))
     har(tmp_path / "empty.har")
@@ -217,7 +217,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 
 def test_a_folder_keeps_its_other_files(tmp_path: Path) -> None:
-    """What an import that failed had begun is taken away again, and nothing else."""
+    """A failed import deletes only its own files."""
     har(tmp_path / "bad.har", entry(110), entry(111, startedDateTime="yesterday"))
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle" / "notes.txt").write_text("mine")
@@ -229,7 +229,7 @@ def test_a_folder_keeps_its_other_files(tmp_path: Path) -> None:
 
 
 def test_a_recorded_network_is_never_overwritten(tmp_path: Path) -> None:
-    """A folder that has one is refused, and keeps it."""
+    """A folder with a recorded network is refused, and keeps it."""
     (tmp_path / "bundle" / "network").mkdir(parents=True)
     path = write_zip(tmp_path / "t.zip", VISIT, [entry(110)])
 

@@ -1,4 +1,4 @@
-"""An element that is not there when a call is sent, as calls wait for theirs, is recorded as it was before the call."""
+"""A late element, for which a call waits, is recorded as it was before the call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DRAGGED: Final = """late(450, `<div id=here draggable=true ondragstart="this.tex
 
 
 def hit(folder: Path, place: int = 0) -> Identity:
-    """Return what the element of an action was."""
+    """Return the recorded element of an action."""
     target = getattr(recorded_actions(folder)[place], "target", None)
     assert target is not None
     assert target.identity is not None, warnings(folder)
@@ -67,7 +67,7 @@ ACTS: Final[dict[str, tuple[str, Callable[[Page], object], str]]] = {
 
 @pytest.mark.parametrize("name", list(ACTS))
 def test_a_late_element_is_recorded_as_it_was(chromium: Browser, site: PageSite, tmp_path: Path, name: str) -> None:
-    """What the action changes of its element is not in its identity."""
+    """The recorded identity does not include changes that the action made to its element."""
     script, act, was = ACTS[name]
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % script))
@@ -85,7 +85,7 @@ def test_a_late_element_is_recorded_as_it_was(chromium: Browser, site: PageSite,
 def test_a_late_link_is_recorded_though_its_page_is_gone(
     chromium: Browser, site: PageSite, tmp_path: Path, other: str
 ) -> None:
-    """Neither nothing nor the namesake on the page that it leads to is taken for what was clicked."""
+    """The clicked link is recorded, not a link with the same name on the page that it opens."""
     url = site.put(PAGE % (LEADING % site.put(f"<h1>Basket</h1>{other}")))
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
@@ -96,7 +96,7 @@ def test_a_late_link_is_recorded_though_its_page_is_gone(
 
 
 def test_the_call_may_be_older_than_the_document(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A call that waits across a navigation is recorded with the element of the document that it acted in."""
+    """A call that waits across a navigation has the element of the document in which it acted."""
     there = site.put(PAGE % RENAMED)
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(f"<script>setTimeout(() => location = '{there}', 200)</script>"))
@@ -109,7 +109,7 @@ def test_the_call_may_be_older_than_the_document(chromium: Browser, site: PageSi
 def test_both_ends_of_a_late_drag_are_recorded(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interval_s: float
 ) -> None:
-    """The element that is dragged, and the one it is dropped on, also if no probe saw them before."""
+    """Both the dragged element and the drop target are recorded, even if no probe saw them before."""
     monkeypatch.setattr(asking, "POLL_INTERVAL_S", interval_s)
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % DRAGGED))
@@ -129,7 +129,7 @@ def test_both_ends_of_a_late_drag_are_recorded(
 def test_an_element_that_was_not_seen_in_time_is_remembered(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, was: str | None
 ) -> None:
-    """Its document knows what was hit; the target is known where the selector still matches."""
+    """The document remembers the element that was hit; the target is known if its selector still matches."""
     monkeypatch.setattr(asking, "POLL_INTERVAL_S", 60)
     script, act, _ = ACTS[name]
     with recorded_page(chromium, tmp_path / "b") as agent:
@@ -143,7 +143,7 @@ def test_an_element_that_was_not_seen_in_time_is_remembered(
 
 
 def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A mission that waits for all it acts on is certified, and faithful without its site."""
+    """A mission that waits for all its elements is certified, and is faithful without its site."""
     link = LEADING % site.put("<h1>Basket</h1>")
     chain = f"""{FIELD}
       addEventListener('input', ({{ target }}) => {{ if (target.id) {{ {BOX} }} else {{ {RENAMED} }} }});

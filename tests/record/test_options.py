@@ -1,4 +1,4 @@
-"""Options of recordings check their values when they are made."""
+"""Recording options validate their values when they are created."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_wrong_value_is_a_usage_error(options: dict[str, object], message: str
     ],
 )
 def test_a_wrong_value_for_an_attached_recording_is_a_usage_error(options: dict[str, object], message: str) -> None:
-    """Recordings of agents check their options in the same words."""
+    """Options of agent recordings have the same validation messages."""
     with pytest.raises(UsageError) as raised:
         AttachOptions(**options)  # type: ignore[arg-type] # wrong on purpose
 
@@ -68,7 +68,7 @@ def test_a_wrong_value_for_an_attached_recording_is_a_usage_error(options: dict[
 
 @pytest.mark.parametrize("kind", [RecordOptions, AttachOptions])
 def test_a_secret_is_not_in_the_message(kind: type[RecordOptions | AttachOptions]) -> None:
-    """The value of a malformed secret stays out of the error."""
+    """The value of a malformed secret is not in the error."""
     with pytest.raises(UsageError) as raised:
         kind(secrets=["hunter2"])  # type: ignore[arg-type] # wrong on purpose
 
@@ -78,7 +78,7 @@ def test_a_secret_is_not_in_the_message(kind: type[RecordOptions | AttachOptions
 
 
 def test_paths_may_be_given_as_text() -> None:
-    """A path is a `Path` afterwards, however it was given."""
+    """A path is converted to a `Path`."""
     options = RecordOptions(browser_path="/opt/chrome", storage_state=Path("state.json"))  # type: ignore[arg-type] # converted
 
     assert (options.browser_path, options.storage_state) == (Path("/opt/chrome"), Path("state.json"))

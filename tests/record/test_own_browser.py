@@ -1,4 +1,4 @@
-"""Browsers that are not set up as Playwright does it."""
+"""Browsers with other settings than Playwright's defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_languages_of_a_headed_browser_are_replayed(site: PageSite, tmp_path: Path) -> None:
-    """A headed browser reports more languages than its locale, and a replay reports the same ones."""
+    """A headed browser reports more languages than its locale, and so does its replay."""
     url = site.put("<p></p><script>document.querySelector('p').textContent = navigator.languages.join()</script>")
     options = AttachOptions(certify=CertifyOptions(runs=2))
     with sync_playwright() as playwright:

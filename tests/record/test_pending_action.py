@@ -1,4 +1,4 @@
-"""A pending action is written from the call of the agent and the response of the browser."""
+"""Building a pending action from the agent's call and the browser's response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUTTON = Identity(tag="button", name="Go")
 
 
 def doing(name: str, params: dict[str, Any], **known: Any) -> PendingAction:  # noqa: ANN401 - fields of what is tested
-    """Begin an action."""
+    """Return a pending action."""
     return PendingAction(
         call=PlaywrightCall(name=name, target=None, params=params, timeout_ms=None),
         method=name,
@@ -33,7 +33,7 @@ def doing(name: str, params: dict[str, Any], **known: Any) -> PendingAction:  # 
 
 
 def test_a_target_is_the_element_that_was_found() -> None:
-    """The target has the identity of the element and the frames that lead to it."""
+    """The target has the identity of the element and the path of its frames."""
     done = doing(
         "Frame.click", {"selector": "#a"}, frames=("iframe",), element=ElementSnapshot(count=1, identity=BUTTON)
     )
@@ -43,7 +43,7 @@ def test_a_target_is_the_element_that_was_found() -> None:
 
 
 def test_the_first_of_several_matches_gets_an_index_and_a_warning() -> None:
-    """A selector that matched several elements becomes one for the first of them, which the agent got."""
+    """A selector with several matches is narrowed to the first one, which the agent got."""
     done = doing("Frame.click", {"selector": ".a"}, element=ElementSnapshot(count=2))
 
     assert done.build_action() == Click(target=Target(selector=".a >> nth=0"))
@@ -54,7 +54,7 @@ def test_the_first_of_several_matches_gets_an_index_and_a_warning() -> None:
 
 @pytest.mark.parametrize(("strict", "selector"), [(False, ".a >> nth=0"), (True, ".a")])
 def test_a_wait_is_for_the_first_match_unless_it_is_strict(strict: bool, selector: str) -> None:  # noqa: FBT001 - of the call
-    """Once the page is idle, more elements may match than the one that the agent waited for."""
+    """Once the page is idle, the selector of a wait may match more elements than at the time of the call."""
     done = doing("Frame.waitForSelector", {"selector": ".a", "strict": strict}, frames=("iframe",))
 
     target = Target(selector=selector, frames=("iframe",))
@@ -62,14 +62,14 @@ def test_a_wait_is_for_the_first_match_unless_it_is_strict(strict: bool, selecto
 
 
 def test_a_strict_selector_stays_ambiguous() -> None:
-    """A strict call takes none of several elements, and neither does its replay."""
+    """A strict call with several matches fails, and so does its replay."""
     done = doing("Frame.click", {"selector": ".a", "strict": True}, element=ElementSnapshot(count=2))
 
     assert done.build_action() == Click(target=Target(selector=".a"))
 
 
 def test_a_drag_has_two_elements() -> None:
-    """Both ends of a drag are named, each by its own element."""
+    """Both ends of a drag have their own element."""
     other = Identity(tag="div")
     params = {"source": "#a", "target": "#b"}
     done = doing(
@@ -85,14 +85,14 @@ def test_a_drag_has_two_elements() -> None:
 
 
 def test_a_click_at_coordinates_records_the_element_there() -> None:
-    """The element under the pointer is kept."""
+    """The element under the pointer is recorded."""
     done = doing("Page.mouseClick", {"x": 1, "y": 2}, element=ElementSnapshot(count=1, identity=BUTTON))
 
     assert done.build_action() == Mouse(event="click", x=1, y=2, under=BUTTON)
 
 
 def test_options_are_those_that_the_browser_chose() -> None:
-    """Where a text may be a value or a label, the trace has the values of the response."""
+    """If a text may be a value or a label, the trace has the values of the response."""
     params = {"selector": "#a", "options": [{"valueOrLabel": "Beta"}]}
     done = doing("Frame.selectOption", params, response={"values": ["b"]})
 
@@ -101,7 +101,7 @@ def test_options_are_those_that_the_browser_chose() -> None:
 
 @pytest.mark.parametrize("by", ["value", "label", "index"])
 def test_options_that_are_named_stay_as_they_are(by: Any) -> None:  # noqa: ANN401 - a literal
-    """Where the call names the kind, the response changes nothing."""
+    """If the call names the kind, the response does not change it."""
     done = doing("Frame.selectOption", {"selector": "#a", "options": [{by: 1}]}, response={"values": ["b"]})
 
     assert done.build_action() == SelectOption(target=Target(selector="#a"), by=by, options=("1",))
@@ -120,7 +120,7 @@ def test_a_call_that_turns_out_to_be_unsupported_becomes_a_note() -> None:
 
 
 def test_a_call_still_running_at_the_end_is_a_failure() -> None:
-    """An action without an answer is a failure whose reason is the end of the recording."""
+    """An action without a response is a failure whose reason is the end of the recording."""
     trace = doing("Frame.click", {"selector": "#a"}, result=None).build_trace()
 
     assert isinstance(trace.result, Failed)

@@ -1,4 +1,4 @@
-"""Which calls of a live agent become actions, and that imported traces become the same ones."""
+"""Which calls of a live agent become actions; imported traces must give the same ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_ONE_SOURCE = {
     "BrowserContext.newPage": "a trace lists its pages; the importer numbers them itself",
     "Frame.setInputFiles": "a recorder reads the files of paths, a trace has their names only",
 }
-"""Calls that the two sources know differently, and why."""
+"""Calls that the two sources record differently, each with its reason."""
 SHARED = [
     *((name, params) for name, (params, _) in ACTION_CALLS.items() if name not in OF_ONE_SOURCE),
     *VARIANTS,
@@ -27,7 +27,7 @@ SHARED = [
 
 
 def imported(name: str, params: dict[str, Any]) -> MissionBuilder:
-    """Return what the importer makes of a call, made on a page that has been used before."""
+    """Return the imported action of a call on a page that was used before."""
     builder = MissionBuilder()
     converter = CallConverter(builder, FrameTree(), BASE_URL)
     converter.convert(1, Call(name="Page.title", params={}, start_ms=0.0), 0)
@@ -37,7 +37,7 @@ def imported(name: str, params: dict[str, Any]) -> MissionBuilder:
 
 @pytest.mark.parametrize(("name", "params"), SHARED, ids=[name for name, _ in SHARED])
 def test_a_call_is_recorded_and_imported_as_the_same_action(name: str, params: dict[str, Any]) -> None:
-    """A mission is the same, whether it was recorded live or imported from Playwright's trace of it."""
+    """A mission is the same, whether recorded live or imported from its Playwright trace."""
     context = CallContext(timeout_ms=params.get("timeout"), base_url=BASE_URL)
 
     assert imported(name, params).actions == [action_for_call(name, params, context)]
@@ -45,7 +45,7 @@ def test_a_call_is_recorded_and_imported_as_the_same_action(name: str, params: d
 
 @pytest.mark.parametrize(("name", "params", "why"), UNSUPPORTED)
 def test_a_call_that_cannot_be_recorded_is_not_imported_either(name: str, params: dict[str, Any], why: str) -> None:
-    """Neither source drops what it cannot express: one warns, the other refuses."""
+    """Neither source silently drops an unsupported call: one warns, the other refuses."""
     given = {"selector": "#a", **params}
 
     builder = imported(name, given)
@@ -60,7 +60,7 @@ def test_a_call_that_cannot_be_recorded_is_not_imported_either(name: str, params
 
 @pytest.mark.parametrize("name", sorted(name for name, spec in CALLS.items() if spec.effect == "unsupported"))
 def test_a_call_without_an_action_is_reported_by_both(name: str) -> None:
-    """The importer only notes requests of the test itself, which are not calls on a page."""
+    """The importer also notes requests of the test itself, which are not calls on a page."""
     with pytest.raises(UnsupportedCallError) as refused:
         action_for_call(name, {}, CallContext())
 
@@ -78,12 +78,12 @@ def test_a_call_without_an_action_is_reported_by_both(name: str) -> None:
     ],
 )
 def test_calls_that_only_read_are_ignored(name: str) -> None:
-    """A call that changes nothing is no action and causes no warning."""
+    """A call that changes nothing is not an action and causes no warning."""
     assert action_for_call(name, {"selector": "#a"}, CallContext()) is None
 
 
 def test_a_wait_for_a_function_is_reported() -> None:
-    """Only the agent's own time passed before its next action; a function may also change the page."""
+    """A timeout only takes the agent's own time; a function may also change the page."""
     with pytest.raises(UnsupportedCallError, match="changes that the function makes are not replayed"):
         action_for_call("Frame.waitForFunction", {"expression": "done"}, CallContext())
 

@@ -88,7 +88,7 @@ def test_a_script_is_recorded_and_certified(button: str, tmp_path: Path) -> None
 
 
 def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
-    """Two tests are two missions, side by side; the one that fails is a failed one, and so is the command."""
+    """Two tests become two bundles; a failed test fails its own bundle and the command."""
     test = written(tmp_path, "test_two.py", TWO_TESTS)
 
     done = record("--script", test, "-o", tmp_path / "b", "--no-certify", SITE=button)
@@ -102,7 +102,7 @@ def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
 
 
 def test_one_test_can_be_chosen_and_certified_later(button: str, tmp_path: Path) -> None:
-    """`FILE::NAME` runs that test alone, recorded with its name; without a certificate, the next command is named."""
+    """`FILE::NAME` runs and records only that test; without a certificate, the next command is suggested."""
     test = written(tmp_path, "test_two.py", TWO_TESTS)
 
     done = record("--script", f"{test}::test_first", "-o", tmp_path / "b", "--no-certify", SITE=button)
@@ -123,7 +123,7 @@ def test_one_test_can_be_chosen_and_certified_later(button: str, tmp_path: Path)
 def test_the_exit_status_of_a_script_is_that_of_the_command(
     button: str, tmp_path: Path, end: str, status: int, mission: str
 ) -> None:
-    """A script that fails is recorded as failed, with what it did until then; its exit status goes on."""
+    """A failing script is recorded as failed with its completed actions, and its exit status is kept."""
     script = written(tmp_path, "agent.py", FAILING.format(end=end))
 
     done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
@@ -139,7 +139,7 @@ def test_the_exit_status_of_a_script_is_that_of_the_command(
 
 
 def test_a_script_that_fails_keeps_its_completed_actions(button: str, tmp_path: Path) -> None:
-    """A process that ends without a word is one line; its journal opens as a bundle."""
+    """A process that exits abruptly is reported in one line; its journal opens as a bundle."""
     script = written(
         tmp_path, "agent.py", FAILING.format(end="import os; page.title(); page.hover('button'); os._exit(9)")
     )
@@ -152,7 +152,7 @@ def test_a_script_that_fails_keeps_its_completed_actions(button: str, tmp_path: 
 
 
 def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
-    """There is nothing to record: one line, and no bundle."""
+    """It is reported in one line, and no bundle is written."""
     script = written(tmp_path, "quiet.py", "print('nothing to do')\n")
 
     done = record("--script", script, "-o", tmp_path / "b")
@@ -177,7 +177,7 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
 def test_wrong_usage_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], wanted: str
 ) -> None:
-    """The error names what was given and what is expected."""
+    """The error names the given and the expected value."""
     status = run_command(eikon, ["record", *arguments, "-o", str(tmp_path / "b")], "eikon")
 
     error_text = capsys.readouterr().err
@@ -199,7 +199,7 @@ with sync_playwright() as playwright:
 
 
 def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Path) -> None:
-    """The redaction options apply to a script as to any other recording."""
+    """The redaction options apply to scripts as to any other recording."""
     button = f"{site.url}/button"
     site.answers["/button"] = Answer(body="<p>here", headers=(("X-Widget", "q7Kd92mLx0pVz3Wt"),))
     script = written(tmp_path, "agent.py", SENDER)
@@ -214,7 +214,7 @@ def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Pa
 
 
 def test_an_invalid_pattern_is_rejected(button: str, tmp_path: Path) -> None:
-    """Nothing is run before the rules are understood."""
+    """Nothing is run before the rules are validated."""
     script = written(tmp_path, "agent.py", SENDER)
 
     done = record("--script", script, "-o", tmp_path / "b", "--redact-pattern", "(", "--", button)
@@ -240,7 +240,7 @@ def test_the_reason_why_a_recording_is_not_certified_is_a_diagnostic(button: str
 
 
 def test_a_folder_with_a_recording_is_rejected(button: str, tmp_path: Path) -> None:
-    """A second recording into one folder leaves the first as it was."""
+    """A second recording into one folder leaves the first unchanged."""
     script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
     asked = ("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
     assert record(*asked).returncode == 0

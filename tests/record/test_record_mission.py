@@ -1,4 +1,4 @@
-"""The block around an agent: what it records about its mission, how it ends, and what it rejects."""
+"""The recording block around an agent: what it records, how it ends, and what it rejects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDGETS = """<input id=text aria-label=Name> <input type=file id=file aria-label
 
 
 def test_calls_on_handles_and_coordinates_replay(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Keys, the buttons of the mouse, handles and file choosers do the same again, to the last element."""
+    """Keys, mouse buttons, handles and file choosers are replayed on the same elements."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name\n")
     options = AttachOptions(certify=CertifyOptions(runs=2))
@@ -62,7 +62,7 @@ def test_calls_on_handles_and_coordinates_replay(chromium: Browser, site: PageSi
 
 
 def test_subgoals_group_their_steps(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Actions inside of a subgoal are its own; those before, between and after are the mission's."""
+    """Actions inside a subgoal belong to it; actions outside belong to the mission."""
     page_url = site.put("<button>Go</button>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         page, mission = agent.page, agent.mission
@@ -86,7 +86,7 @@ def test_subgoals_group_their_steps(chromium: Browser, site: PageSite, tmp_path:
 
 
 def test_tools_completions_and_extractions_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Skills give their output; tools, completions, extractions, warnings and the end are noted."""
+    """Skill outputs, tool calls, completions, extractions, warnings and the end are recorded."""
     table = "<table id=t><tr><th>Name</th></tr><tr><td>Banana</td></tr></table>"
     with recorded_page(chromium, tmp_path / "b") as agent:
         mission = agent.mission
@@ -114,7 +114,7 @@ def test_tools_completions_and_extractions_are_recorded(chromium: Browser, site:
 
 
 def test_a_skill_that_fails_is_recorded_and_raised(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The agent gets the error of the skill, and the trace its message."""
+    """The agent gets the skill's error, and the trace its message."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put("<p>no table"))
         with pytest.raises(SkillError):
@@ -128,7 +128,7 @@ def test_a_skill_that_fails_is_recorded_and_raised(chromium: Browser, site: Page
 
 
 def test_an_error_of_the_agent_is_recorded_and_reraised(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """What leaves the block leaves it unchanged; the mission has failed by it, and what was done is kept."""
+    """The exception leaves the block unchanged; the mission is failed, and its actions are kept."""
     error = RuntimeError("the model gave up")
     page_url = site.put("<button>Go</button>")
 
@@ -150,7 +150,7 @@ def test_an_error_of_the_agent_is_recorded_and_reraised(chromium: Browser, site:
 
 
 def test_a_successful_attempt_may_follow_a_failed_one(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """An error that leaves a subgoal and no more fails that attempt; the next one at it decides."""
+    """An error that leaves only a subgoal fails that attempt; the next attempt decides."""
     page_url = site.put("<button>Go</button>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(page_url)
@@ -165,7 +165,7 @@ def test_a_successful_attempt_may_follow_a_failed_one(chromium: Browser, site: P
 
 
 def test_subgoals_do_not_nest(chromium: Browser, tmp_path: Path) -> None:
-    """A subgoal inside of another is refused, in one line that names both."""
+    """A nested subgoal is refused in one line that names both."""
     with (
         recorded_page(chromium, tmp_path / "b") as agent,
         agent.mission.subgoal("outer"),
@@ -175,7 +175,7 @@ def test_subgoals_do_not_nest(chromium: Browser, tmp_path: Path) -> None:
 
 
 def test_the_base_url_of_the_context_applies(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A path that an agent goes to is recorded whole."""
+    """A relative URL is recorded as an absolute one."""
     url = site.put("<p>here")
     with recorded_page(chromium, tmp_path / "b", base_url=site.url) as agent:
         agent.page.goto(url.removeprefix(site.url))
@@ -187,7 +187,7 @@ def test_the_base_url_of_the_context_applies(chromium: Browser, site: PageSite, 
 
 @pytest.mark.parametrize("what", ["page", "context"])
 def test_a_browser_may_be_closed_inside(chromium: Browser, site: PageSite, tmp_path: Path, what: str) -> None:
-    """An agent that closes its page or context leaves a recording that opens, with all that it did."""
+    """A recording whose page or context the agent closed opens with all its actions."""
     url = site.put("<button>Go</button>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
@@ -199,7 +199,7 @@ def test_a_browser_may_be_closed_inside(chromium: Browser, site: PageSite, tmp_p
 
 
 def test_a_page_with_a_document_is_rejected(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A page with a loaded document is rejected in one line, and nothing is left behind."""
+    """A page with a loaded document is rejected in one line, and no files are left behind."""
     url = site.put("<p>here")
     page = chromium.new_page()
     page.goto(url)
@@ -215,7 +215,7 @@ def test_a_page_with_a_document_is_rejected(chromium: Browser, site: PageSite, t
 
 
 def test_existing_files_stay_in_the_folder(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A recording that does not begin takes away what it wrote, and nothing else; the folder is as good as before."""
+    """A recording that fails to start removes only its own files, and the folder can be used again."""
     (tmp_path / "b" / "network").mkdir(parents=True)
     (tmp_path / "b" / "network" / "notes.txt").write_text("mine")
     page = chromium.new_page()
@@ -232,7 +232,7 @@ def test_existing_files_stay_in_the_folder(chromium: Browser, site: PageSite, tm
 
 
 def test_an_object_that_is_no_page_is_rejected(chromium: Browser, tmp_path: Path) -> None:
-    """The error for anything but a context or page names what is expected."""
+    """The error for anything other than a context or page names what is expected."""
     for wrong, name in ((chromium, "Browser"), ("page", "str")):
         with pytest.raises(UsageError, match=rf"^cannot record {name}: expected a Playwright BrowserContext or Page$"):
             record_mission(wrong, mission_text="Wrong", directory=tmp_path / "b", options=QUICK)
@@ -253,7 +253,7 @@ def test_the_block_must_match_the_api_of_the_agent(chromium: Browser, tmp_path: 
 
 
 def test_a_recording_is_never_overwritten(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A folder that holds a recording is refused, and the recording stays; the agent's page stays usable."""
+    """The existing recording stays unchanged, and the agent's page stays usable."""
     url = site.put("<p>here")
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
@@ -266,7 +266,7 @@ def test_a_recording_is_never_overwritten(chromium: Browser, site: PageSite, tmp
 
 
 def test_a_killed_process_leaves_its_completed_actions(tmp_path: Path) -> None:
-    """Kill an agent in the middle: its journal opens as a bundle, with every action that had ended."""
+    """The journal of a killed process opens as a bundle with every completed action."""
     with serve_shop() as shop:
         command = [sys.executable, str(ROOT / "tests" / "record" / "walk_forever.py"), str(tmp_path / "b"), shop.url]
         environ = {**os.environ, "PYTHONPATH": str(ROOT)}

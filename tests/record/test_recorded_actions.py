@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 def fill_and_clear(page: Page) -> None:
-    """Write into a field in four ways."""
+    """Type into a field in four ways."""
     page.fill("#text", "a")
     page.locator("#text").clear()
     page.get_by_label("Name").press_sequentially("b")
@@ -34,13 +34,13 @@ def click_around(page: Page) -> None:
 
 
 def check_and_uncheck(page: Page) -> None:
-    """Tick a box and leave it empty again."""
+    """Check a box and uncheck it again."""
     page.check("#box")
     page.locator("#box").set_checked(checked=False)
 
 
 def use_the_keyboard(page: Page) -> None:
-    """Type into what has the focus."""
+    """Type into the focused element."""
     page.focus("#text")
     page.keyboard.type("a")
     page.keyboard.insert_text("b")
@@ -50,7 +50,7 @@ def use_the_keyboard(page: Page) -> None:
 
 
 def use_the_mouse(page: Page) -> None:
-    """Go by places."""
+    """Use the mouse at coordinates."""
     page.mouse.move(5, 5, steps=2)
     page.mouse.down()
     page.mouse.up()
@@ -59,7 +59,7 @@ def use_the_mouse(page: Page) -> None:
 
 
 def travel(page: Page) -> None:
-    """Go back and forth."""
+    """Navigate back and forward."""
     page.reload()
     page.goto(page.url + "?again")
     page.go_back()
@@ -67,7 +67,7 @@ def travel(page: Page) -> None:
 
 
 def look_and_wait(page: Page) -> None:
-    """Do what changes no document."""
+    """Perform actions that do not change a document."""
     page.wait_for_selector("#go")
     page.locator("#no").wait_for(state="hidden")
     page.screenshot()
@@ -90,7 +90,7 @@ def look_and_wait(page: Page) -> None:
 def test_each_call_is_an_action(
     chromium: Browser, site: PageSite, tmp_path: Path, do: Callable[[Page], None], wanted: list[str]
 ) -> None:
-    """Calls on pages, locators, keyboard and mouse are recorded in their order, and all of them as they went."""
+    """Calls on pages, locators, keyboard and mouse are recorded in order, with their results."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         do(agent.page)
@@ -101,7 +101,7 @@ def test_each_call_is_an_action(
 
 
 def test_options_are_recorded_as_they_were_chosen(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """By value, label or place; a text that is either is recorded as the value that it chose."""
+    """Options are recorded by value, label or index; an ambiguous text is recorded as the selected value."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(FORM))
@@ -120,7 +120,7 @@ def test_options_are_recorded_as_they_were_chosen(chromium: Browser, site: PageS
 
 
 def test_a_drag_is_recorded_however_it_is_done(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """One call of two elements, or the buttons of the mouse between two hovers: pressed and released where they lie."""
+    """A drag is one call with two elements, or mouse buttons between two hovers."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(FORM))
@@ -146,7 +146,7 @@ def test_a_drag_is_recorded_however_it_is_done(chromium: Browser, site: PageSite
 
 
 def test_dialogs_are_answered_before_they_open(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """What an agent accepts is an action of its own before the one that asks; what it dismisses needs none."""
+    """Accepting a dialog is an action before the one that opens it; dismissing needs no action."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put("<button onclick=\"window.said = prompt('Name?', 'x')\">Ask</button>"))
@@ -165,7 +165,7 @@ def test_dialogs_are_answered_before_they_open(chromium: Browser, site: PageSite
 
 
 def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A popup is switched to before it is used; a page of the agent's own is opened; both are closed."""
+    """A popup is selected before it is used; the agent's own page is opened; both are closed."""
     other = site.put("<button id=other>Other</button>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
@@ -190,7 +190,7 @@ def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_
 
 
 def test_a_download_belongs_to_the_click_that_started_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The agent gets its file, and the recording knows name and content."""
+    """The agent gets its file, and the recording has its name and content."""
     site.answers["/file.bin"] = Answer(body=b"\0\1\2", content_type="application/octet-stream")
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
@@ -209,18 +209,18 @@ UPLOAD = """<input type=file id=file aria-label=File onchange="said = files[0].t
 
 
 def choose_path(page: Page, file: Path) -> None:
-    """Name a file."""
+    """Upload a file by its path."""
     page.set_input_files("#file", file)
 
 
 def choose_content(page: Page, file: Path) -> None:
-    """Give a content."""
+    """Upload a file by its content."""
     content = {"name": "list.csv", "mimeType": "text/csv", "buffer": file.read_bytes()}
     page.locator("#file").set_input_files(content)  # type: ignore[arg-type] # a FilePayload
 
 
 def choose_by_chooser(page: Page, file: Path) -> None:
-    """Let the page ask for a file."""
+    """Upload a file by the page's file chooser."""
     with page.expect_file_chooser() as choosing:
         page.click("#choose")
     choosing.value.set_files(file)
@@ -230,7 +230,7 @@ def choose_by_chooser(page: Page, file: Path) -> None:
 def test_an_upload_is_in_the_bundle(
     chromium: Browser, site: PageSite, tmp_path: Path, choose: Callable[[Page, Path], None]
 ) -> None:
-    """Uploaded files are stored however they were passed, with the type the page got."""
+    """Uploaded files are stored however they were passed, with the type that the page got."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,price\n")
     with recorded_page(chromium, tmp_path / "b") as agent:

@@ -1,4 +1,4 @@
-"""JSON-LD of a real page: recorded, read by a skill, replayed, compared."""
+"""JSON-LD of a real page is recorded, read by a skill, replayed and compared."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ TOO_LONG = 262_145
 
 
 class Shop:
-    """A page with data blocks of several kinds, and its address."""
+    """A page with several kinds of data blocks, and its address."""
 
     price = "1.20"
     url = ""
 
     async def page(self, _request: web.Request) -> web.Response:
-        """Answer with the page."""
+        """Return the page."""
         offer = {"@type": "Product", "name": "Banana & </b>", "offers": {"price": self.price}, "access_token": TOKEN}
         said = json.dumps(offer).replace("</", "<\\/")
         blocks = (
@@ -54,14 +54,14 @@ class Shop:
         return web.Response(text=text, content_type="text/html")
 
     async def many(self, _request: web.Request) -> web.Response:
-        """Answer with more data than is kept of one document, and a little after it."""
+        """Return more data than the limit of one document, followed by a small block."""
         blocks = f'<script type="text/json">"{"x" * 249_998}"</script>' * 5
         return web.Response(text=f'{blocks}<script type="a/b+json">1</script>', content_type="text/html")
 
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Shop]:
-    """Serve the page; the price can be changed."""
+    """Serve the page; its price can be changed."""
     shop = Shop()
     application = web.Application()
     application.on_response_prepare.append(hide_the_server)
@@ -99,7 +99,7 @@ def test_a_skill_finds_json_ld_while_it_is_recorded(bundle: Path) -> None:
 
 
 def test_snapshots_keep_data_and_nothing_that_runs(bundle: Path) -> None:
-    """Blocks of a JSON type are in the snapshot, as they are at each step; orders to the browser and code are not."""
+    """Blocks of a JSON type are stored at each step; browser directives and code are not."""
     opened = open_bundle(bundle)
     (subgoal,) = opened.trace.subgoal_traces
     shown = [step.observation.pages[0].snapshot for step in subgoal.actions_taken if step.observation is not None]
@@ -109,7 +109,7 @@ def test_snapshots_keep_data_and_nothing_that_runs(bundle: Path) -> None:
 
 
 def test_a_sealed_replay_produces_the_same_output(bundle: Path, tmp_path: Path) -> None:
-    """The skill is run again on the stored page, and the pages are those of the recording."""
+    """The skill runs again on the stored page, and the pages equal the recorded ones."""
     outcome = replay(bundle, tmp_path / "run", secrets={})
 
     assert outcome.verdict == "faithful"
@@ -122,7 +122,7 @@ def test_rerunning_skills_produces_the_same_output(bundle: Path, capsys: pytest.
 
 
 def test_data_blocks_beyond_the_limit_of_a_document_are_left_out(shop: Shop, tmp_path: Path) -> None:
-    """The block that would be too much is left out whole; a small one behind it is kept."""
+    """The block that exceeds the limit is omitted completely; a later small one is kept."""
 
     async def record() -> str:
         async with open_recorder(tmp_path / "b", mission_text="Read it") as mission, mission.subgoal("Read"):
@@ -136,7 +136,7 @@ def test_data_blocks_beyond_the_limit_of_a_document_are_left_out(shop: Shop, tmp
 
 
 def test_a_token_in_json_ld_is_in_no_file(bundle: Path, tmp_path: Path) -> None:
-    """It is found as in every text and replaced by a stand-in, also in the files of a replay."""
+    """The token is found as in any text and replaced by a stand-in, also in the files of a replay."""
     replay(bundle, tmp_path / "run", secrets={})
 
     assert left_in(bundle, {"token": TOKEN}) == set()
@@ -160,7 +160,7 @@ def test_changed_json_ld_diverges_and_is_shown(shop: Shop, bundle: Path, tmp_pat
 
 
 def test_a_token_in_a_stored_block_is_found(tmp_path: Path) -> None:
-    """`eikon scan` finds it even if only a snapshot has it in plain text."""
+    """`eikon scan` finds a plain-text token even if only a snapshot has it."""
     extras = FrameExtras(data=((0, json.dumps({"access_token": TOKEN})),))
     root = DomNode(tag="script", attributes=(("type", "application/json"),))
     frame = FrameSnapshot(path="", url="", name="", doctype="", root=root, extras=extras)

@@ -1,4 +1,4 @@
-"""A password that an agent types is in no file, however it was typed."""
+"""A password that an agent types is in no file, whichever way it is typed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOGIN = """<form method=post action=/in><input id=name name=name aria-label=Name
 
 
 def fill(page: Page) -> None:
-    """Set it at once."""
+    """Fill the field in one call."""
     page.fill("#password", PASSWORD)
 
 
@@ -33,27 +33,27 @@ def type_on_locator(page: Page) -> None:
 
 
 def fill_handle(page: Page) -> None:
-    """Set it by a handle."""
+    """Fill the field through its handle."""
     handle = page.query_selector("input[type=password]")
     assert handle is not None
     handle.fill(PASSWORD)
 
 
 def type_on_keyboard(page: Page) -> None:
-    """Type it into what has the focus."""
+    """Type it into the focused element."""
     page.click("#password")
     page.keyboard.type(PASSWORD)
 
 
 def insert_text(page: Page) -> None:
-    """Insert it into what has the focus."""
+    """Insert it into the focused element."""
     page.fill("#name", "ada")
     page.keyboard.press("Tab")
     page.keyboard.insert_text(PASSWORD)
 
 
 def echo(asked: Asked) -> Answer:
-    """Greet with everything that was sent."""
+    """Return a greeting with everything that was sent."""
     return Answer(body=f"<h1>Signed in</h1><p>{asked.body.decode()}")
 
 
@@ -61,7 +61,7 @@ def echo(asked: Asked) -> Answer:
 def test_a_password_is_in_no_file(
     chromium: Browser, site: PageSite, tmp_path: Path, give: Callable[[Page], None]
 ) -> None:
-    """Trace, request body and the page that echoes it have its name instead."""
+    """The trace, the request body and the page that echoes it have its name instead."""
     site.answers["/in"] = echo
     url = site.put(LOGIN)
     with recorded_page(chromium, tmp_path / "b") as agent:
@@ -80,7 +80,7 @@ def test_a_password_is_in_no_file(
 def test_a_password_typed_into_the_focused_element_is_found(
     chromium: Browser, site: PageSite, tmp_path: Path, where: str
 ) -> None:
-    """The field may be in a frame of another site or in a shadow root: what goes to the keyboard is a secret."""
+    """Text typed into a password field in a cross-site frame or a shadow root is a secret."""
     inner = site.put(LOGIN).replace(site.url, site.elsewhere)
     shadow = f"<div id=host></div><script>host.attachShadow({{mode: 'open'}}).innerHTML = `{LOGIN}`</script>"
     url = site.put(f"<iframe src={inner}></iframe>" if where == "frame" else shadow)
@@ -97,7 +97,7 @@ def test_a_password_typed_into_the_focused_element_is_found(
 
 
 def test_other_typed_texts_are_not_secrets(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A text for a plain field stays a text, though a password field is on the page and was used before."""
+    """Text typed into a plain field is not a secret, even if a password field was used before."""
     url = site.put(LOGIN)
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
@@ -135,7 +135,7 @@ def test_declared_secrets_are_in_no_file(chromium: Browser, site: PageSite, tmp_
 
 
 def test_a_password_in_the_words_of_the_mission_is_in_no_id(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The id is built of the text before anybody types; it is built again once the text turns out to hold a secret."""
+    """The id is derived from the mission text, and derived again once the text turns out to contain a secret."""
     page = chromium.new_page()
     text = f"Sign in with {PASSWORD}, please"
     with record_mission(page, mission_text=text, directory=tmp_path / "b", options=AttachOptions(certify=None)):
@@ -150,7 +150,7 @@ def test_a_password_in_the_words_of_the_mission_is_in_no_id(chromium: Browser, s
 
 @pytest.mark.parametrize("mission_id", [None, "lime-grove"])
 def test_other_ids_stay(chromium: Browser, site: PageSite, tmp_path: Path, mission_id: str | None) -> None:
-    """An id that was given, and one without a secret, are kept as they are."""
+    """An explicit id, and one without a secret, are kept."""
     page = chromium.new_page()
     options = AttachOptions(certify=None, mission_id=mission_id)
     with record_mission(page, mission_text="Sign in at the lime grove", directory=tmp_path / "b", options=options):

@@ -1,4 +1,4 @@
-"""What an agent acted on is known by its selector, its frames and the element that was hit."""
+"""A recorded target has its selector, its frames and the element that was hit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The selector of the agent is kept, with role and name of what it found, and the options of the call."""
+    """The agent's selector is kept, with role and name of its element, and the options of the call."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         agent.page.click("#go", button="right", modifiers=["Shift"], position={"x": 3, "y": 4}, timeout=900)
@@ -31,7 +31,7 @@ def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: 
 
 
 def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """An action in a frame has the path to it, whether the agent used a locator, a frame or a handle."""
+    """An action in a frame has the frame's path, whether the agent used a locator, a frame or a handle."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put('<iframe name=inner srcdoc="<input id=in aria-label=In>"></iframe>'))
@@ -55,7 +55,7 @@ def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_pa
 def test_handles_are_recorded_with_the_selector_of_their_element(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
-    """An element that the agent holds is found by its own selector, if that finds it alone, or else by its place."""
+    """An element handle is recorded with its unique selector, or else with its position."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(FORM))
@@ -84,7 +84,7 @@ def test_handles_are_recorded_with_the_selector_of_their_element(
 
 
 def test_mouse_actions_record_the_element_under_the_pointer(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A click at a place names the element there, inside of a shadow root too."""
+    """A click at coordinates has the element there, also inside a shadow root."""
     host = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<button>Deep</button>'</script>"
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(host))

@@ -1,4 +1,4 @@
-"""What a recording leaves: whole when it ends, readable when it is killed, and never a secret."""
+"""A recording is complete when it ends, readable when it is killed, and never contains a secret."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def everything_in(folder: Path) -> bytes:
-    """Read all files below a folder, blobs unpacked."""
+    """Return the content of all files below a folder, with decompressed blobs."""
     unpack = zstandard.ZstdDecompressor()
     parts = []
     for path in sorted(folder.rglob("*")):
@@ -43,7 +43,7 @@ def everything_in(folder: Path) -> bytes:
 
 
 def test_a_killed_recording_can_be_opened_and_replayed(tmp_path: Path) -> None:
-    """Kill the recording process in the middle: what was done until then is a bundle that is replayed faithfully."""
+    """A killed recording is a bundle that replays faithfully up to the kill."""
     with serve_shop() as shop:
         command = [sys.executable, str(ROOT / "tests" / "record" / "drive_forever.py"), str(tmp_path / "b"), shop.url]
         environ = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -64,7 +64,7 @@ def test_a_killed_recording_can_be_opened_and_replayed(tmp_path: Path) -> None:
 
 
 def test_a_password_is_in_no_file_and_the_replay_is_faithful(tmp_path: Path) -> None:
-    """Sign in and order: the password is a reference in the trace, and in no file of bundle or artifacts."""
+    """The password of a sign-in is a reference in the trace, and is in no file of bundle or artifacts."""
     with serve_shop() as shop:
 
         async def record() -> None:
@@ -87,7 +87,7 @@ def test_a_password_is_in_no_file_and_the_replay_is_faithful(tmp_path: Path) -> 
 
 
 def test_a_replay_with_another_value_of_a_secret_is_faithful(tmp_path: Path) -> None:
-    """Replay sealed with another password: the recorded sign-in is met by its reference, not by its value."""
+    """The recorded sign-in matches by its reference, so a sealed replay with another password is faithful."""
     with serve_shop() as shop:
 
         async def record() -> None:
@@ -103,7 +103,7 @@ def test_a_replay_with_another_value_of_a_secret_is_faithful(tmp_path: Path) -> 
 
 
 def test_an_uploaded_file_is_in_the_bundle(tmp_path: Path) -> None:
-    """Upload a file when recording, delete it, and replay with its content from the bundle."""
+    """A deleted file is replayed with its content from the bundle."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,amount\nbanana,3\n")
     with serve_shop() as shop:
@@ -119,7 +119,7 @@ def test_an_uploaded_file_is_in_the_bundle(tmp_path: Path) -> None:
 
 
 def test_a_failed_action_is_recorded_and_raised(tmp_path: Path) -> None:
-    """Miss a target: the caller gets the error, the trace the failure with its code."""
+    """If a target is missing, the caller gets the error, and the trace the failure with its code."""
     with serve_shop() as shop:
 
         async def record() -> None:
@@ -154,7 +154,7 @@ def test_a_mission_that_exits_is_recorded_with_its_status(tmp_path: Path, code: 
 
 
 def test_a_mission_that_has_ended_takes_nothing(tmp_path: Path) -> None:
-    """Its journal is closed; what comes late is written to no other file that was opened since."""
+    """Its journal is closed; late records are not written to any other open file."""
 
     async def record() -> MissionRecorder:
         async with open_recorder(tmp_path / "b", mission_text="Leave") as mission:
@@ -168,7 +168,7 @@ def test_a_mission_that_has_ended_takes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_second_recording_never_overwrites_the_first(tmp_path: Path) -> None:
-    """Record twice into one folder: refused, and the first one stays."""
+    """The second recording into one folder is refused, and the first one stays."""
 
     async def record() -> None:
         async with open_recorder(tmp_path / "b", mission_text="Nothing"):
@@ -184,7 +184,7 @@ def test_a_second_recording_never_overwrites_the_first(tmp_path: Path) -> None:
 
 
 def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
-    """Refuse an action outside of a subgoal, and a subgoal inside of another."""
+    """An action outside a subgoal and a subgoal inside another are refused."""
 
     async def stray(mission: MissionRecorder) -> None:
         await mission.perform(Navigate(url="about:blank"))
@@ -203,7 +203,7 @@ def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
 
 
 def test_a_secret_inside_a_longer_text_is_restored(tmp_path: Path) -> None:
-    """Search for a text that holds a secret: the bundle has its name only, and the site gets its value again."""
+    """The bundle has only the secret's name, and the site gets its value in replays."""
 
     async def search(mission: MissionRecorder, url: str) -> None:
         async with mission.subgoal("Search"):
@@ -228,7 +228,7 @@ def test_a_secret_inside_a_longer_text_is_restored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("secrets", [{"PASSWORD": "plum-4711"}, {"PASSWORD": "pear-0815"}, {}])
 def test_a_password_that_the_page_showed_before_is_in_no_file(secrets: dict[str, str], tmp_path: Path) -> None:
-    """Type a password that the page gave: what was recorded before is rewritten; it replays with any value and none."""
+    """Once the password is typed, earlier records are rewritten; it replays with any value or none."""
     site = tmp_path / "site"
     site.mkdir()
     (site / "index.html").write_text(
@@ -255,7 +255,7 @@ def test_a_password_that_the_page_showed_before_is_in_no_file(secrets: dict[str,
 
 
 def test_a_declared_secret_is_in_no_text_of_the_trace(tmp_path: Path) -> None:
-    """Use a secret everywhere a mission can: files have its name, never its value."""
+    """Wherever a mission uses a secret, files have its name, never its value."""
     value = "lime-grove-88"
 
     async def mention(mission: MissionRecorder, url: str) -> None:
@@ -302,7 +302,7 @@ def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("early", [True, False])
 def test_a_full_disk_fails_the_recording_and_leaves_it_complete(tmp_path: Path, *, early: bool) -> None:
-    """An answer that cannot be kept ends the mission with that error; what was recorded until then can be read."""
+    """A response that cannot be stored fails the mission; what was recorded before can be read."""
     blobs = tmp_path / "b" / "network" / "blobs"
     answer = Answer(content_type="text/event-stream", pieces=(b"data: 1\n\n",), ending="whole" if early else "open")
     with serve_pages() as site:
@@ -327,7 +327,7 @@ def test_a_full_disk_fails_the_recording_and_leaves_it_complete(tmp_path: Path, 
 def test_a_recording_whose_responses_cannot_be_completed_has_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trace is written, and does not claim that the mission is complete."""
+    """The trace is written without claiming that the mission is complete."""
 
     def fail(_: CompletionCapture) -> None:
         message = "disk full"

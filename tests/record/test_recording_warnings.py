@@ -1,4 +1,4 @@
-"""Calls that a replay does not repeat, or performs differently, are warnings of the recording."""
+"""Calls that a replay does not repeat, or performs differently, are warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 def test_the_first_of_several_matches_is_recorded_with_a_warning(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
-    """A selector that is not strict takes the first of its elements: so does the recording, with a warning."""
+    """A non-strict selector takes its first match, and so does the recording, with a warning."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         agent.page.click(".item")
@@ -31,7 +31,7 @@ def test_the_first_of_several_matches_is_recorded_with_a_warning(
 
 
 def test_a_failed_call_is_recorded_and_fails_for_the_agent(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Clicks without a match and with two matches raise for the agent as usual and are recorded with their codes."""
+    """Clicks without a match and with two matches raise as usual and are recorded with their codes."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         for selector in ("#none", ".item"):

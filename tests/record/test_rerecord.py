@@ -44,7 +44,7 @@ RULE = QueryKeyRule(name="key", reason="it changes")
 
 
 def rows_of(usage: SkillUsage) -> JsonValue:
-    """Return the rows of a table that was read."""
+    """Return the rows of an extracted table."""
     assert isinstance(usage.output, dict)
     return usage.output["rows"]
 
@@ -61,7 +61,7 @@ async def _record(folder: Path, url: str) -> None:
 def test_masks_rules_environment_and_skills_are_those_of_the_recording(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The skill reads the current page; a tool call and an extraction are warnings, because they are omitted."""
+    """The skill reads the current page; an omitted tool call and extraction are warnings."""
     first, again = tmp_path / "first", tmp_path / "again"
     with serve_pages() as site:
         site.answers["/"] = Answer(body=TABLE.format(price=3))
@@ -98,7 +98,7 @@ async def _ask(folder: Path, url: str, model: ModelServer) -> None:
 
 
 def test_skills_get_the_recorded_responses_of_their_model(tmp_path: Path) -> None:
-    """Without the model, the same page gets its recorded response and failure; another page has none."""
+    """Without the model, the same page gets its recorded response or failure; another page has none."""
     first = tmp_path / "first"
     with serve_pages() as site:
         site.answers["/"] = Answer(body=TABLE.format(price=3))
@@ -117,7 +117,7 @@ def test_skills_get_the_recorded_responses_of_their_model(tmp_path: Path) -> Non
 
 
 def test_a_skill_whose_page_is_ambiguous_is_not_rerun() -> None:
-    """By its address where one page alone has it; two pages that are alike are not guessed between."""
+    """A page is identified by a unique address; two similar pages are ambiguous."""
     pages = tuple(PageObservation(page=number, url=url, title="") for number, url in enumerate(("a:1", "a:2", "a:2")))
     seen = Observation(pages=pages)
 

@@ -1,4 +1,4 @@
-"""Which of the selectors of an element is taken."""
+"""Which selector of an element is chosen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDENTITY = Identity(tag="button", role="button", name="Save")
 
 
 def test_a_doubtful_selector_needs_proof() -> None:
-    """The better one is taken where Playwright has found the element by it, else it is not even an alternative."""
+    """The better selector is used if Playwright found the element by it; otherwise it is not even an alternative."""
     seen = ElementDescription(key="1", names=(ROLE, ID, PLACE), identity=IDENTITY)
 
     proven, doubtful = choose_target(seen, {ROLE.selector}, ("#frame",)), choose_target(seen, ())
@@ -30,7 +30,7 @@ def test_a_doubtful_selector_needs_proof() -> None:
 
 
 def test_a_target_known_only_by_its_position_is_weak() -> None:
-    """Both cases are warnings with a reason; the element that was hit is known in either case."""
+    """Both cases are warnings with a reason; the element that was hit is recorded in either case."""
     by_place = choose_target(ElementDescription(key="1", names=(ROLE, PLACE), identity=IDENTITY), ())
     by_nothing = choose_target(ElementDescription(key="1", names=(ROLE,), identity=IDENTITY), ())
 

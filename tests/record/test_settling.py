@@ -1,4 +1,4 @@
-"""What certifying takes for what an agent's pages show, where the agent did not wait for them."""
+"""Certifying an agent's recording whose actions did not wait for responses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ fetch('/price').then(answer => answer.text()).then(text => { price = text });
 
 
 def shown(folder: Path, step: int) -> str:
-    """Return what the page shows after a step, by what certifying found."""
+    """Return what the page shows after a step, according to the certification."""
     bundle = open_bundle(folder)
     baseline = steps(folder)[step].baseline
     snapshot = None if baseline is None else load_page(bundle.dom, baseline.pages[0])
@@ -53,7 +53,7 @@ def shown(folder: Path, step: int) -> str:
 
 @pytest.fixture
 def chat(site: PageSite) -> str:
-    """Serve a page that gets messages by a long poll; each visit starts afresh."""
+    """Serve a page that receives messages by a long poll; each visit starts with none."""
     said = threading.Event()
 
     def page(_asked: Asked) -> Answer:
@@ -73,7 +73,7 @@ def chat(site: PageSite) -> str:
 
 
 def test_the_response_to_a_long_poll_arrives_after_its_cause(chromium: Browser, chat: str, tmp_path: Path) -> None:
-    """The poll is pending since the page loaded; replays do not show its response before the message was sent."""
+    """The poll is pending from page load; replays do not show its response before the message was sent."""
     page = chromium.new_page()
     options = AttachOptions(certify=CertifyOptions(runs=2))
 
@@ -100,7 +100,7 @@ def test_the_response_to_a_long_poll_arrives_after_its_cause(chromium: Browser, 
 def test_an_action_that_was_too_early_fails_again(
     chromium: Browser, site: PageSite, tmp_path: Path, source: str
 ) -> None:
-    """An agent that tries again and again found nothing at first; a replay that waits for pages keeps that order."""
+    """An action that failed at first and succeeded on a retry fails and succeeds in replays too."""
 
     def late(_asked: Asked) -> Answer:
         site.released.wait(LATE_S)

@@ -1,4 +1,4 @@
-"""Skills request a model once while recording; replays serve the responses from the bundle."""
+"""Skills request a model only while recording; replays serve the responses from the bundle."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Recorded(NamedTuple):
 
 @pytest.fixture(scope="module")
 def recorded(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Let an agent ask about a page: an answer with a secret, another one, and none; both servers are gone after it."""
+    """Record an agent whose model returns an answer with a secret, another one, and none; then stop both servers."""
     folder = tmp_path_factory.mktemp("asking") / "b"
     with (
         serve_pages() as site,
@@ -61,13 +61,13 @@ def recorded(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Rec
 
 
 def test_an_agent_is_recorded_and_certified_with_one_response_per_prompt(recorded: Recorded) -> None:
-    """Certifying replays the mission several times, and asks the model not once more."""
+    """Certifying replays the mission several times without another model request."""
     assert (recorded.status, recorded.asked) == ("certified", 3)
     assert len(read_folder(recorded.bundle / RESPONSES_FOLDER).responses) == 3
 
 
 def test_a_replay_without_servers_is_faithful(recorded: Recorded, tmp_path: Path) -> None:
-    """The skills are run again on the stored pages, and get their answers, and their failure, from the bundle."""
+    """The skills run again on the stored pages, with the answers and the failure from the bundle."""
     outcome = replay(recorded.bundle, tmp_path / "run", secrets={})
 
     assert outcome.verdict == "faithful"
@@ -75,14 +75,14 @@ def test_a_replay_without_servers_is_faithful(recorded: Recorded, tmp_path: Path
 
 
 def test_the_command_replays_it_without_a_server(recorded: Recorded, tmp_path: Path) -> None:
-    """`eikon replay` needs no option for it."""
+    """`eikon replay` needs no option for recorded responses."""
     command = ["replay", "--trace", str(recorded.bundle), "--artifacts-dir", str(tmp_path / "run")]
 
     assert run_command(eikon, command, "eikon") == 0
 
 
 def test_a_failure_of_the_model_is_one_of_the_skill(recorded: Recorded) -> None:
-    """It is recorded with its code, and went on to the agent."""
+    """It is recorded with its code and raised to the agent."""
     failed = skills_of(recorded.bundle)[2]
 
     assert isinstance(failed.result, Failed)
@@ -91,7 +91,7 @@ def test_a_failure_of_the_model_is_one_of_the_skill(recorded: Recorded) -> None:
 
 
 def test_a_secret_in_a_response_is_in_no_file(recorded: Recorded, tmp_path: Path) -> None:
-    """Neither in the responses nor in the outputs, nor in what a replay leaves."""
+    """The secret is in no response, no output and no file of a replay."""
     replay(recorded.bundle, tmp_path / "run", secrets={})
 
     assert left_in(recorded.bundle, {"sayer": KEY}) == set()
@@ -99,7 +99,7 @@ def test_a_secret_in_a_response_is_in_no_file(recorded: Recorded, tmp_path: Path
 
 
 def test_another_response_in_the_bundle_diverges(recorded: Recorded, tmp_path: Path) -> None:
-    """The output of a skill is compared, so an edited response shows its consequences."""
+    """Skill outputs are compared, so an edited response diverges."""
     kept = recorded.bundle / RESPONSES_FOLDER
     path = next(path for path in sorted(kept.iterdir()) if "twenty" in path.read_text())
     before = path.read_text()
@@ -113,7 +113,7 @@ def test_another_response_in_the_bundle_diverges(recorded: Recorded, tmp_path: P
 
 
 def test_recorded_tools_and_completions_do_not_affect_replays(chromium: Browser, tmp_path: Path) -> None:
-    """An agent that notes what it does beside pages is certified as one that does not."""
+    """An agent that records tool calls and completions is certified like any other."""
     with serve_pages() as site:
         url = site.put(PAGE)
         with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
@@ -128,7 +128,7 @@ def test_recorded_tools_and_completions_do_not_affect_replays(chromium: Browser,
 
 
 def test_responses_of_another_recording_are_not_mixed_in(recorded: Recorded, chromium: Browser, tmp_path: Path) -> None:
-    """A folder that holds responses is refused, and they stay."""
+    """A folder with responses is refused, and they stay unchanged."""
     kept = tmp_path / "b" / RESPONSES_FOLDER
     kept.mkdir(parents=True)
     for path in (recorded.bundle / RESPONSES_FOLDER).iterdir():

@@ -20,7 +20,7 @@ TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 
 @pytest.mark.parametrize("link", ["<a href=/slow>Get it</a>", "<a href=/slow download>Get it</a>"])
 def test_a_slow_last_download_is_waited_for(chromium: Browser, site: PageSite, tmp_path: Path, link: str) -> None:
-    """A download that is still running when the mission ends is recorded whole, and certified as it was."""
+    """A download still running when the mission ends is recorded completely and certified."""
     site.answers["/slow"] = Answer(
         content_type="application/octet-stream",
         headers=(("Content-Disposition", "attachment; filename=slow.bin"),),
@@ -42,7 +42,7 @@ def test_a_slow_last_download_is_waited_for(chromium: Browser, site: PageSite, t
 def test_a_download_that_takes_too_long_is_a_warning(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The warning states that replays do not have it."""
+    """The warning states that replays do not have the download."""
     monkeypatch.setattr(timeline, "DOWNLOAD_TIMEOUT_S", 0.3)
     site.answers["/endless"] = Answer(
         content_type="application/octet-stream",

@@ -1,4 +1,4 @@
-"""An agent notices nothing: whatever it listens to, routes or expects is as it would be without a recording."""
+"""Recording is transparent: listeners, routes and expectations of the agent behave as without it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.record.recorded_page import QUICK, kinds, recorded_actions, recorded_
 pytestmark = pytest.mark.browser
 
 Agent = Callable[[Page, str, list[str]], None]
-"""Drive a page of a site, and note what is noticed."""
+"""Drive a page of a site, and return what the agent observes."""
 
 PAGE = """<button id=go onclick="console.log('went'); fetch('/data').then(got => got.text()).then(text => {
   out.textContent = text; console.log(text); })">Go</button><p id=out></p>
@@ -45,7 +45,7 @@ def listen(page: Page, url: str, noticed: list[str]) -> None:
 
 
 def answer_dialogs(page: Page, url: str, noticed: list[str]) -> None:
-    """Answer with a handler that is put on, and taken off again."""
+    """Answer dialogs with a handler that is added and removed again."""
 
     def answer(dialog: Dialog) -> None:
         noticed.append(f"{dialog.type} {dialog.message} {dialog.default_value}")
@@ -61,7 +61,7 @@ def answer_dialogs(page: Page, url: str, noticed: list[str]) -> None:
 
 
 def route(page: Page, url: str, noticed: list[str]) -> None:
-    """Answer one request, change another, and let go of the routes."""
+    """Answer one request, change another, and remove the routes."""
 
     def fulfill(route: Route) -> None:
         noticed.append(f"{route.request.method} {route.request.resource_type}")
@@ -77,7 +77,7 @@ def route(page: Page, url: str, noticed: list[str]) -> None:
 
 
 def look_around(page: Page, url: str, noticed: list[str]) -> None:
-    """Inspect everything by which a page could detect an observer."""
+    """Inspect everything by which a page could detect a recording."""
     page.goto(url)
     noticed.append(str(page.evaluate("Object.keys(window).filter(each => each.includes('eikon'))")))
     noticed.append(str(page.evaluate("[Math.random.toString(), Date.now.toString(), navigator.webdriver]")))
@@ -89,7 +89,7 @@ def look_around(page: Page, url: str, noticed: list[str]) -> None:
 def test_an_agent_sees_the_same_pages_with_and_without_recording(
     chromium: Browser, site: PageSite, tmp_path: Path, agent: Agent
 ) -> None:
-    """The same work, recorded and not, notices the same things in the same order."""
+    """The same script, recorded or not, observes the same events in the same order."""
     site.answers["/data"] = Answer(body="data", content_type="text/plain")
     site.answers["/other"] = Answer(body="<p>other")
     site.answers["/favicon.ico"] = Answer(status=204)
@@ -109,7 +109,7 @@ def test_an_agent_sees_the_same_pages_with_and_without_recording(
 
 
 def test_the_responses_of_a_route_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """What an agent answers itself is what the page got, and so what a replay gives it."""
+    """A response from the agent's own route is recorded and replayed."""
     site.answers["/data"] = Answer(body="data", content_type="text/plain")
     url = site.put(PAGE)
     with recorded_page(chromium, tmp_path / "b") as agent:
@@ -139,7 +139,7 @@ def test_reads_are_recorded_and_waits_for_a_time_are_not(chromium: Browser, site
 
 
 def test_tracing_of_the_agent_continues(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """An agent that traces itself gets its trace, with its own calls and none of ours."""
+    """An agent's own trace contains its own calls and none of ours."""
     url = site.put("<button>Go</button>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         tracing = agent.page.context.tracing
@@ -156,7 +156,7 @@ def test_tracing_of_the_agent_continues(chromium: Browser, site: PageSite, tmp_p
 
 
 def test_nothing_is_recorded_after_the_block(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """The page of the agent works on after the recording, and what it does then is in no file."""
+    """The agent's page stays usable after the recording, and its later actions are in no file."""
     url = site.put("<button>Go</button>")
     context = chromium.new_context()
     page = context.new_page()
@@ -175,7 +175,7 @@ def test_nothing_is_recorded_after_the_block(chromium: Browser, site: PageSite, 
 
 
 def test_two_recordings_observe_the_agent_and_not_each_other(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A context that is recorded twice has the same actions in both bundles, and no warning of the other's work."""
+    """Both bundles have the same actions, without warnings about the other recording."""
     url = site.put("<button>Go</button>")
     with (
         recorded_page(chromium, tmp_path / "outer") as agent,

@@ -1,4 +1,4 @@
-"""Drive a browser that never stops, recorded, for a test that kills it: `walk_forever.py DIRECTORY URL`."""
+"""Drive and record a browser that never stops, for a test that kills it: `walk_forever.py DIRECTORY URL`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eikon_engine.record import AttachOptions, record_mission
 
 
 def main(directory: Path, url: str) -> None:
-    """Say a line after every round."""
+    """Print a line after every round."""
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path).new_page()
         options = AttachOptions(certify=None)

@@ -1,4 +1,4 @@
-"""Undeclared secrets are found."""
+"""Undeclared secrets are discovered."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ VALUE = "kJ83hdPq0zLmWv7T"
 
 
 def found_by(rules: RedactionRules | None = None) -> SecretDetector:
-    """Make a registry with a key of the test."""
+    """Return a registry with the key of the test."""
     return SecretDetector(rules or RedactionRules(), b"key of the test")
 
 
 def same(text: str) -> str:
-    """Replace nothing."""
+    """Return the text unchanged."""
     return text
 
 
@@ -39,7 +39,7 @@ def same(text: str) -> str:
     ],
 )
 def test_bodies_are_searched(content_type: str, text: str) -> None:
-    """Whatever the form of a body, a secret in it is replaced, and nothing else is."""
+    """In a body of any format, a secret is replaced and nothing else is."""
     found = found_by()
 
     found.add(found.search.in_body(text.encode(), content_type))
@@ -60,7 +60,7 @@ def test_bodies_are_searched(content_type: str, text: str) -> None:
     ],
 )
 def test_addresses_are_searched(url: str) -> None:
-    """Query, fragment, path parameters, and user information."""
+    """Query, fragment, path parameters and user information are searched."""
     found = found_by()
 
     found.add(found.search.in_url(url))
@@ -73,7 +73,7 @@ def test_addresses_are_searched(url: str) -> None:
     [("authorization", f"Bearer {VALUE}"), ("x-csrf-token", VALUE), ("cookie", f"a=1; sid={VALUE}")],
 )
 def test_headers_are_searched(header: tuple[str, str]) -> None:
-    """The scheme of an authorization is kept."""
+    """The scheme of an authorization header is kept."""
     found = found_by()
 
     found.add(found.search.in_headers([header]))
@@ -84,7 +84,7 @@ def test_headers_are_searched(header: tuple[str, str]) -> None:
 
 
 def test_a_short_value_is_replaced_only_where_no_page_reads_it() -> None:
-    """A PIN in a cookie that scripts do not see is replaced there; the same text in a document is not."""
+    """A PIN in an HttpOnly cookie is replaced there; the same text in a document is not."""
     found = found_by()
     line = "session_pin=x7q2; Path=/; HttpOnly"
 
@@ -97,7 +97,7 @@ def test_a_short_value_is_replaced_only_where_no_page_reads_it() -> None:
 
 
 def test_claims_of_a_jwt_are_kept() -> None:
-    """A page decodes them; without its signature the token is worth nothing."""
+    """A page may decode them; without its signature the token is worthless."""
     jwt = f"eyJhbGciOiJIUzI1NiJ9.eyJuYW1lIjoiQWRhIiwiaWQiOjEyMzQ1Njc4OTB9.{VALUE}{VALUE}"
     found = found_by()
 
@@ -109,7 +109,7 @@ def test_claims_of_a_jwt_are_kept() -> None:
 
 
 def test_names_and_patterns_can_be_added_and_exempted() -> None:
-    """Rules add the names that a site uses for secrets, and exempt values that only look like one."""
+    """Rules add names of secrets that a site uses, and exempt values that only look like one."""
     rules = RedactionRules(names=("Widget",), patterns=(r"tick-(\w{10,})",), keep=("csrf_token",))
     found = found_by(rules)
     text = f'{{"widget": "{VALUE}", "csrf_token": "abcDEF123456", "note": "tick-zzz999yyy888"}}'
@@ -129,7 +129,7 @@ def test_a_pattern_that_is_none_is_refused() -> None:
 
 
 def test_ordinary_documents_have_no_secrets() -> None:
-    """Words, prices, dates, classes and scripts stay what they are."""
+    """Words, prices, dates, classes and scripts are unchanged."""
     found = found_by()
     text = """<html class="token-list session-2025"><form><label>Password <input name=password></label>
     <script>const session = "anonymous"; let token = 'password', auth = "required"; fetch('/a?page=2&sort=price');
@@ -141,12 +141,12 @@ def test_ordinary_documents_have_no_secrets() -> None:
 
 
 def test_pictures_are_not_searched() -> None:
-    """A body that is no text has no secrets that could be read."""
+    """A binary body is not searched."""
     assert list(SecretSearch(RedactionRules()).in_body(b"\x89PNG\0token='abcDEF123456'", "image/png")) == []
 
 
 def test_the_stand_in_of_a_hidden_cookie_is_no_secret() -> None:
-    """A page sends stand-ins back: short ones, and those that are a part of the value."""
+    """Stand-ins that a page sends back, including short and partial ones, are not taken for secrets."""
     found = found_by()
     value = "s%3Af247bfcfc999fdd720eca69d9e9c7f44"
     found.add(found.search.in_cookie("connect.sid", value, is_hidden=True))

@@ -1,4 +1,4 @@
-"""`eikon export bundle`: one file that can be attached to a report."""
+"""`eikon export bundle` writes one file that can be attached to a report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def export(bundle: Path, target: Path, *options: str) -> Path:
 
 
 def test_redaction_can_be_switched_off(in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path) -> None:
-    """Without redaction everything but the password is kept, and the scan reports it."""
+    """Only the password is redacted, and the scan reports the other secrets."""
     folder, given = in_clear
 
     outcome = replay(folder, tmp_path / "run", secrets={"PASSWORD": PASSWORD})
@@ -56,7 +56,7 @@ def test_redaction_can_be_switched_off(in_clear: tuple[Path, Mapping[str, str]],
 def test_a_recording_in_plain_text_is_exported_redacted(
     in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The exported bundle has none of the values, opens, lists the redaction and passes the scan."""
+    """The exported bundle has none of the values, opens, lists the redactions and passes the scan."""
     folder, given = in_clear
 
     bundle = export(folder, tmp_path / "out.zip", "--redacted")
@@ -69,7 +69,7 @@ def test_a_recording_in_plain_text_is_exported_redacted(
 
 
 def test_the_exported_bundle_replays(in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path) -> None:
-    """It is as faithful as the one it was made from."""
+    """It is as faithful as the original."""
     bundle = export(in_clear[0], tmp_path / "out.zip", "--redacted")
 
     outcome = replay(bundle, tmp_path / "run", secrets={"PASSWORD": PASSWORD}, on_divergence="continue")
@@ -78,7 +78,7 @@ def test_the_exported_bundle_replays(in_clear: tuple[Path, Mapping[str, str]], t
 
 
 def test_a_bundle_without_secrets_is_exported_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is changed, so that its certificate holds; twice the same bundle is twice the same file."""
+    """Its certificate stays valid, and two exports are identical files."""
     source = TRACES / "shop_failing"
 
     bundle = export(source, tmp_path / "one.zip")
@@ -93,7 +93,7 @@ def test_a_bundle_without_secrets_is_exported_unchanged(tmp_path: Path, capsys: 
 def test_a_certificate_of_other_files_is_omitted(
     in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It certifies the bundle in plain text, and the command warns that it is omitted."""
+    """The certificate covers the plain-text bundle, and the command warns that it is omitted."""
     (in_clear[0] / CERTIFICATE_FILE).write_text("{}", encoding="utf-8")
 
     bundle = export(in_clear[0], tmp_path / "out.zip", "--redacted")

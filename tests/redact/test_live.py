@@ -1,4 +1,4 @@
-"""Replays of a mission that began signed in: the recorded network needs no session, a site needs one of today."""
+"""Replays of a mission that began signed in: a recorded network needs no session, a live site a current one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def _home(request: web.Request) -> web.Response:
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    """Serve a page that knows who is signed in."""
+    """Serve a page that shows who is signed in."""
     application = web.Application()
     application.on_response_prepare.append(hide_the_server)
     application.add_routes([web.get("/", _home)])
@@ -93,7 +93,7 @@ def test_a_live_replay_requires_a_session(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_a_live_replay_starts_with_the_supplied_session(site: str, bundle: Path, tmp_path: Path) -> None:
-    """The site knows who is there; with the session of the recording nothing differs."""
+    """The site shows the signed-in user; with the session of the recording nothing differs."""
     state = signed_in(site, tmp_path)
 
     outcome = replay(bundle, tmp_path / "run", secrets={}, network="live", storage_state=state)
@@ -103,13 +103,13 @@ def test_a_live_replay_starts_with_the_supplied_session(site: str, bundle: Path,
 
 
 def test_a_sealed_replay_rejects_a_session(bundle: Path, tmp_path: Path) -> None:
-    """It begins as the recording did, and nothing else would be faithful."""
+    """A sealed replay starts as the recording did; a provided session would contradict it."""
     with pytest.raises(UsageError, match="--storage-state requires --network live"):
         replay(bundle, tmp_path / "run", secrets={}, storage_state=tmp_path / "state.json")
 
 
 def test_a_live_replay_requires_the_value_of_a_redacted_header(site: str, tmp_path: Path) -> None:
-    """A header without a name for its value is in no file, so that a live replay cannot send it."""
+    """The header's value is in no file and has no secret name, so a live replay cannot send it."""
 
     async def record() -> None:
         options = RecordOptions(extra_http_headers={"Authorization": f"Bearer {SESSION}"})

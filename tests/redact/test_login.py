@@ -1,4 +1,4 @@
-"""A login is recorded without anything that would let another one in, and replays all the same."""
+"""A recorded login contains nothing that grants access, and still replays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 
 
 class Recorded(NamedTuple):
-    """A bundle, and the values that the site gave out while it was recorded."""
+    """A bundle, and the values that the site issued while it was recorded."""
 
     bundle: Path
     given: Mapping[str, str]
@@ -33,14 +33,14 @@ class Recorded(NamedTuple):
 
 @pytest.fixture(scope="module", params=["stepped", "natural"])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Record the mission by each clock; the site is gone afterwards."""
+    """Record the mission with each clock; the site is stopped afterwards."""
     folder = tmp_path_factory.mktemp(request.param) / "b"
     given = record(folder, RecordOptions(clock=request.param))
     return Recorded(folder, given)
 
 
 def record(folder: Path, options: RecordOptions) -> Mapping[str, str]:
-    """Record the mission on a fresh site, and return what it gave out."""
+    """Record the mission on a fresh site, and return the issued values."""
     with serve_login() as site:
 
         async def drive() -> None:
@@ -52,13 +52,13 @@ def record(folder: Path, options: RecordOptions) -> Mapping[str, str]:
 
 
 def left_in(folder: Path, values: Mapping[str, str]) -> set[str]:
-    """Return the names of the values in the files below a folder, in any encoding, blobs unpacked."""
+    """Return the names of the values in the files below a folder, in any encoding, with decompressed blobs."""
     needles = {encode(value).encode(): name for name, value in values.items() for _, encode in ENCODINGS}
     return {needles[each] for each in find_in_files(folder, set(needles))}
 
 
 def test_no_credential_is_in_any_file(recorded: Recorded, tmp_path: Path) -> None:
-    """Search bundle and artifacts by bytes: no password, cookie, code, token or key; the replay is faithful."""
+    """Bundle and artifacts have no password, cookie, code, token or key; the replay is faithful."""
     outcome = replay(recorded.bundle, tmp_path / "run", secrets={})
 
     assert left_in(recorded.bundle, recorded.given) == set()
@@ -69,7 +69,7 @@ def test_no_credential_is_in_any_file(recorded: Recorded, tmp_path: Path) -> Non
 
 
 def test_the_bundle_can_be_certified_without_the_password(recorded: Recorded) -> None:
-    """Certify with the site gone and no secret given: all runs agree with the recording, and nothing is proposed."""
+    """Without the site and any secret, all runs agree with the recording, and nothing is proposed."""
     certification = SHARED.run(certify(open_bundle(recorded.bundle), CertifyOptions(runs=2)))
 
     assert certification.report.status == "certified"

@@ -1,4 +1,4 @@
-"""Typed passwords: replays without them, where that is honest."""
+"""Which replays with typed passwords work without their values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OWN_WAY = """<script>
 
 
 def record(script: str, folder: Path) -> Path:
-    """Sign in on a page that computes with the password before it sends it."""
+    """Sign in on a page that derives a value from the password before it sends it."""
     with serve_pages() as site:
         site.answers["/"] = Answer(body=_FORM + script)
         site.answers["/enter"] = Answer(body="ok", content_type="text/plain")
@@ -57,7 +57,7 @@ def record(script: str, folder: Path) -> Path:
 
 
 def test_a_replay_requires_a_password_whose_digest_was_sent(tmp_path: Path) -> None:
-    """No stand-in has this digest, so there is none: the trace warns, and a replay requires the value."""
+    """No stand-in has the sent digest, so the trace warns, and a replay requires the value."""
     bundle = record(_DIGEST, tmp_path / "b")
 
     with pytest.raises(RequirementError, match="--secret PASSWORD=", check=has_code("secret-missing")):
@@ -69,7 +69,7 @@ def test_a_replay_requires_a_password_whose_digest_was_sent(tmp_path: Path) -> N
 
 
 def test_a_divergence_after_a_typed_stand_in_names_it_as_a_possible_cause(tmp_path: Path) -> None:
-    """It cannot be foreseen: the replay without the value diverges and names the stand-in as a possible cause."""
+    """The replay without the value diverges and names the stand-in as a possible cause."""
     bundle = record(_OWN_WAY, tmp_path / "b")
 
     without = replay(bundle, tmp_path / "without", secrets={})
@@ -81,7 +81,7 @@ def test_a_divergence_after_a_typed_stand_in_names_it_as_a_possible_cause(tmp_pa
 
 
 def test_a_changed_page_diverges_without_the_password_too(tmp_path: Path) -> None:
-    """A stand-in hides no change: pages after the sign-in are compared as usual."""
+    """Pages after the sign-in are compared as usual, so a stand-in hides no change."""
     bundle = record("<script>const go = () => { o.textContent = `${p.value.length} long`; };</script>", tmp_path / "b")
     same = replay(bundle, tmp_path / "same", secrets={})
     trace = (bundle / "trace.json").read_text(encoding="utf-8")

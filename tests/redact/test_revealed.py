@@ -15,7 +15,7 @@ VALUE = "q7Zr4KxW2mNv8TbY6sLp3cHd9fGj5aRe"
     before=st.text(max_size=9), after=st.text(max_size=9), encode=st.sampled_from([encode for _, encode in ENCODINGS])
 )
 def test_a_replaced_value_is_restored(before: str, after: str, encode: object) -> None:
-    """In every encoding that a secret is replaced in."""
+    """Values are restored in every encoding in which secrets are replaced."""
     assert callable(encode)
     found = SecretDetector(RedactionRules(), b"key")
     found.add([SecretMatch(kind="storage", name="token", value=VALUE)])
@@ -28,5 +28,5 @@ def test_a_replaced_value_is_restored(before: str, after: str, encode: object) -
 
 
 def test_nothing_is_put_back_where_nothing_was_found() -> None:
-    """A session that looks for no secrets sends what its pages send."""
+    """Without discovery of secrets, a session sends what its pages send."""
     assert SecretRestorer(None).restore_text(VALUE) == VALUE

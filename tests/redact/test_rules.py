@@ -1,4 +1,4 @@
-"""Rules of a recording, as a command is given them."""
+"""Redaction rules on the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDGET, KEPT, PLAIN = "kJ83hdPq0zLmWv7T", "pQ55mnbVcxZ1lKjH", "tin-whistle-44"
 
 
 def test_a_pattern_that_is_none_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, and nothing is recorded."""
+    """It is reported in one line, and nothing is recorded."""
     bundle = "tests/data/traces/shop_passing"
     arguments = ["record", "--trace", bundle, "-o", str(tmp_path / "b"), "--redact-pattern", "("]
 
@@ -35,7 +35,7 @@ def test_a_pattern_that_is_none_ends_the_command(tmp_path: Path, capsys: pytest.
 
 
 def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
-    """A name that is added is replaced, one that is kept is not, and the replay is faithful."""
+    """An added name is replaced, a kept one is not, and the replay is faithful."""
     rules = RedactionRules(names=("widget",), keep=("token",))
     with serve_pages() as site:
         given = f"{{widget: '{WIDGET}', token: '{KEPT}', own: {{Widget: '{PLAIN}'}}}}"

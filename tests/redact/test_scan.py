@@ -1,4 +1,4 @@
-"""What `eikon scan` finds, and what it does not."""
+"""What `eikon scan` reports and what it does not."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def scan(*arguments: str) -> int:
 
 @pytest.mark.parametrize("name", ["shop_passing", "shop_failing", "shop_diverging", "old_format"])
 def test_the_stored_bundles_hold_nothing(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They were made of a shop whose only secret is a password with a name."""
+    """They were recorded in a shop whose only secret is a named password."""
     assert scan(str(TRACES / name)) == 0
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("planted", PLANTED)
 def test_planted_secrets_are_found(planted: str, bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wherever it lies, packed too: the line names file, place and kind, and shows no value."""
+    """A secret in any file, also compressed, is reported with file, position and kind, without its value."""
     text, kind, name = PLANTED[planted]
     ref = BlobStore(bundle / "network" / "blobs").put(text.encode())
 
@@ -65,7 +65,7 @@ def test_planted_secrets_are_found(planted: str, bundle: Path, capsys: pytest.Ca
 
 
 def test_allowed_values_are_not_reported(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A list of kinds and names leaves out what is known to be none."""
+    """A list of kinds and names excludes known false positives."""
     (bundle / "note.json").write_text(f'{{"widget_token": "{TOKEN}"}}', encoding="utf-8")
     allowed = tmp_path / "allowed.txt"
     allowed.write_text("# of the shop\nbody widget_*  # says which picture\n", encoding="utf-8")
@@ -89,7 +89,7 @@ def test_an_invalid_line_of_the_list_is_rejected() -> None:
 def test_a_blob_that_cannot_be_read_is_an_error(
     content: bytes, bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is called clean that was not searched."""
+    """A bundle that was not searched completely is not reported as clean."""
     (bundle / "network" / "blobs" / "bad.zst").write_bytes(content)
 
     assert scan(str(bundle)) == 65
@@ -97,14 +97,14 @@ def test_a_blob_that_cannot_be_read_is_an_error(
 
 
 def test_another_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder that is no bundle, and one that is not there, are no clean bundles."""
+    """A missing folder, or one that is not a bundle, is an error."""
     assert scan(str(tmp_path)) == 65
     assert scan(str(tmp_path / "none")) == 65
     assert "neither a bundle nor a run folder" in capsys.readouterr().err
 
 
 def test_links_are_not_followed(bundle: Path, tmp_path: Path) -> None:
-    """What lies elsewhere is no part of the bundle."""
+    """Files outside of the bundle are not scanned."""
     (tmp_path / "elsewhere.json").write_text(f'{{"api_key": "{TOKEN}"}}', encoding="utf-8")
     (bundle / "link.json").symlink_to(tmp_path / "elsewhere.json")
 

@@ -34,7 +34,7 @@ async def buy(mission: MissionRecorder, url: str) -> None:
 
 
 async def buy_by_label(mission: MissionRecorder, url: str) -> None:
-    """Do as `buy`, by what the button reads."""
+    """Do the same as `buy`, with the button selected by its label."""
     await mission.perform(Navigate(url=f"{url}/product/1"))
     await mission.perform(Click(target=css("role=button[name='Add to cart']")))
 
@@ -56,14 +56,14 @@ MISSIONS: dict[str, Callable[[MissionRecorder, str], Awaitable[None]]] = {
 
 @dataclass(frozen=True)
 class Changing:
-    """A shop, and copies of missions that were recorded in it before it changed."""
+    """A shop, and copies of missions recorded in it before it changed."""
 
     shop: ShopServer
     folder: Path
     tmp_path: Path
 
     def bundle(self, name: str) -> Path:
-        """Copy a bundle, recording it if nobody has asked for it yet."""
+        """Copy a bundle, and record it first if there is none yet."""
         source = self.folder / name
         if not source.exists():
             self.shop.restart()
@@ -79,27 +79,27 @@ class Changing:
 
 @pytest.fixture(scope="session")
 def shop_and_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ShopServer, Path]]:
-    """Run a shop, and keep what was recorded in it."""
+    """Run a shop, and a folder for its recorded missions."""
     with serve_shop() as shop:
         yield shop, tmp_path_factory.mktemp("missions")
 
 
 @pytest.fixture
 def changing(shop_and_folder: tuple[ShopServer, Path], tmp_path: Path) -> Changing:
-    """Return the shop with its missions."""
+    """Return the shop and its recorded missions."""
     return Changing(*shop_and_folder, tmp_path)
 
 
 @pytest.fixture(scope="session")
 def pages_and_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PageSite, Path]]:
-    """Run the small site, and keep what was recorded on it."""
+    """Run the small site, and a folder for its recorded missions."""
     with serve_pages() as site:
         yield site, tmp_path_factory.mktemp("small")
 
 
 @pytest.fixture
 def small(pages_and_folder: tuple[PageSite, Path], tmp_path: Path) -> SmallSite:
-    """Return the small site with its missions, as it was recorded."""
+    """Return the unchanged small site and its recorded missions."""
     set_pages(pages_and_folder[0])
     return SmallSite(*pages_and_folder, tmp_path)
 

@@ -1,4 +1,4 @@
-"""A small site of our own that changes, and missions that were recorded on it before."""
+"""A small site whose pages can change, and missions recorded on it before."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USUAL = {"price": "3.10", "link": "cart", "action": "/order", "button": "order",
 
 
 def set_pages(site: PageSite, *, status: int = 200, **changed: str) -> None:
-    """Serve the pages as they were recorded, or with something changed."""
+    """Serve the recorded pages, optionally with replaced text."""
     words = {**USUAL, **changed}
     bodies = {
         "/": SHELF.format(**words),
@@ -58,7 +58,7 @@ class SmallSite:
         return shutil.copytree(source, self.tmp_path / name)
 
     def change(self, *, status: int = 200, **changed: str) -> None:
-        """Change something of it."""
+        """Replace text of the site's pages."""
         set_pages(self.pages, status=status, **changed)
 
     @property

@@ -1,4 +1,4 @@
-"""A mended bundle goes where it is wanted, whole; nothing that lies there is lost."""
+"""A repaired bundle is stored completely at its destination; existing files are never lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Make a folder that stands for a bundle."""
+    """Make a folder that serves as a bundle."""
     folder = tmp_path / "bundle"
     folder.mkdir()
     (folder / "trace.json").write_text("old")
@@ -24,7 +24,7 @@ def bundle(tmp_path: Path) -> Path:
 
 
 def repaired_in(workshop: Path) -> Path:
-    """Make what takes its place."""
+    """Make the replacement of a bundle."""
     folder = workshop / "mended"
     folder.mkdir()
     (folder / "trace.json").write_text("new")
@@ -32,7 +32,7 @@ def repaired_in(workshop: Path) -> Path:
 
 
 def test_the_old_bundle_is_renamed_to_an_unused_name(bundle: Path) -> None:
-    """Twice mended, both older ones are there."""
+    """After two repairs, both older bundles still exist."""
     for _ in range(2):
         destination = Destination(root=bundle, in_place=True)
         with destination.work_folder() as workshop:
@@ -45,7 +45,7 @@ def test_the_old_bundle_is_renamed_to_an_unused_name(bundle: Path) -> None:
 
 
 def test_a_symlink_to_a_bundle_points_to_the_repaired_one(bundle: Path, tmp_path: Path) -> None:
-    """The old one lies aside where it was, and is no link that leads nowhere."""
+    """The old bundle is renamed in its own folder, and the link is not dangling."""
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link"
     link.symlink_to("../bundle")
@@ -61,7 +61,7 @@ def test_a_symlink_to_a_bundle_points_to_the_repaired_one(bundle: Path, tmp_path
 
 
 def test_the_output_folder_must_be_empty(bundle: Path, tmp_path: Path) -> None:
-    """What is there already stays as it is."""
+    """Existing files in the output folder stay unchanged."""
     empty, full = tmp_path / "empty", tmp_path / "full"
     empty.mkdir()
     full.mkdir()
@@ -79,7 +79,7 @@ def test_the_output_folder_must_be_empty(bundle: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("within", ["", "sub", "sub/../deeper"])
 def test_the_output_folder_must_not_be_inside_the_bundle(bundle: Path, within: str) -> None:
-    """A copy in a bundle would be part of it."""
+    """An output folder inside the bundle would become part of it."""
     with pytest.raises(UsageError, match="outside the bundle"):
         Destination(root=bundle, output=bundle / within).require_available()
 
@@ -91,7 +91,7 @@ def test_output_and_in_place_exclude_each_other(bundle: Path, tmp_path: Path) ->
 
 
 def test_a_failed_move_leaves_the_old_bundle_in_place(bundle: Path, tmp_path: Path) -> None:
-    """The new one is gone before it is moved: the bundle is as before."""
+    """If the new bundle is missing before the move, the old one stays in place."""
     destination = Destination(root=bundle, in_place=True)
 
     with pytest.raises(OutputError):

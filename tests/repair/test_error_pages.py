@@ -1,4 +1,4 @@
-"""What a page says decides whether it is an error or a login: phrases of other messages take more than themselves."""
+"""The content of a page decides whether it is an error or a login; ambiguous phrases need further evidence."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def line(text: str, tag: str = "p", **attributes: str) -> DomNode:
 
 
 def page(*nodes: DomNode, flips: tuple[int, ...] = ()) -> PageSnapshot:
-    """Return a page of these elements, the first of which is node 2."""
+    """Return a page of these elements; the first one is node 2."""
     root = DomNode(tag="html", children=(DomNode(tag="body", children=nodes),))
     extras = FrameExtras(flips=flips)
     return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root, extras=extras),))
 
 
 def result_of(folder: Path, now: PageSnapshot) -> str | None:
-    """Return the cause that a page of today speaks for; the recorded one is a shop."""
+    """Return the cause that the current page indicates; the recorded page is a shop."""
     store = BlobStore(folder)
     shop = page(*map(line, SHOP))
     then = store_snapshot(store, shop)
@@ -62,7 +62,7 @@ def result_of(folder: Path, now: PageSnapshot) -> str | None:
     ["Unable to decide? Ask us.", "Sorry, bread is sold out today", "What we failed to say: eat bread."],
 )
 def test_ambiguous_phrases_alone_are_not_an_error(tmp_path: Path, new: str) -> None:
-    """One such sentence, beside all that was there, is no error."""
+    """A single ambiguous phrase on an otherwise unchanged page is not an error."""
     assert result_of(tmp_path, page(*map(line, SHOP), line(new))) is None
 
 
@@ -79,11 +79,11 @@ def test_ambiguous_phrases_alone_are_not_an_error(tmp_path: Path, new: str) -> N
     ids=["two phrases", "two sentences", "a heading", "an alert", "half is gone", "a phrase of errors alone"],
 )
 def test_ambiguous_phrases_with_further_evidence_are_an_error(tmp_path: Path, shown: PageSnapshot) -> None:
-    """A second phrase, the place of a message, or a page that lost half its texts."""
+    """Further evidence is a second phrase, the position of a message, or the loss of half of the page's texts."""
     assert result_of(tmp_path, shown) == "site-error"
 
 
 def test_only_a_visible_password_field_is_a_login(tmp_path: Path) -> None:
-    """A form in a menu that nobody has opened asks for nothing."""
+    """A login form in a closed menu is not a login page."""
     assert result_of(tmp_path, page(PASSWORD, *map(line, SHOP), flips=(2,))) is None
     assert result_of(tmp_path, page(PASSWORD, *map(line, SHOP))) == "session-expired"

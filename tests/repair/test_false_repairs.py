@@ -1,4 +1,4 @@
-"""Repairs that would be wrong: each was certified once, and none may be again."""
+"""Wrong repairs that earlier versions certified must be refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ asked.onupgradeneeded = () => asked.result.createObjectStore('{what}')">Add</but
 
 @pytest.fixture
 def site() -> Iterator[PageSite]:
-    """Run a site of one page and what its button leads to."""
+    """Run a site of one page and the targets of its button."""
     with serve_pages() as served:
         yield served
 
@@ -52,19 +52,19 @@ async def _click(folder: Path, url: str, selector: str) -> None:
 
 
 def recorded(site: PageSite, folder: Path, selector: str) -> Path:
-    """Record a click on the page as it is."""
+    """Record a click on the unchanged page."""
     asyncio.run(_click(folder, site.url, selector))
     return folder
 
 
 def repair(bundle: Path, **chosen: object) -> RepairReport:
-    """Try to mend it, and keep the result."""
+    """Attempt a repair, and keep the result."""
     options = replace(RepairOptions(runs=2, output=bundle.with_name("mended")), **chosen)  # type: ignore[arg-type] # of the test
     return asyncio.run(repair_trace(bundle, options))
 
 
 def test_a_similar_element_with_another_effect_is_refused(site: PageSite, tmp_path: Path) -> None:
-    """An effect on nothing but the element itself is compared, too (`test_same_effect.py` has the other cases)."""
+    """An effect on only the element itself is compared too (`test_same_effect.py` has the other cases)."""
     put(site, "/", FOLLOW.format(who="Bob"))
     bundle = recorded(site, tmp_path / "click", "#Bob")
     put(site, "/", FOLLOW.format(who="Rob"))
@@ -78,7 +78,7 @@ def test_a_similar_element_with_another_effect_is_refused(site: PageSite, tmp_pa
 
 
 def test_an_element_that_creates_another_database_is_refused(site: PageSite, tmp_path: Path) -> None:
-    """No recording holds the names of stores and caches: the old one is replayed to see them."""
+    """Recordings have no names of databases and caches, so the old recording is replayed to get them."""
     put(site, "/", STOCK.format(id="go", what="bread"))
     bundle = recorded(site, tmp_path / "click", "#go")
     put(site, "/", STOCK.format(id="go2", what="wine"))
@@ -109,7 +109,7 @@ def test_an_element_that_creates_another_database_is_refused(site: PageSite, tmp
 def test_accept_baseline_refuses_logins_errors_and_other_requests(
     site: PageSite, tmp_path: Path, changed: dict[str, str], reported: str
 ) -> None:
-    """All come with status 200, and would replay for ever: refused, with the flag that takes what the site shows."""
+    """Pages with status 200 that would replay forever as a baseline are refused, even with the flag."""
     put(site, "/", ORDER.format(action="/go"))
     put(site, "/go", "<p>Thank you</p>")
     put(site, "/enter", "<p>Thank you</p>")

@@ -1,4 +1,4 @@
-"""Five missions whose site has changed: three are repaired without a model and certified, two must not be."""
+"""Five missions on changed sites: three are repaired without a model and certified, two must be refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_fix_trace(bundle: Path, *options: str, **environ: str) -> subprocess.Com
 
 
 def run_apart(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a bundle, in a process of its own."""
+    """Run the command on a bundle in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "eikon_engine", "fix", "trace", str(bundle), *options],
         capture_output=True,
@@ -58,7 +58,7 @@ def clicked(bundle: Path) -> Target:
 
 
 def test_a_renamed_button_is_found_rerecorded_and_certified(changing: Changing) -> None:
-    """Another id: the copy has it, says who and why, replays strictly; the original has not a byte changed."""
+    """The copy has the new id, its provenance, and replays strictly; the original is unchanged."""
     bundle, output = changing.bundle("buy"), changing.tmp_path / "mended"
     before = contents(bundle)
     changing.shop.restart("new-id")
@@ -83,7 +83,7 @@ def test_a_renamed_button_is_found_rerecorded_and_certified(changing: Changing) 
 
 
 def test_a_changed_label_is_repaired_in_place_and_the_old_bundle_kept(changing: Changing) -> None:
-    """A role selector gets the new name; the old bundle lies aside, whole."""
+    """A role selector gets the new name; the old bundle is kept complete under another name."""
     bundle = changing.bundle("buy_by_label")
     before = contents(bundle)
     changing.shop.restart("new-label")
@@ -99,7 +99,7 @@ def test_a_changed_label_is_repaired_in_place_and_the_old_bundle_kept(changing: 
 
 
 def test_a_repair_without_a_destination_is_shown_and_not_stored(changing: Changing) -> None:
-    """The element elsewhere is taken for the same; without a destination it is proved, shown, and status 3."""
+    """A moved element is found; without a destination the repair is verified and shown, and the exit status is 3."""
     bundle = changing.bundle("buy")
     before = contents(bundle)
     changing.shop.restart("moved-button")
@@ -120,7 +120,7 @@ def test_a_repair_without_a_destination_is_shown_and_not_stored(changing: Changi
     [("error-on-submit", "site-error", "Fix the site"), ("expired-session", "session-expired", "--storage-state")],
 )
 def test_a_fault_of_the_site_is_refused(changing: Changing, change: str, cause: str, advice: str) -> None:
-    """A 500 on submit and a session that expired: one visit, one line with the reason, status 1, nothing written."""
+    """After a 500 on submit or an expired session: one visit, one line with the reason, status 1, nothing written."""
     bundle, output = changing.bundle("order"), changing.tmp_path / "mended"
     before = contents(bundle)
     changing.shop.restart(change)

@@ -1,4 +1,4 @@
-"""A model is asked last, answers with a patch of the lost target and nothing else, and is believed only when proved."""
+"""A model is asked last, may only patch the lost target, and its patch must be verified."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ STEP = ActionTrace(id="do__attempt_1_action_002", sequence=2, action=Click(targe
 
 
 def answer(selector: object, step: str = STEP.id, **more: object) -> str:
-    """Write a patch as a model does."""
+    """Return a patch as a model writes it."""
     edit = {"kind": "set_fields", "step": step, "fields": {"action.target.selector": selector, **more}, "reason": "it"}
     return json.dumps({"patch_version": 1, "operations": [edit]})
 
 
 def test_a_model_finds_an_element_without_similar_properties(small: SmallSite, tmp_path: Path) -> None:
-    """A button with another id and another label: proposed by the model, recorded anew, certified."""
+    """A button with a new id and label is found by the model, recorded again and certified."""
     bundle, output = small.bundle("order"), tmp_path / "mended"
     small.change(button="pay", label="Buy the lot")
     step = "order__attempt_1_action_002"
@@ -57,7 +57,7 @@ def test_a_model_finds_an_element_without_similar_properties(small: SmallSite, t
 
 
 def test_recorded_responses_are_replayed_without_a_server(small: SmallSite, tmp_path: Path) -> None:
-    """What is asked is the same the second time, so the kept answer is found; that there is no fix is the end."""
+    """The second run sends the same prompt and gets the stored response; an answer without a fix ends the repair."""
     bundle, kept = small.bundle("order"), tmp_path / "responses"
     small.change(button="pay", label="Buy the lot")
     with serve_model(answer_text("NO FIX FOUND: nothing buys any more")) as model:
@@ -87,6 +87,6 @@ def test_recorded_responses_are_replayed_without_a_server(small: SmallSite, tmp_
     ],
 )
 def test_an_answer_other_than_a_patch_of_the_target_is_refused(text: str) -> None:
-    """Neither words, nor a patch of something else, nor one that leaves the step out."""
+    """Free text, a patch of another step, and a patch that deletes the step are refused."""
     with pytest.raises(FixError, match="model response: expected", check=has_code("proposal-malformed")):
         read_patch_answer(text, STEP)

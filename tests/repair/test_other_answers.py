@@ -1,4 +1,4 @@
-"""A mission may be replayed against another bundle of it, or a HAR file; the repair is made on the live site."""
+"""A repair may replay against another bundle of the mission or a HAR file; it is recorded on the live site."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def _order(folder: Path, url: str) -> None:
 
 @pytest.fixture
 def today(small: SmallSite, tmp_path: Path) -> Path:
-    """Record the mission on the changed site by other hands, which name its button as it is today."""
+    """Record the mission on the changed site, with the current name of its button."""
     bundle = tmp_path / "today"
     small.change(button="send")
     asyncio.run(_order(bundle, small.pages.url))
@@ -44,7 +44,7 @@ def today(small: SmallSite, tmp_path: Path) -> Path:
 def test_against_another_bundle_finds_the_change_and_keeps_that_bundle(
     small: SmallSite, today: Path, tmp_path: Path
 ) -> None:
-    """Its answers lead to the lost button without a visit; the mended mission is recorded on the site."""
+    """The bundle's responses lead to the lost button without a visit; the repaired mission is recorded on the site."""
     bundle = small.bundle("order")
     small.change(button="send")
     before = contents(today)
@@ -62,7 +62,7 @@ def test_against_another_bundle_finds_the_change_and_keeps_that_bundle(
 def test_against_a_har_finds_the_change_and_rerecords_on_the_live_site(
     small: SmallSite, today: Path, tmp_path: Path
 ) -> None:
-    """The button that the HAR has is proposed; on the site, where it is not, the mission cannot be recorded."""
+    """The button in the HAR is proposed; the mission cannot be recorded on a site without it."""
     bundle, har = small.bundle("order"), tmp_path / "today.har"
     assert run_command(eikon, ["export", "har", str(today), "--output", str(har)], "eikon") == 0
     small.change()
@@ -89,7 +89,7 @@ def test_against_a_har_finds_the_change_and_rerecords_on_the_live_site(
 def test_a_source_without_responses_is_an_error_of_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, status: int, reported: str, small: SmallSite
 ) -> None:
-    """Neither a bundle nor a HAR: told before a browser starts, with what was wanted."""
+    """A path that is neither a bundle nor a HAR is reported before a browser starts, with what was expected."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "list.har").write_text('{"entries": []}')
     (tmp_path / "words.har").write_text("a word")

@@ -48,7 +48,7 @@ class Seen:
 
     @property
     def page(self) -> PageSnapshot:
-        """Return it as a snapshot."""
+        """Return the page as a snapshot."""
         attributes = tuple(sorted((("id", self.id), *self.more)))
         button = DomNode(tag="button", attributes=attributes, children=(build_text_node(self.label),))
         section = DomNode(tag="section", attributes=(("id", self.section),), children=(button,))
@@ -57,7 +57,7 @@ class Seen:
         return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
 
     def observation(self, store: BlobStore) -> Observation:
-        """Return it as it is recorded."""
+        """Return the page as a recorded observation."""
         kept: tuple[StoredItem, ...] = ()
         kept += (StoredItem(kind="local", place=URL, name="cart", digest=self.kept),) if self.kept else ()
         kept += (StoredItem(kind="cookie", place="shop.test/", name="c", digest=self.cookie),) if self.cookie else ()
@@ -93,7 +93,7 @@ def difference(
 
 
 def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched_replay.DiagnosticReplay:
-    """Return a replay that observed these pages."""
+    """Return a replay with these observed pages."""
     numbered = list(enumerate(shown, start=1))
     steps = tuple(
         SimpleNamespace(kind="action", sequence=number, observation=seen.observation(store))
@@ -101,14 +101,14 @@ def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched
     )
     done = SimpleNamespace(id=attempt, steps=steps)
     return watched_replay.DiagnosticReplay(
-        outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # all that is looked at
+        outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # the only attribute that is read
         pages={(attempt, number): {0: seen.page} for number, seen in numbered},
         databases={(attempt, number): seen.databases for number, seen in numbered},
     )
 
 
 def replacement(then: Seen, now: Seen) -> ReplacedElement:
-    """Return which button replaces which."""
+    """Return a replacement of one button by another."""
     before, after = (
         next(each for each in locate_elements(seen.page.main) if each.node.tag == "button") for seen in (then, now)
     )
@@ -211,7 +211,7 @@ def test_without_a_replay_of_the_recording_the_effect_is_unverifiable(tmp_path: 
 
 
 def test_the_content_of_an_element_is_compared_with_the_page() -> None:
-    """Only a labelled control is masked whole; of other elements only the identifying attributes are."""
+    """Only a labelled control is masked completely; of other elements, only the identifying attributes are masked."""
     button = replacement(SAVE, STORE)
     panel = DomNode(
         tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(build_text_node("300"),)),)

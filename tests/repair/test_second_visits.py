@@ -1,4 +1,4 @@
-"""A site that keeps what a mission did is brought back before each visit, or the refusal says why it differs."""
+"""A stateful site is reset before each visit, or the refusal explains the difference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORM = "<!doctype html><title>Cart</title><form method=post action=/order><butto
 
 @pytest.fixture
 def counting() -> Iterator[PageSite]:
-    """Run a site that counts its orders, until it is asked to forget them."""
+    """Run a site that counts its orders until it is reset."""
     orders = [0]
 
     def order(_asked: Asked) -> Answer:
@@ -56,7 +56,7 @@ async def _order(folder: Path, url: str) -> None:
 
 
 def test_a_mission_that_orders_needs_a_reset_of_the_site(counting: PageSite, tmp_path: Path) -> None:
-    """Without a command the second order has another number, and the refusal says why; with it, it is repaired."""
+    """Without a reset command the second order has another number and the repair is refused; with one, it succeeds."""
     asyncio.run(_order(tmp_path / "order", counting.url))
     counting.answers["/"] = Answer(body=FORM.format(name="send"))
     options = RepairOptions(runs=2, output=tmp_path / "mended")
@@ -73,7 +73,7 @@ def test_a_mission_that_orders_needs_a_reset_of_the_site(counting: PageSite, tmp
 
 
 def test_a_site_that_cannot_be_reset_is_not_visited(tmp_path: Path) -> None:
-    """The command is named, with what it wrote last, and no value of a secret."""
+    """The error names the command and its last output, without any secret."""
     options = RepairOptions(reset_command="echo no such host hunter2 >&2; exit 7", secrets={"WORD": "hunter2"})
 
     with pytest.raises(FixError, match="exit status 7: no such host", check=has_code("fix-refused")) as refused:

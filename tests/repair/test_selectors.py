@@ -1,4 +1,4 @@
-"""A selector that is proposed matches one element, and that is the right one."""
+"""A proposed selector matches exactly the right element."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORM = element("form", BUY, element("button", "Save"), element("button", "Save")
 
 
 def selectors(name: str, recorded: str = "") -> tuple[str, ...]:
-    """Return what is proposed for the element of FORM with a path that ends so."""
+    """Return the selectors proposed for the element of FORM whose path ends as given."""
     document = tuple(locate_elements(page_of(FORM).main))
     found = next(each for each in document if each.path.endswith(name))
     return unique_selectors(found, document, recorded)
@@ -36,19 +36,19 @@ def selectors(name: str, recorded: str = "") -> tuple[str, ...]:
     ],
 )
 def test_the_recorded_kind_of_selector_is_preferred(recorded: str, first: str) -> None:
-    """Whoever wrote an id gets an id, and whoever wrote a role gets a role."""
+    """A recorded id is replaced by an id, and a recorded role by a role."""
     assert selectors("button#buy", recorded)[0] == first
 
 
 def test_a_property_shared_by_several_elements_is_not_a_selector() -> None:
-    """Two buttons of one name are told by their place; a field that nothing names but its attribute by that."""
+    """Two buttons with one name are distinguished by position; a field without a name, by its attribute."""
     assert selectors("button:nth(2)") == ("html > body > form#f > button:nth-of-type(2)",)
     assert selectors("input") == ('input[name="q"]',)
 
 
 @given(bodies)
 def test_each_selector_matches_its_element_alone(body: list[DomNode]) -> None:
-    """Whatever a page holds."""
+    """Each proposed selector matches only its element, on any page."""
     frame = page_of(*body).main
     document = tuple(locate_elements(frame))
     for each in document:

@@ -1,4 +1,4 @@
-"""A mission with skills is mended like any other: they read the page of today, and have to find what they found."""
+"""A mission with skills is repaired like any other: skills read the current page and must find what they found."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def _buy(folder: Path, url: str) -> None:
 
 
 def test_a_skill_must_return_its_recorded_output_on_the_live_site(tmp_path: Path) -> None:
-    """A masked price hides from the comparison of pages, and not from that of skills; accepted, it is told."""
+    """A mask hides a changed price from the page comparison but not from skills; accepting it is reported."""
     bundle, options = tmp_path / "buy", RepairOptions(runs=2, output=tmp_path / "repaired")
     with serve_pages() as site:
         site.answers["/"] = Answer(body=PAGE.format(price=3, button="buy"))

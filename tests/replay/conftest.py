@@ -1,4 +1,4 @@
-"""Missions recorded once for all tests of a process, and replays of them."""
+"""Missions recorded once per test process, and replays of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSIONS = {"banana": buy_a_banana, "order": order}
 
 
 class Recorded(NamedTuple):
-    """Bundles of missions in a shop that still runs."""
+    """Bundles of missions in a shop that is still running."""
 
     shop: ShopServer
     bundles: dict[str, Path]
@@ -52,7 +52,7 @@ async def record(name: str, url: str, directory: Path) -> None:
 
 
 def replay(bundle: Path, artifacts: Path, **options: object) -> ReplayOutcome:
-    """Replay a bundle to its verdict; a divergence is a verdict, not an error."""
+    """Replay a bundle and return its verdict; a divergence raises no error."""
     chosen = ReplayOptions(artifacts_dir=artifacts, **{"secrets": SECRETS, **options})  # type: ignore[arg-type] # of the test
     run = SHARED.replay(open_bundle(bundle), chosen)
     if run.error is not None:

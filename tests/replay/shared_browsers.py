@@ -1,4 +1,4 @@
-"""One driver for the browsers of a test process, and browsers that run for all its replays, each in its own context."""
+"""One driver for all browsers of a test process; the browsers are shared, and each replay has its own context."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class SharedBrowsers:
-    """A loop with one driver, and a browser of each kind that was asked for.
+    """An event loop with one driver, and one browser of each requested kind.
 
     Browsers are launched at their first use, and again if they have died.
     """
@@ -39,14 +39,14 @@ class SharedBrowsers:
         self._running: dict[Kind, LaunchedBrowser] = {}
 
     def replay(self, bundle: Bundle, options: ReplayOptions) -> Run:
-        """Replay a bundle with the standard reports, as `ReplayEngine` does in a browser of its own."""
+        """Replay a bundle with the standard reports, as `ReplayEngine` does in its own browser."""
         plan = plan_replay(bundle, options)
         verify_bundle_files(bundle)
         browser = self._browser(plan, options)
         return self._in_loop(lambda portal: portal.call(run_replay, bundle, options, standard_reports(), browser))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do as `asyncio.run`, in the loop of these browsers: what it launches has their driver."""
+        """Run a coroutine in the loop of these browsers, so that it shares their driver."""
 
         async def done() -> T:
             return await work
@@ -54,13 +54,13 @@ class SharedBrowsers:
         return self._in_loop(lambda portal: portal.call(done))
 
     def close(self) -> None:
-        """End all browsers."""
+        """Close all browsers."""
         self._held.close()
         self._loop = None
         self._running.clear()
 
     def _in_loop(self, act: Callable[[BlockingPortal], T]) -> T:
-        """Call the loop from where its driver is known: what runs there inherits that."""
+        """Call the loop from a context that has its driver, so that the coroutine inherits it."""
         if self._loop is None:
             portal = self._held.enter_context(start_blocking_portal())
             self._loop = portal, self._held.enter_context(portal.wrap_async_context_manager(_with_driver()))

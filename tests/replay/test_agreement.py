@@ -1,4 +1,4 @@
-"""After a divergence, pages are waited for until they have done what was recorded, and no longer."""
+"""After a divergence, a replay waits until the recorded effects have happened, and no longer."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ENDED: dict[str, tuple[Result, Result, bool]] = {
 
 
 def recorded(observation: Observation | None, result: Result) -> ActionTrace:
-    """Make a click that was recorded."""
+    """Make a recorded click."""
     click = Click(target=Target(selector="#a"))
     return ActionTrace(id="a", sequence=1, action=click, result=result, observation=observation)
 
 
 @pytest.mark.parametrize("case", OBSERVED)
 def test_what_was_recorded_has_happened(case: str) -> None:
-    """Whatever else has."""
+    """Recorded effects count as done, whatever else happened."""
     observed, happened = OBSERVED[case]
     performed = PerformedAction(result=Succeeded(), observation=observed)
 
@@ -47,7 +47,7 @@ def test_what_was_recorded_has_happened(case: str) -> None:
 
 @pytest.mark.parametrize("case", ENDED)
 def test_what_an_action_did_not_do_is_not_waited_for(case: str) -> None:
-    """Its requests do not come, however long one waits; those of an action that acted may."""
+    """Requests of an action that failed are not awaited; those of one that succeeded may be."""
     before, now, happened = ENDED[case]
 
     assert has_recorded_effects(recorded(SEEN, before), PerformedAction(result=now, observation=LESS)) == happened

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.browser
 
 
 class Deployed(NamedTuple):
-    """A bundle, and where it was recorded."""
+    """A bundle, and the deployment on which it was recorded."""
 
     bundle: Path
     base: str
@@ -38,7 +38,7 @@ class Deployed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """Record a mission, signed in by a cookie, on a deployment that goes on running."""
+    """Record a mission, signed in by a cookie, on a deployment that keeps running."""
     folder = tmp_path_factory.mktemp("deployed")
     with serve_deployment("/app") as base:
         cookie = {"name": "sid", "value": "1", "domain": "127.0.0.1", "path": "/app/", "expires": -1}
@@ -66,7 +66,7 @@ async def _record(base: str, folder: Path, state: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/app", "/next/app", ""], ids=["port", "path", "root"])
 def test_an_unchanged_deployment_elsewhere_is_faithful(deployed: Deployed, tmp_path: Path, path: str) -> None:
-    """Replay at another port and below another path, and find nothing but the recording."""
+    """A replay at another port and path has no divergence."""
     with serve_deployment(path) as base:
         outcome = replay(deployed.bundle, tmp_path / "run", base_urls={deployed.base: base})
 
@@ -77,7 +77,7 @@ def test_an_unchanged_deployment_elsewhere_is_faithful(deployed: Deployed, tmp_p
 
 
 def test_a_changed_value_elsewhere_is_found_and_explained(deployed: Deployed, tmp_path: Path) -> None:
-    """Replay on a deployment with another price, and read the value of the JSON behind the difference."""
+    """A replay on a deployment with another price explains the difference by the JSON value."""
     with serve_deployment("/app", price="3.50") as base:
         outcome = replay(deployed.bundle, tmp_path / "run", base_urls={deployed.base: base})
 
@@ -89,7 +89,7 @@ def test_a_changed_value_elsewhere_is_found_and_explained(deployed: Deployed, tm
 
 
 def test_the_other_deployment_without_a_rule_is_another_site(deployed: Deployed, tmp_path: Path) -> None:
-    """Give a rule for another port: the recorded deployment is visited, and the rule is reported as unused."""
+    """With a rule for another port, the recorded deployment is visited, and the rule is reported as unused."""
     outcome = replay(deployed.bundle, tmp_path / "run", base_urls={f"{deployed.base}lication": "http://127.0.0.1:1"})
 
     assert outcome.verdict == "faithful"
@@ -97,7 +97,7 @@ def test_the_other_deployment_without_a_rule_is_another_site(deployed: Deployed,
 
 
 def test_a_request_to_the_recorded_deployment_is_no_pass(deployed: Deployed, tmp_path: Path) -> None:
-    """Replay on a deployment whose picture still lies on the recorded one: that it is the same proves nothing."""
+    """If a picture is still loaded from the recorded deployment, an equal page does not pass."""
     with serve_deployment("/app", stray=deployed.base) as base:
         outcome = replay(deployed.bundle, tmp_path / "run", base_urls={deployed.base: base})
 
@@ -107,7 +107,7 @@ def test_a_request_to_the_recorded_deployment_is_no_pass(deployed: Deployed, tmp
 
 
 def test_the_shop_elsewhere_is_faithful_and_a_change_is_found(recorded: Recorded, tmp_path: Path) -> None:
-    """Replay an order in a shop at another port: faithful as it is, diverged with one price changed."""
+    """An order in a shop at another port is faithful, and diverges with one changed price."""
     with serve_shop() as shop:
         rules = {recorded.shop.url: shop.url}
         same = replay(recorded.bundles["order"], tmp_path / "same", base_urls=rules)
@@ -121,7 +121,7 @@ def test_the_shop_elsewhere_is_faithful_and_a_change_is_found(recorded: Recorded
 
 @pytest.mark.parametrize("mode", ["sealed", "snapshot"])
 def test_only_a_live_replay_visits_a_deployment(deployed: Deployed, tmp_path: Path, mode: str) -> None:
-    """Ask for a recorded network and another deployment at once, and hear that they exclude each other."""
+    """A recorded network and another deployment are mutually exclusive."""
     rules = {deployed.base: "http://127.0.0.1:1"}
     options = ReplayOptions(artifacts_dir=tmp_path / "run", network=mode, base_urls=rules)  # type: ignore[arg-type] # a parameter
 
@@ -130,7 +130,7 @@ def test_only_a_live_replay_visits_a_deployment(deployed: Deployed, tmp_path: Pa
 
 
 def test_the_command_takes_rules(deployed: Deployed, tmp_path: Path) -> None:
-    """Give a rule on the command line."""
+    """The command accepts a rule."""
     with serve_deployment() as base:
         done = CliRunner().invoke(
             replay_command,

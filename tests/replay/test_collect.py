@@ -1,4 +1,4 @@
-"""What a whole run comes to."""
+"""The verdict of a complete run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MISS = NetworkMiss(key="GET http://shop.test/late", reason="it was not recorded"
 
 
 def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
-    """Collect a whole run whose steps are all faithful, but for what was found at the first action."""
+    """Collect a complete run whose steps are faithful except for the findings of the first action."""
     options = ReplayOptions()
     plan = plan_replay(open_bundle(BUNDLE), options)
     collector = Collector(plan, options, NOW)
@@ -64,7 +64,7 @@ def test_whole_run_of_faithful_steps_is_faithful() -> None:
 
 
 def test_miss_after_the_last_action_is_not_a_pass() -> None:
-    """A miss that no step reports makes the run unverifiable, and is a reason of its outcome."""
+    """A miss that no step reports makes the run unverifiable, with a reason."""
     outcome = outcome_of(NetworkOutcome(misses=(MISS,)))
 
     assert outcome.verdict == "unverifiable"
@@ -74,7 +74,7 @@ def test_miss_after_the_last_action_is_not_a_pass() -> None:
 
 
 def test_a_miss_of_a_step_is_reported_once() -> None:
-    """A finding of a step is no late miss; another one of the same key after it is."""
+    """A step's finding is not reported again as a late miss; a later one with the same key is."""
     reported = Divergence(
         code="request-not-recorded",
         layer="network",

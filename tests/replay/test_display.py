@@ -1,4 +1,4 @@
-"""What a person sees while a replay runs."""
+"""What a replay prints while it runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EVENTS: tuple[Event, ...] = (
 
 
 def show(*, terminal: bool) -> str:
-    """Show the events on something that is a terminal, or is not."""
+    """Show the events on a terminal, or on a plain stream."""
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=terminal, width=100, highlight=False, markup=False, soft_wrap=True)
     with ReplayDisplay(console) as display:
@@ -59,7 +59,7 @@ def show(*, terminal: bool) -> str:
 
 
 def test_every_step_is_one_plain_line() -> None:
-    """Without a terminal, each step is one line: no bar, no control characters of the trace, no markup."""
+    """Without a terminal, each step is one line without a bar, control characters or markup."""
     assert show(terminal=False).splitlines() == [
         "[REPLAY] mission m: Do this \\x1b[31mnow [bold]",
         "[REPLAY] chromium 1, network sealed, 1 steps",
@@ -77,7 +77,7 @@ def test_every_step_is_one_plain_line() -> None:
     ],
 )
 def test_the_heading_names_the_step_from_which_the_site_responds(step: int, then: SecondPartNetwork, said: str) -> None:
-    """A run that really asks the site from a step on is not called sealed."""
+    """A run that is live from some step on is not called sealed."""
     second = SecondPart(step=step, subgoal="s__attempt_1", sequence=1, network=then)
     start = RunStart(
         kind="bundle_replay", mission_id="m", mission_text="", network_mode="sealed", browser="chromium 1", steps=29,
@@ -93,5 +93,5 @@ def test_the_heading_names_the_step_from_which_the_site_responds(step: int, then
 
 
 def test_a_terminal_has_a_bar() -> None:
-    """Count the steps in a bar on a terminal."""
+    """On a terminal, a bar counts the steps."""
     assert "1/1" in show(terminal=True)

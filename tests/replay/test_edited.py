@@ -1,4 +1,4 @@
-"""Edited bundles and variables in a real browser: what is not known any more is never a pass."""
+"""Edited bundles and variables in a real browser: what is no longer verified never passes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def edit(command: str, bundle: Path, *arguments: str, to: Path) -> Path:
 
 
 def certified(bundle: Path) -> CertificationReport:
-    """Certify a bundle, with whatever is proposed."""
+    """Certify a bundle, and accept all proposals."""
     opened = open_bundle(bundle)
     return accept(opened, SHARED.run(certify(opened, CertifyOptions(runs=2, secrets=SECRETS))))
 
 
 def search_alone(recorded: Recorded, to: Path, *, up_to: int) -> Path:
-    """Leave the search as the end of the mission, up to one of its steps: what follows is not what is tested here."""
+    """Shorten the mission to its search, up to one of its steps."""
     bundle = recorded.bundles["banana"]
     _, search, *later = open_bundle(bundle).trace.subgoal_traces
     after = [each.id for each in search.steps if each.sequence > up_to]
@@ -54,13 +54,13 @@ def search_alone(recorded: Recorded, to: Path, *, up_to: int) -> Path:
 
 @pytest.fixture
 def with_variable(recorded: Recorded, tmp_path: Path) -> Path:
-    """Let the text that is searched for be a variable."""
+    """Replace the search text by a variable."""
     bundle = search_alone(recorded, tmp_path / "short", up_to=6)
     return edit("set", bundle, TYPE, "action.text={{fruit}}", "--var", "fruit=banana", to=tmp_path / "variable")
 
 
 def test_an_edited_text_requests_what_is_not_recorded(recorded: Recorded, tmp_path: Path) -> None:
-    """Search for something else: its request has no recorded answer, and no rule is proposed that gives it one."""
+    """A changed search text has no recorded response, and no rule is proposed that would give it one."""
     short = search_alone(recorded, tmp_path / "short", up_to=4)
     copy = edit("set", short, TYPE, "action.text=carrot", to=tmp_path / "copy")
 
@@ -79,9 +79,9 @@ def test_an_edited_text_requests_what_is_not_recorded(recorded: Recorded, tmp_pa
 def test_a_mission_without_one_of_its_steps_is_no_pass_until_it_is_certified(
     recorded: Recorded, tmp_path: Path
 ) -> None:
-    """Leave a key press out: all later steps meet the recorded network, prove nothing, and get baselines.
+    """Without a key press, later steps still find recorded responses but verify nothing, and get new baselines.
 
-    Skills get none: no replay comes to the documents that they worked on.
+    Skills get none: no replay reaches the documents on which they ran.
     """
     short = search_alone(recorded, tmp_path / "short", up_to=6)
     copy = edit("delete", short, "find_banana__attempt_1_action_002", *SKILLS, to=tmp_path / "copy")
@@ -96,7 +96,7 @@ def test_a_mission_without_one_of_its_steps_is_no_pass_until_it_is_certified(
 
 
 def test_steps_that_only_look_leave_everything_comparable(recorded: Recorded, tmp_path: Path) -> None:
-    """Leave an assertion out, and draw the border of a subgoal anew: the rest is faithful as it was."""
+    """Without an assertion, or with another subgoal boundary, the remaining steps stay faithful."""
     bundle = recorded.bundles["banana"]
     shorter = edit("delete", bundle, "add_to_cart__attempt_1_action_009", to=tmp_path / "shorter")
     options = ("--before", "add_to_cart__attempt_1_action_005", "--description", "Review it")
@@ -118,7 +118,7 @@ def test_steps_that_only_look_leave_everything_comparable(recorded: Recorded, tm
 def test_another_selector_of_the_same_element_is_proved(
     recorded: Recorded, tmp_path: Path, selector: str, verdict: str
 ) -> None:
-    """A new selector that finds the recorded element is faithful, and one that does not diverges."""
+    """A new selector that matches the recorded element is faithful; one that does not diverges."""
     bundle = recorded.bundles["banana"]
     change = f"action.target.selector={selector}"
     copy = edit("set", bundle, TYPE, change, "--same-element", to=tmp_path / "copy")
@@ -127,7 +127,7 @@ def test_another_selector_of_the_same_element_is_proved(
 
 
 def test_a_variable_has_its_recorded_value_unless_it_is_given_another(with_variable: Path, tmp_path: Path) -> None:
-    """Sealed, the recorded value is faithful, given or not; with another one its request is not recorded."""
+    """Sealed, the recorded value is faithful, by default or provided; another value has no recorded response."""
     recorded_value = replay(with_variable, tmp_path / "run")
     given = replay(with_variable, tmp_path / "run", variables={"fruit": "banana"})
     other = replay(with_variable, tmp_path / "run", variables={"fruit": "carrot"})
@@ -137,7 +137,7 @@ def test_a_variable_has_its_recorded_value_unless_it_is_given_another(with_varia
 
 
 def test_another_value_does_the_mission_on_a_live_site(recorded: Recorded, with_variable: Path, tmp_path: Path) -> None:
-    """Buy a carrot: every action succeeds, and nothing that was recorded of the banana is taken for a proof."""
+    """A carrot is bought: every action succeeds, and no recorded data of the banana counts as verification."""
     recorded.shop.restart()
 
     outcome = replay(with_variable, tmp_path / "run", network="live", variables={"fruit": "carrot"})
@@ -173,7 +173,7 @@ def test_a_mission_is_recorded_again_with_another_value(
 def test_wrong_variables_are_refused_before_anything_is_written(
     recorded: Recorded, with_variable: Path, tmp_path: Path
 ) -> None:
-    """A value for nothing, and a variable without one, end replays and certifications before a browser starts."""
+    """A value for an unknown variable, or a variable without a value, fails before a browser starts."""
     needed = edit("set", with_variable, "--var", "fruit", to=tmp_path / "needed")
 
     for bundle, given, code in (

@@ -1,4 +1,4 @@
-"""A replay can be answered from a HAR file, as a user runs it."""
+"""A replay can be served from a HAR file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Copy a bundle, without its network part."""
+    """Copy a bundle without its network part."""
     copied = copy_bundle("shop_failing", tmp_path)
     plain: dict[str, Any] = json.loads((copied / "trace.json").read_text())
     (copied / "trace.json").write_text(json.dumps(plain | {"network": None}))
@@ -41,7 +41,7 @@ def har(tmp_path: Path) -> Path:
 
 
 def test_an_exported_har_answers_a_replay(bundle: Path, har: Path, tmp_path: Path) -> None:
-    """A bundle without network part is faithful with its HAR, and nothing of the import is left behind."""
+    """A bundle without a network part is faithful with its HAR, and the import leaves no files behind."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
 
@@ -56,7 +56,7 @@ def test_an_exported_har_answers_a_replay(bundle: Path, har: Path, tmp_path: Pat
 
 
 def test_what_a_har_lacks_is_a_divergence_and_a_warning(bundle: Path, har: Path, tmp_path: Path) -> None:
-    """An answer that was taken out of the HAR is missed, and a socket in it is named."""
+    """A response removed from the HAR is missed, and a WebSocket in it is named."""
     plain: dict[str, Any] = json.loads(har.read_text())
     first, *entries = plain["log"]["entries"]
     socket = {**first, "request": {"method": "GET", "url": "ws://127.0.0.1:8642/live", "headers": []}}
@@ -74,7 +74,7 @@ def test_what_a_har_lacks_is_a_divergence_and_a_warning(bundle: Path, har: Path,
 
 
 def test_a_broken_har_ends_before_anything_starts(bundle: Path, tmp_path: Path) -> None:
-    """A HAR that is none is one line with 65, and no artifacts."""
+    """An invalid HAR is reported in one line with exit status 65, and no artifacts are written."""
     (tmp_path / "bad.har").write_text('{"log": {"entries": [{}]}}')
 
     done = run_replay(bundle, tmp_path / "run", "--har", str(tmp_path / "bad.har"))
@@ -84,7 +84,7 @@ def test_a_broken_har_ends_before_anything_starts(bundle: Path, tmp_path: Path) 
 
 
 def test_a_har_is_for_sealed_replays(bundle: Path, har: Path, tmp_path: Path) -> None:
-    """With a live network there is nothing for a HAR to answer: wrong usage."""
+    """A HAR with a live network is a usage error."""
     done = run_replay(bundle, tmp_path / "run", "--har", str(har), "--network", "live")
 
     assert_one_line(done, 2, "--har requires a sealed replay, got --network live")
@@ -92,7 +92,7 @@ def test_a_har_is_for_sealed_replays(bundle: Path, har: Path, tmp_path: Path) ->
 
 @pytest.fixture
 def site() -> Iterator[PageSite]:
-    """Serve a page that was moved, and fetches."""
+    """Serve a page with a redirect and fetches."""
     with serve_pages() as serving:
         serving.answers["/old"] = redirect("/new")
         serving.answers["/new"] = Answer(
@@ -105,7 +105,7 @@ def site() -> Iterator[PageSite]:
 
 @pytest.mark.parametrize(("name", "content"), [("a.har", "embed"), ("a.har", "attach"), ("a.zip", "attach")])
 def test_a_har_of_playwright_is_understood(site: PageSite, tmp_path: Path, name: str, content: str) -> None:
-    """What Playwright records has its redirects, its bodies, and the keys that a replay asks for."""
+    """A HAR recorded by Playwright has its redirects, its bodies, and the keys that a replay requests."""
     asyncio.run(_record(f"{site.url}/old", tmp_path / name, content))
 
     imported = import_har(tmp_path / name, tmp_path / "network")

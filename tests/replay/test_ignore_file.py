@@ -1,4 +1,4 @@
-"""A file of what to ignore is read strictly: a word that is not understood would hide nothing, or too much."""
+"""An ignore file is parsed strictly: an unknown word would hide nothing, or too much."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ console_error = "Failed to load"
 
 
 def test_every_kind_is_read(tmp_path: Path) -> None:
-    """Those without a name are called by their number."""
+    """Entries without a name are referred to by their number."""
     path = tmp_path / "ignore.toml"
     path.write_text(FILE)
 
@@ -85,7 +85,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_an_invalid_ignore_file_is_refused_in_one_line(case: str, tmp_path: Path) -> None:
-    """With the file and the number of the table."""
+    """The line has the file and the number of the table."""
     text, message = BAD[case]
     path = tmp_path / "ignore.toml"
     if text is not None:

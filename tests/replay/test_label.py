@@ -17,27 +17,27 @@ pytestmark = pytest.mark.browser
 
 @given(recorded=values_of(ActionTrace))
 def test_every_action_has_a_label(recorded: ActionTrace) -> None:
-    """Describe any action in words, beginning with what it does."""
+    """Every action has a label that begins with what it does."""
     assert action_label(recorded.action).split()[0].removesuffix(":").isalpha()
 
 
 @given(name=st.from_regex(r"\A[A-Z_]{1,12}\Z"))
 def test_a_secret_is_named_and_not_shown(name: str) -> None:
-    """Say which secret is typed, and where."""
+    """The label names the typed secret and its field."""
     action = Fill(target=Target(selector="#p"), text=SecretRef(secret=name))
 
     assert action_label(action) == f"fill #p with secret {name}"
 
 
 def test_a_target_is_shown_with_its_name() -> None:
-    """Show what a person sees beside what the machine looks for."""
+    """The label has the accessible name beside the selector."""
     target = Target(selector="#buy", identity=Identity(tag="button", role="button", name="Buy now"))
 
     assert action_label(Click(target=target)) == "click #buy ('Buy now')"
 
 
 def test_a_position_is_shown_with_the_element_there() -> None:
-    """Numbers say nothing to a person; the name of the element does, where it is known."""
+    """The label of a click at coordinates has the name of the element there, if known."""
     under = Identity(tag="button", role="button", name="Buy now")
 
     assert action_label(Mouse(event="click", x=3.5, y=4.0, under=under)) == "mouse click at 3.5, 4 ('Buy now')"

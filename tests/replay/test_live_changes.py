@@ -1,6 +1,6 @@
-"""A recorded mission replayed on the live site: every change is found and explained, and no other is.
+"""A recorded mission replayed on the live site: every change is found and explained, with no false findings.
 
-A replay on a site with one change is made once, for all that is asserted about it.
+Each change is replayed once, for all assertions about it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ EXPLAINED = (
 
 
 class LiveReplay(NamedTuple):
-    """What a live replay found, and the summary that it wrote."""
+    """The outcome of a live replay, and the summary that it wrote."""
 
     outcome: ReplayOutcome
     summary: str
@@ -68,7 +68,7 @@ def on_site(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
 @pytest.mark.parametrize("mission", ["banana", "order"])
 def test_an_unchanged_site_is_faithful(on_site: Callable[..., LiveReplay], mission: str) -> None:
-    """Replay the mission on the site it was recorded on, and find nothing."""
+    """A replay on the unchanged site has no findings."""
     outcome = on_site(mission).outcome
 
     assert [divergence.message for divergence in outcome.divergences] == []
@@ -77,7 +77,7 @@ def test_an_unchanged_site_is_faithful(on_site: Callable[..., LiveReplay], missi
 
 @pytest.mark.parametrize("mission", ["banana", "order"])
 def test_an_unchanged_site_answers_as_recorded(on_site: Callable[..., LiveReplay], mission: str) -> None:
-    """Replay on the unchanged site: every request has its recorded one, and no response changed."""
+    """On the unchanged site every request has a recorded one, and no response changed."""
     network = on_site(mission).outcome.network
 
     assert (network.unmatched, network.unused, network.misses) == ((), (), ())
@@ -88,7 +88,7 @@ def test_an_unchanged_site_answers_as_recorded(on_site: Callable[..., LiveReplay
 def test_a_divergence_names_the_response_behind_it(
     recorded: Recorded, on_site: Callable[..., LiveReplay], change: str, mission: str, key: str, value: str
 ) -> None:
-    """Replay on a site with one change: the first divergence names the changed value and its response."""
+    """The first divergence names the changed value and its response."""
     live = on_site(mission, change)
 
     because = live.outcome.divergences[0].because
@@ -102,7 +102,7 @@ def test_a_divergence_names_the_response_behind_it(
 def test_a_changed_site_diverges_where_it_changed(
     on_site: Callable[..., LiveReplay], change: str, mission: str, subgoal: str, sequence: int, codes: set[str]
 ) -> None:
-    """Replay the mission on a site with one change, and find it at the action that meets it first."""
+    """The first divergence is at the first action that the change affects."""
     outcome = on_site(mission, change).outcome
 
     assert outcome.verdict == "diverged"
@@ -112,5 +112,5 @@ def test_a_changed_site_diverges_where_it_changed(
 
 
 def test_a_slow_answer_is_no_divergence(on_site: Callable[..., LiveReplay]) -> None:
-    """Let the list come 300 ms later, and stay faithful."""
+    """A list that arrives 300 ms later is still faithful."""
     assert on_site("banana", "slow-list").outcome.verdict == "faithful"

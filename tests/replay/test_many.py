@@ -26,18 +26,18 @@ AT_ONCE = 2
 
 
 class HaltUnless:
-    """End a run before its first step, unless it is to go on."""
+    """A controller that halts before the first step unless the run may continue."""
 
     def __init__(self, *, go_on: bool) -> None:
         self._decision = Proceed() if go_on else Halt("short")
 
     async def decide(self, _step: PlannedStep) -> Decision:
-        """Decide always alike."""
+        """Return the same decision every time."""
         return self._decision
 
 
 def test_runs_are_concurrent_and_returned_in_order(tmp_path: Path) -> None:
-    """Of five replays two have a context at a time; the long first one ends late, and still comes back first."""
+    """Two of five replays run at a time; the long first one ends late and is still returned first."""
     running: set[int] = set()
     most: list[int] = []
     order: list[int] = []

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_run_that_cannot_start_raises_its_own_error(recorded: Recorded, tmp_path: Path) -> None:
-    """A HAR that is not there is the error of its name, raised once the other runs are over."""
+    """A missing HAR raises its own error, after the other runs have ended."""
     over: dict[int, Run] = {}
     chosen = [ReplayOptions(artifacts_dir=tmp_path / str(number), secrets=SECRETS) for number in range(2)]
     chosen.insert(1, ReplayOptions(artifacts_dir=tmp_path / "x", secrets=SECRETS, har=tmp_path / "none.har"))

@@ -1,4 +1,4 @@
-"""What answers skills that ask a model, in a replay and where a changed page is judged."""
+"""Who answers the model requests of skills, in a replay and when a changed page is judged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def test_each_run_has_all_answers_once(plan: Plan) -> None:
-    """Several replays of one plan do not take answers from each other."""
+    """Several replays of one plan each get all recorded answers."""
     for _ in range(2):
         client = completion_client_for(plan, ReplayOptions())
         assert [client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
@@ -37,7 +37,7 @@ def test_each_run_has_all_answers_once(plan: Plan) -> None:
 
 
 def test_a_client_that_was_given_answers_alone(plan: Plan) -> None:
-    """The responses of the bundle are not even read then."""
+    """With a provided client, the responses of the bundle are not read."""
     given = EchoClient()
 
     assert completion_client_for(plan, ReplayOptions(completion_client=given)) is given
@@ -45,7 +45,7 @@ def test_a_client_that_was_given_answers_alone(plan: Plan) -> None:
 
 
 def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:
-    """A probe serves recorded responses; other prompts fail, each with its own message."""
+    """Each probe serves the recorded responses from the start; other prompts fail, each with its own message."""
     failures = []
     for text in ("changed", "changed", "other"):
         judge = ProbeResponses(plan)
@@ -58,7 +58,7 @@ def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:
 
 
 def test_incomplete_responses_of_a_bundle_are_refused_before_a_replay_starts(tmp_path: Path) -> None:
-    """A bundle whose capture was cut off is refused, not replayed as far as it goes."""
+    """A bundle with truncated responses is refused, not replayed in part."""
     root = Path(shutil.copytree(PASSING, tmp_path / "bundle"))
     used = opened(root / "responses", EchoClient)
     used.client.complete(request())

@@ -1,4 +1,4 @@
-"""One mutant of each kind: what changes is found where it is, and what changes nothing is not."""
+"""One mutant of each kind: every change is found in the right place, and harmless ones are not reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNCHANGED = Answer()
 
 
 def kind(mutant: Mutant) -> tuple[object, ...]:
-    """Return what is right, and what is changed; operators that agree in both are left to the benchmark."""
+    """Return the expected result of a mutant and the fields it changes; mutants with equal values are one kind."""
     truth = mutant.truth
     changed = [
         tuple(field.name for field in fields(each) if getattr(each, field.name) != getattr(UNCHANGED, field.name))
@@ -41,7 +41,7 @@ def kind(mutant: Mutant) -> tuple[object, ...]:
 
 
 def test_each_kind_of_change_has_the_right_verdict(tmp_path: Path) -> None:
-    """Replay the first mutant of each kind, several at a time, and compare with what is known to be right for it."""
+    """The first mutant of each kind has the verdict that is known to be right for it."""
     recorded = SHARED.run(subject(MISSION, tmp_path / "missions"))
     source = Source(name=MISSION, root=recorded.bundle, secrets=recorded.secrets)
     chosen: dict[tuple[object, ...], Mutant] = {}

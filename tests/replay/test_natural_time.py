@@ -35,7 +35,7 @@ PAGES = {
 
 
 def serve(site: PageSite) -> None:
-    """Answer what the pages ask for."""
+    """Answer the requests of the pages."""
     site.answers |= {
         "/worker.js": WORKER,
         "/parent.js": PARENT,
@@ -68,7 +68,7 @@ async def record(bundle: Path, page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_recording_in_natural_time_replays_without_a_note(tmp_path: Path, page: str) -> None:
-    """What waits for an answer whose time is still to come is not waited for in wall time."""
+    """A response whose page time has not come yet is not waited for in wall time."""
     outcome = record_and_replay(tmp_path / "bundle", page)
 
     found = (outcome.verdict, outcome.reasons, outcome.network.notes, outcome.network.misses)

@@ -1,4 +1,4 @@
-"""Options check their values when they are made."""
+"""Options validate their values when they are created."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_timeout_is_a_finite_number_above_zero(timeout: object) -> None:
 
 
 def test_a_message_shows_no_secret() -> None:
-    """A wrong mapping of secrets is refused without its values."""
+    """A wrong mapping of secrets is refused without showing its values."""
     for secrets in ("PASSWORD=hunter22", {"PASSWORD": b"hunter22"}):
         with pytest.raises(UsageError) as raised:
             ReplayOptions(secrets=secrets)  # type: ignore[arg-type] # wrong values
@@ -125,7 +125,7 @@ def test_paths_are_text_or_path_objects() -> None:
 
 
 def test_lists_become_tuples() -> None:
-    """Items may be given as a list."""
+    """A list is accepted and converted."""
     options = ReplayOptions(masks=[MASK], readers=[print])  # type: ignore[arg-type] # lists for tuples
 
     assert (options.masks, options.readers) == ((MASK,), (print,))

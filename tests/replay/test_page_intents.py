@@ -1,4 +1,4 @@
-"""Page intents of older recordings, judged again."""
+"""Page intents of older recordings are judged again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOTICE = page(element("p", "The shop is closed."))
 def test_a_page_that_is_taken_for_something_else_diverges(
     intent: str, recorded: PageSnapshot | None, observed: PageSnapshot | None, found: list[tuple[str, str, str]]
 ) -> None:
-    """Only where both pages are there, and the recorded one is what the recording says."""
+    """Intents are compared only if both pages are known and the recorded page has its recorded intent."""
     intents = PageIntentComparer((PageIntent(id="i", intent=intent, step_id="a1"),), default_skills())
 
     divergences = list(intents.compare(PLACE, "a1", recorded, observed))

@@ -1,4 +1,4 @@
-"""The digest of a plan changes with what is done, and with nothing else."""
+"""The digest of a plan changes with its actions, and with nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACES = [
 
 
 def plan_of(trace: ExecutionTrace, **options: object) -> Plan:
-    """Plan a replay of another trace in the place of the bundle's."""
+    """Plan a replay of another trace in place of the bundle's."""
     return plan_replay(replace(BUNDLE, trace=trace), ReplayOptions(**options))  # type: ignore[arg-type] # of the test
 
 
@@ -46,7 +46,7 @@ DIGEST = plan_digest(plan_of(TRACE))
 
 @given(place=st.sampled_from(PLACES))
 def test_the_digest_covers_actions_but_not_their_observations(place: tuple[int, int]) -> None:
-    """Another action, or one that is not done, is another plan; another effect is not."""
+    """A changed or removed action changes the digest; a changed observation does not."""
     for update in ({"action": Note(text="else")}, {"result": Blocked(reason="no")}, {"sequence": 99}):
         assert plan_digest(plan_of(with_action(place, **update))) != DIGEST
     for same in ({"observation": None}, {"result": Succeeded()}):
@@ -54,7 +54,7 @@ def test_the_digest_covers_actions_but_not_their_observations(place: tuple[int, 
 
 
 def test_the_digest_covers_start_environment_and_order() -> None:
-    """What a mission begins with, and in which order its steps come."""
+    """The start state, the environment and the order of the steps change the digest."""
     assert TRACE.environment is not None
     for update in (
         {"start": TRACE.start.model_copy(update={"url": "http://elsewhere/"})},
@@ -66,7 +66,7 @@ def test_the_digest_covers_start_environment_and_order() -> None:
 
 
 def test_options_of_a_replay_do_not_change_the_digest() -> None:
-    """Values of secrets, masks, descriptions and options are no part of what is done."""
+    """Values of secrets, masks, descriptions and options are not part of the digest."""
     changed = TRACE.model_copy(update={"warnings": ("any",), "mission_text": "another text"})
 
     assert plan_digest(plan_of(changed, secrets={"PASSWORD": "any"}, from_step=3, then_network="live")) == DIGEST

@@ -1,4 +1,4 @@
-"""What counts is chosen: changes that touch nothing of a mission can be findings, and parts can be left out."""
+"""Policies decide whether changes without effect are findings; ignored parts are not compared."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ url = "{url}/"
 def test_a_change_without_effect_is_a_finding_under_policy_effects(
     recorded: Recorded, tmp_path: Path, policy: str, verdict: str
 ) -> None:
-    """Swap two cards of a listing of which the mission uses the search field alone."""
+    """Two swapped cards of a listing, of which the mission uses only the search field, are a finding only here."""
     recorded.shop.restart("reordered-list")
 
     outcome = replay(recorded.bundles["banana"], tmp_path / "run", network="live", policy=policy)
@@ -53,7 +53,7 @@ def test_a_change_without_effect_is_a_finding_under_policy_effects(
 def test_a_change_that_touches_the_mission_diverges_under_every_policy(
     recorded: Recorded, tmp_path: Path, change: str, place: tuple[str, int], why: str
 ) -> None:
-    """Change the target of a later step, what a skill reads, and the answer to a form."""
+    """Changes of a later step's target, a skill's input and the response to a form diverge."""
     recorded.shop.restart(change)
 
     outcome = replay(recorded.bundles["order"], tmp_path / "run", network="live", policy="effects")
@@ -64,7 +64,7 @@ def test_a_change_that_touches_the_mission_diverges_under_every_policy(
 
 
 def test_masked_differences_are_reported_as_reduced_coverage(recorded: Recorded, tmp_path: Path) -> None:
-    """Ignore the cards, and read in the summary that nothing was compared there."""
+    """With the cards ignored, the summary reports that nothing was compared there."""
     recorded.shop.restart("reordered-list")
     file = tmp_path / "ignore.toml"
     file.write_text(IGNORE.format(url=recorded.shop.url), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A live replay of a bundle with a recorded network says which answers changed, and what follows from them."""
+"""A live replay of a bundle with a recorded network reports which responses changed, and their consequences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_changed_answer_is_put_to_its_action(recorded: Recorded, tmp_path: Path) -> None:
-    """Replay on a site with another price, and find the answer at the action that asked for it."""
+    """A changed price is attributed to the action that requested it."""
     recorded.shop.restart("other-price")
 
     outcome = replay(recorded.bundles["order"], tmp_path / "run", network="live", on_divergence="continue")
@@ -30,7 +30,7 @@ def test_a_changed_answer_is_put_to_its_action(recorded: Recorded, tmp_path: Pat
 
 
 def test_secrets_are_in_no_explanation(recorded: Recorded, tmp_path: Path) -> None:
-    """Replay on a changed site with a password, and find it in no file of the run."""
+    """A password is in no file of a replay on a changed site."""
     recorded.shop.restart("error-on-submit")
 
     replay(recorded.bundles["order"], tmp_path / "run", network="live", on_divergence="continue")
@@ -40,7 +40,7 @@ def test_secrets_are_in_no_explanation(recorded: Recorded, tmp_path: Path) -> No
 
 
 def test_a_bundle_without_network_is_replayed_live_as_ever(recorded: Recorded, tmp_path: Path) -> None:
-    """Take the network part away: the live replay is faithful, and has no answers to compare."""
+    """Without its network part, the live replay is faithful and compares no responses."""
     bundle = tmp_path / "bundle"
     shutil.copytree(recorded.bundles["banana"], bundle)
     shutil.rmtree(bundle / "network")

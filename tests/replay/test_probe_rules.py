@@ -1,4 +1,4 @@
-"""Rules of the trace in a live replay: what they free is no divergence, and is compared with its recorded answer."""
+"""Trace rules in a live replay: an ignored value causes no divergence, and its recorded response is compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = "<!doctype html><title>t</title><p>Bread</p><script src='/token.js'></scr
 
 
 def test_a_value_that_a_rule_frees_is_met_live(tmp_path: Path) -> None:
-    """A site that gives out another token each time is asked with it: a divergence without the rule, none with it."""
+    """A site that issues a new token each time diverges without the rule and is faithful with it."""
     tokens = itertools.count()
     with serve_pages() as site:
         site.answers |= {

@@ -1,4 +1,4 @@
-"""The public names for replaying: the same ones from the package and from `eikon_engine.replay`."""
+"""The public names for replaying are the same in both packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("package", [eikon_engine, replay, scenario], ids=lambda package: package.__name__)
 def test_every_public_name_is_found_and_listed(package: ModuleType) -> None:
-    """Each name of `__all__` can be imported from its package, and `dir()` lists it."""
+    """Each name of `__all__` can be imported from its package and is listed by `dir()`."""
     for name in package.__all__:
         assert getattr(import_module(package.__name__), name).__name__ == name
     assert set(package.__all__) <= set(dir(package))

@@ -1,6 +1,6 @@
-"""`python -m eikon_engine.replay`, as a user runs it, judged by status, streams and files.
+"""`python -m eikon_engine.replay`, tested by its exit status, streams and files.
 
-It is a process of its own where it passes, diverges, prints and is stopped; the same shell in this process elsewhere.
+It runs in its own process for passing, diverging, printing and stopping; elsewhere in this process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run_replay(trace: Path, artifacts: Path, *options: str) -> subprocess.Comple
 
 
 def run_apart(trace: Path, artifacts: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a bundle, in a process of its own."""
+    """Run the command on a bundle in a separate process."""
     return subprocess.run(
         [*COMMAND, "--trace", str(trace), "--artifacts-dir", str(artifacts), *options],
         capture_output=True,
@@ -53,7 +53,7 @@ def copy_bundle(name: str, folder: Path) -> Path:
 
 
 def change_trace(bundle: Path, old: str, new: str) -> None:
-    """Replace a text in a trace; it must be there."""
+    """Replace a text in a trace that must contain it."""
     path = bundle / "trace.json"
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -61,7 +61,7 @@ def change_trace(bundle: Path, old: str, new: str) -> None:
 
 
 def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
-    """Demand the exit status and one clear line with these words, and no traceback."""
+    """Check the exit status and that one clear line has these words, without a traceback."""
     lines = [line for line in done.stderr.splitlines() if not line.startswith("[REPLAY]")]
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
@@ -71,7 +71,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
 
 
 def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
-    """Replay the bundled mission offline: exit 0, and everything lies in the artifacts."""
+    """The bundled mission replays offline: exit status 0, and all artifacts are written."""
     done = run_apart(TRACES / "shop_passing", tmp_path / "run")
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
@@ -99,7 +99,7 @@ def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
 
 
 def test_a_diverging_mission_reports_its_place_and_cause(tmp_path: Path) -> None:
-    """Replay the failure demo: exit 1, the flag in both places, the exact action, a diff of exactly what changed."""
+    """The failure demo: exit status 1, the flag in both places, the exact action, a diff of exactly the change."""
     done = run_apart(TRACES / "shop_diverging", tmp_path / "run")
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
@@ -116,7 +116,7 @@ def test_a_diverging_mission_reports_its_place_and_cause(tmp_path: Path) -> None
 
 
 def test_a_failed_mission_fails_again_as_recorded(tmp_path: Path) -> None:
-    """Replay a mission that failed when it was recorded: the same failure is faithful."""
+    """A mission that failed when recorded is faithful if it fails the same way."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run")
 
     assert done.returncode == 0, done.stderr
@@ -124,9 +124,9 @@ def test_a_failed_mission_fails_again_as_recorded(tmp_path: Path) -> None:
 
 
 def test_all_divergences_are_collected_on_request(tmp_path: Path) -> None:
-    """Go on after a divergence with --on-divergence continue, to the end of the mission."""
+    """With --on-divergence continue, the replay continues after a divergence to the end of the mission."""
     bundle = copy_bundle("shop_diverging", tmp_path)
-    change_trace(bundle, '"timeout_ms": 5000.0', '"timeout_ms": 500.0')  # each lost target is waited for
+    change_trace(bundle, '"timeout_ms": 5000.0', '"timeout_ms": 500.0')  # every lost target takes the whole timeout
 
     run_replay(bundle, tmp_path / "run", "--on-divergence", "continue")
 
@@ -137,7 +137,7 @@ def test_all_divergences_are_collected_on_request(tmp_path: Path) -> None:
 
 
 def test_an_old_trace_on_a_site_that_is_gone_diverges(tmp_path: Path) -> None:
-    """Replay an old-format trace with no server: what succeeded cannot be reached, and that is said."""
+    """An old-format trace without a server diverges: an action that succeeded cannot reach its page."""
     done = run_replay(TRACES / "old_format", tmp_path / "run", "--secret", "PASSWORD=x")
 
     assert done.returncode == 1
@@ -145,7 +145,7 @@ def test_an_old_trace_on_a_site_that_is_gone_diverges(tmp_path: Path) -> None:
 
 
 def test_snapshots_alone_are_never_a_pass(tmp_path: Path) -> None:
-    """Play the mission on its stored snapshots: every target is found, and the verdict is unverifiable, exit 3."""
+    """On stored snapshots every target is found, and the verdict is unverifiable, exit status 3."""
     done = run_replay(TRACES / "shop_passing", tmp_path / "run", "--network", "snapshot")
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
@@ -155,7 +155,7 @@ def test_snapshots_alone_are_never_a_pass(tmp_path: Path) -> None:
 
 
 def test_a_lost_target_is_found_on_snapshots(tmp_path: Path) -> None:
-    """Try a selector on stored snapshots, and hear that it matches nothing."""
+    """A selector without a match on the stored snapshots is reported."""
     bundle = copy_bundle("shop_passing", tmp_path)
     change_trace(bundle, '"selector": "#quantity"', '"selector": "#amount"')
 
@@ -166,14 +166,14 @@ def test_a_lost_target_is_found_on_snapshots(tmp_path: Path) -> None:
 
 
 def test_the_outcome_is_printed_on_request(tmp_path: Path) -> None:
-    """Print the outcome on standard output with --json, and nothing else there."""
+    """With --json, standard output has the outcome and nothing else."""
     done = run_apart(TRACES / "shop_failing", tmp_path / "run", "--json")
 
     assert json.loads(done.stdout)["verdict"] == "faithful"
 
 
 def test_a_second_run_keeps_the_first_one_aside(tmp_path: Path) -> None:
-    """Run twice into one folder: the first run moves to `<folder>.1`, whole."""
+    """A second run into one folder moves the complete first one to `<folder>.1`."""
     run_replay(TRACES / "shop_failing", tmp_path / "run")
     first = sorted(path.name for path in (tmp_path / "run").rglob("*"))
 
@@ -184,7 +184,7 @@ def test_a_second_run_keeps_the_first_one_aside(tmp_path: Path) -> None:
 
 
 def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
-    """Refuse to write artifacts among files that are no artifacts."""
+    """Artifacts are not written into a folder with other files."""
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
 
     done = run_replay(TRACES / "shop_failing", tmp_path)
@@ -231,7 +231,7 @@ def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_bundle_that_cannot_be_read_is_one_clear_line(
     tmp_path: Path, spoil: object, status: int, words: tuple[str, ...]
 ) -> None:
-    """Spoil a bundle in one way, and get one line and the right exit status."""
+    """A damaged bundle is reported in one line with the right exit status."""
     bundle = copy_bundle("shop_failing", tmp_path)
     assert callable(spoil)
     spoil(bundle)
@@ -242,7 +242,7 @@ def test_a_bundle_that_cannot_be_read_is_one_clear_line(
 
 
 def test_an_unknown_skill_names_the_known_ones(tmp_path: Path) -> None:
-    """Ask for a skill that no registry has: exit 78, and nothing is written."""
+    """An unknown skill ends with exit status 78, and nothing is written."""
     bundle = copy_bundle("shop_passing", tmp_path)
     change_trace(bundle, '"skill": "extract_table"', '"skill": "extract_tables"')
 
@@ -253,7 +253,7 @@ def test_an_unknown_skill_names_the_known_ones(tmp_path: Path) -> None:
 
 
 def test_a_missing_secret_is_reported_with_how_to_supply_it(tmp_path: Path) -> None:
-    """Leave a secret out: exit 78, and the three ways to give it."""
+    """A missing secret ends with exit status 78 and names the three ways to provide it."""
     done = run_replay(TRACES / "old_format", tmp_path / "run")
 
     assert_one_line(done, 78, "--secret PASSWORD=", "EIKON_SECRET_PASSWORD", "--secret-file")
@@ -261,7 +261,7 @@ def test_a_missing_secret_is_reported_with_how_to_supply_it(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("value", ["hunter2hunter", "pin47"])
 def test_a_secret_in_a_selector_is_in_no_output(tmp_path: Path, value: str) -> None:
-    """The browser looks for the value; the error, the events, the outcome and the summary have its name."""
+    """The browser uses the value; the error, events, outcome and summary have only its name."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_text())
     actions = trace["subgoal_traces"][0]["actions_taken"]
@@ -278,7 +278,7 @@ def test_a_secret_in_a_selector_is_in_no_output(tmp_path: Path, value: str) -> N
 
 
 def test_a_browser_that_is_not_there_is_exit_69(tmp_path: Path) -> None:
-    """Name a browser that does not exist."""
+    """A browser path that does not exist is reported with exit status 69."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--browser-path", str(tmp_path / "none"))
 
     assert_one_line(done, 69, str(tmp_path / "none"))
@@ -286,7 +286,7 @@ def test_a_browser_that_is_not_there_is_exit_69(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("timeout", ["0", "-1", "nan", "inf", "soon"])
 def test_a_deadline_that_is_none_is_exit_2(tmp_path: Path, timeout: str) -> None:
-    """Refuse deadlines that are no positive number of seconds."""
+    """Deadlines other than a positive number of seconds are refused."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--timeout", timeout)
 
     assert done.returncode == 2
@@ -294,7 +294,7 @@ def test_a_deadline_that_is_none_is_exit_2(tmp_path: Path, timeout: str) -> None
 
 
 def test_actions_that_were_blocked_are_no_pass(tmp_path: Path) -> None:
-    """Perform nothing, since nothing was performed when recording: unverifiable, never faithful."""
+    """A mission whose actions were blocked when recorded is unverifiable, never faithful."""
     bundle = copy_bundle("shop_failing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_bytes())
     for subgoal in trace["subgoal_traces"]:
@@ -306,7 +306,7 @@ def test_actions_that_were_blocked_are_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_of_another_page_is_refused(tmp_path: Path) -> None:
-    """Exchange the snapshots of two actions: what was observed is not what they show, and that is said."""
+    """Swapped snapshots of two actions contradict their observations, which is reported."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_bytes())
     first, second = (each["actions_taken"][-1]["observation"]["pages"][0] for each in trace["subgoal_traces"][:2])
@@ -319,7 +319,7 @@ def test_a_snapshot_of_another_page_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_option_is_exit_2(tmp_path: Path) -> None:
-    """Use an option that does not exist."""
+    """An option that does not exist ends with exit status 2."""
     done = run_apart(TRACES / "shop_failing", tmp_path / "run", "--retry")
 
     assert done.returncode == 2
@@ -327,7 +327,7 @@ def test_an_unknown_option_is_exit_2(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
-    """Put the artifacts below a file."""
+    """An artifacts folder below a file ends with exit status 2."""
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     done = run_replay(TRACES / "shop_failing", tmp_path / "file" / "run")
@@ -337,7 +337,7 @@ def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_can_be_read_back(tmp_path: Path, how: signal.Signals) -> None:
-    """Stop a replay in the middle, kindly or not: its events read back, and Ctrl-C leaves a whole outcome, exit 130."""
+    """Events of a killed or interrupted replay read back; Ctrl-C leaves a complete outcome, exit status 130."""
     command = [*COMMAND, "--trace", str(TRACES / "shop_passing"), "--artifacts-dir", str(tmp_path / "run")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
         assert process.stderr is not None

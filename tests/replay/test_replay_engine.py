@@ -1,4 +1,4 @@
-"""The Python door: what a program gets from a replay."""
+"""The Python API of a replay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 
 
 def test_a_divergence_is_raised_after_everything_is_written(tmp_path: Path) -> None:
-    """Catch the error, and find its subgoal, its action and its summary."""
+    """The error has the subgoal, the action and the summary."""
     engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run"))
 
     with pytest.raises(ReplayDivergenceError) as caught:
@@ -46,7 +46,7 @@ def test_a_divergence_is_raised_after_everything_is_written(tmp_path: Path) -> N
 
 
 def test_the_synchronous_door_works_inside_a_running_loop(tmp_path: Path) -> None:
-    """Replay from within a coroutine, as a notebook does."""
+    """The synchronous API works inside a coroutine, as in a notebook."""
 
     async def notebook() -> str:
         return ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(TRACES / "shop_failing").verdict
@@ -55,7 +55,7 @@ def test_the_synchronous_door_works_inside_a_running_loop(tmp_path: Path) -> Non
 
 
 def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
-    """Halt before the second step: the first is replayed, and the run is no pass."""
+    """After a halt before the second step, the first is replayed and the run does not pass."""
 
     class HaltAtSecond:
         async def decide(self, step: PlannedStep) -> Decision:
@@ -71,7 +71,7 @@ def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
 
 
 def test_the_events_of_a_run_record_an_internal_error(tmp_path: Path) -> None:
-    """Let a reader break: the fault is raised, and the events and the outcome end with it all the same."""
+    """If a reader raises, the error is raised, and events and outcome record it."""
 
     def break_at_the_first_action(line: EventLine) -> None:
         if line.event.type == "action":
@@ -96,7 +96,7 @@ def test_the_events_of_a_run_record_an_internal_error(tmp_path: Path) -> None:
 
 
 def test_readers_see_the_stream_that_the_journal_keeps(tmp_path: Path) -> None:
-    """Read events while the run goes on, from its start to its end."""
+    """Readers get the events during the run, from its start to its end."""
     seen: list[EventLine] = []
 
     ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", readers=(seen.append,))).replay(TRACES / "shop_failing")
@@ -108,7 +108,7 @@ def test_readers_see_the_stream_that_the_journal_keeps(tmp_path: Path) -> None:
 
 
 def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
-    """Ask for a sealed replay of a trace that kept no network, and hear what to do."""
+    """A sealed replay of a trace without a network is refused, with the next step to take."""
     engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", network="sealed", secrets={"PASSWORD": "x"}))
 
     with pytest.raises(RequirementError, match="--network live", check=has_code("network-part-missing")):
@@ -118,7 +118,7 @@ def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
 def test_the_worker_is_closed_before_its_browser_however_a_run_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that raises leaves nothing to be closed in a browser that is closed already."""
+    """If a reader raises, the worker is closed before the browser."""
     ends = []
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A replay that goes on from a step: what is before it leads there from the recording, and has to lead there."""
+"""A replay that resumes at a step: earlier steps are replayed from the recording and must reach it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ OTHER = "ab" * 32
 
 
 def steps_of(outcome: ReplayOutcome) -> list[StepOutcome]:
-    """Return the steps that were replayed, in order."""
+    """Return the replayed steps, in order."""
     return [step for subgoal in outcome.subgoals for step in subgoal.steps]
 
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Replay the bundled mission whole; give its artifacts."""
+    """Replay the bundled mission completely; return its artifacts."""
     folder = tmp_path_factory.mktemp("begun") / "run"
     assert replay(PASSING, folder).verdict == "faithful"
     return folder
@@ -49,12 +49,12 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def earlier(begun: Path, tmp_path: Path) -> Path:
-    """Give a copy of the artifacts of the whole run."""
+    """Return a copy of the artifacts of the complete run."""
     return Path(shutil.copytree(begun, tmp_path / "run"))
 
 
 def test_a_mission_resumes_sealed_after_its_earlier_steps(earlier: Path) -> None:
-    """All steps are compared, the earlier run is found to be of the same plan, and the events say where it goes on."""
+    """All steps are compared, the earlier run has the same plan, and the events name the resume step."""
     first = read_outcome(earlier / "outcome.json")
 
     done = run_replay(PASSING, earlier, "--from", "4")
@@ -77,8 +77,8 @@ def test_a_mission_resumes_sealed_after_its_earlier_steps(earlier: Path) -> None
 
 
 def test_a_mission_resumes_on_its_site(recorded: Recorded, tmp_path: Path) -> None:
-    """The site is asked for nothing that leads to the step, and for everything from there on."""
-    recorded.shop.restart("download-content")  # at the step before
+    """The site gets no requests of the steps before the resume step, and all requests after it."""
+    recorded.shop.restart("download-content")  # affects the step before
 
     outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=4, then_network="live")
 
@@ -87,11 +87,11 @@ def test_a_mission_resumes_on_its_site(recorded: Recorded, tmp_path: Path) -> No
     assert outcome.network.live > outcome.network.served > 0
     assert outcome.network.unmatched == ()
     changed = [str(value) for change in outcome.network.response_changes for value in change.what]
-    assert changed == ["cookies set: recorded (absent), live sid"]  # the shop has not seen the first part
+    assert changed == ["cookies set: recorded (absent), live sid"]  # no first part on this shop
 
 
 def test_what_the_site_lacks_is_reported_before_its_first_request(recorded: Recorded, tmp_path: Path) -> None:
-    """Requests of the first part that change something, and what the browser keeps, in the events and the outcome."""
+    """Events and outcome list the state-changing requests of the first part and the browser's stored data."""
     outcome = replay(
         recorded.bundles["banana"], tmp_path / "run", from_step=18, then_network="live", on_divergence="continue"
     )
@@ -117,7 +117,7 @@ def test_what_the_site_lacks_is_reported_before_its_first_request(recorded: Reco
 
 
 def test_older_recordings_report_less_of_what_a_site_has_not_received() -> None:
-    """Writes are found among all requests; a step without an observation is named, because its requests are unknown."""
+    """State-changing requests are found among all; a step without an observation is named, its requests unknown."""
     bundle = open_bundle(PASSING)
     attempt = bundle.trace.subgoal_traces[2]
     old = [
@@ -141,7 +141,7 @@ def test_older_recordings_report_less_of_what_a_site_has_not_received() -> None:
 
 
 def test_site_that_changed_diverges_in_the_second_part(recorded: Recorded, tmp_path: Path) -> None:
-    """A changed response of the site diverges as in a live replay, and explains the divergence."""
+    """A changed response of the site diverges and explains the divergence, as in a live replay."""
     recorded.shop.restart("frame-text")
 
     outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=4, then_network="live")
@@ -152,7 +152,7 @@ def test_site_that_changed_diverges_in_the_second_part(recorded: Recorded, tmp_p
 
 
 def test_a_divergence_before_the_resumed_step_ends_the_run(tmp_path: Path) -> None:
-    """Steps that lead elsewhere by now lead to no second part, even where divergences are collected."""
+    """If the earlier steps diverge, the run does not resume, even if it collects divergences."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_bytes())
     trace["subgoal_traces"][0]["skills_used"][0]["output"] = []
@@ -174,7 +174,7 @@ def test_a_divergence_before_the_resumed_step_ends_the_run(tmp_path: Path) -> No
 
 
 def test_a_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
-    """A run does not go on with another plan than the one that was begun, and leaves the artifacts of that one."""
+    """A run does not resume with another plan, and leaves the earlier artifacts unchanged."""
     bundle = copy_bundle("shop_passing", tmp_path)
     before = (earlier / "outcome.json").read_bytes()
     change_trace(bundle, "Sweet & ripe", "Sweet & soft")
@@ -192,7 +192,7 @@ def test_a_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
 
 
 def test_an_outcome_without_a_digest_is_a_warning(earlier: Path) -> None:
-    """An outcome of an older version shows nothing of its plan; a damaged one is refused; another mission's is none."""
+    """An older outcome without a plan digest is a warning; a damaged one is refused; another mission's is ignored."""
     plan, options = plan_replay(open_bundle(PASSING), ReplayOptions(from_step=3)), ReplayOptions(from_step=3)
     outcome, file = read_outcome(earlier / "outcome.json"), earlier / "outcome.json"
 
@@ -221,13 +221,13 @@ def test_contradicting_options_are_refused(options: ReplayOptions, words: str) -
 
 
 def test_malformed_values_are_refused_by_the_command() -> None:
-    """Click refuses what is no number of a step, and what is no digest."""
+    """Click rejects an invalid step number or digest."""
     for wrong in (("--from", "0"), ("--from", "x"), ("--plan-digest", "abc"), ("--then", "snapshot")):
         assert CliRunner().invoke(replay_command, ["--trace", str(PASSING), *wrong]).exit_code == 2
 
 
 def test_site_is_not_given_stand_ins_for_named_secrets(recorded: Recorded) -> None:
-    """What goes on live wants the secrets, as a live replay does."""
+    """The steps on the live site require the secrets, as a live replay does."""
     bundle = open_bundle(recorded.bundles["order"])
 
     plan_replay(bundle, ReplayOptions(from_step=2))
@@ -236,7 +236,7 @@ def test_site_is_not_given_stand_ins_for_named_secrets(recorded: Recorded) -> No
 
 
 def test_a_bundle_without_network_cannot_be_resumed() -> None:
-    """What leads to a step comes from the recording."""
+    """The earlier steps are replayed from the recording, so a bundle without a network part is refused."""
     bundle = open_bundle(PASSING)
     bare = exchanged(bundle, trace=bundle.trace.model_copy(update={"network": None}))
 

@@ -1,4 +1,4 @@
-"""Where the values of secrets come from."""
+"""Sources of secret values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_options_override_the_file_and_the_file_overrides_the_environment(tmp_path: Path) -> None:
-    """Give one secret in all three ways, and each of the others in one."""
+    """One secret is given in all three ways, and each of the others in one."""
     file = tmp_path / "secrets"
     file.write_text("# mine\n\nONE=file\nTWO=file=with=equals\n", encoding="utf-8")
     environ = {"EIKON_SECRET_ONE": "environment", "EIKON_SECRET_THREE": "environment", "PATH": "/bin"}
@@ -26,7 +26,7 @@ def test_options_override_the_file_and_the_file_overrides_the_environment(tmp_pa
 
 @pytest.mark.parametrize("option", ["PASSWORD", "=x", "my password=x"])
 def test_an_option_without_a_name_and_a_value_is_refused_and_not_shown(option: str) -> None:
-    """Refuse what is no NAME=VALUE, without repeating what may be a password."""
+    """Text other than NAME=VALUE is refused without being shown, as it may be a password."""
     with pytest.raises(UsageError, match="expected NAME=VALUE") as caught:
         collect_secrets([option], None, {})
 
@@ -34,6 +34,6 @@ def test_an_option_without_a_name_and_a_value_is_refused_and_not_shown(option: s
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """Name the file that could not be read."""
+    """The error names the file that could not be read."""
     with pytest.raises(UsageError, match="nothing-here"):
         collect_secrets([], tmp_path / "nothing-here", {})

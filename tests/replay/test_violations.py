@@ -1,4 +1,4 @@
-"""A replay in which something got past the recorded network."""
+"""A replay in which requests bypassed the recorded network."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ BYE = """<b id=closed>closed</b><script>
 for (const going of ['beforeunload', 'pagehide', 'visibilitychange', 'unload'])
   addEventListener(going, () => { new Image().src = '/bye'; navigator.sendBeacon('/bye') });
 </script>"""
-"""Sends requests on events of leaving a page, which neither the recording nor the replay fires."""
+"""Sends requests on page-leave events, which neither the recording nor the replay fires."""
 
 
 @pytest.mark.parametrize("page", [PAGE, BYE], ids=["escapes", "does not"])
 def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
-    """A page that looks as it did, after asking past the recording, is unverifiable, and the summary says why."""
+    """A page that looks the same but bypassed the recording is unverifiable, and the summary gives the reason."""
     with serve_pages() as site:
         SHARED.run(_record(site.put(page), tmp_path / "bundle"))
 
@@ -68,7 +68,7 @@ async def _record(url: str, folder: Path) -> None:
 
 
 def test_a_request_that_escapes_at_the_end_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes to the sink after the last step, while the session ends, keeps the replay from being faithful."""
+    """A request that reaches the sink while the session closes makes the replay not faithful."""
     with serve_pages() as site:
         SHARED.run(_record(site.put("<b id=closed>closed</b>"), tmp_path / "bundle"))
     sinks: list[Sink] = []

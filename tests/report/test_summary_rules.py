@@ -11,7 +11,7 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def test_each_used_rule_is_listed_with_its_reason() -> None:
-    """The summary lists how often a part was ignored, and why, and which rules were unused."""
+    """The summary lists how often each part was ignored, the reason, and unused rules."""
     rules = tuple(
         RuleApplied(rule=f"query {name}", reason="a time", times=times) for name, times in [("_", 1), ("t", 3)]
     )

@@ -1,4 +1,4 @@
-"""A folder in which small scenarios are run, and a model that they may ask."""
+"""A folder in which small scenarios are run, and a model for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = iter(range(1000))
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in a folder of its own, where a scenario is written with its steps."""
+    """Run the command in a new folder that contains a scenario with these steps."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("signal.signal", lambda *_: None)
     module = f"tools_of_test_{next(_NAMES)}"
@@ -44,7 +44,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """Serve a model that the environment names."""
+    """Serve a model, configured by environment variables."""
     with serve_model() as server:
         for name, value in (("API_KEY", "key"), ("BASE_URL", server.url), ("MODEL", "gpt-test")):
             monkeypatch.setenv(f"OPENAI_{name}", value)

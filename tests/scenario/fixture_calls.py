@@ -1,4 +1,4 @@
-"""Tools whose calls are recorded as fixtures, and replayed from them."""
+"""Tools whose calls are recorded as fixtures and replayed from them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Counter:
         self.count = 0
 
     def next_number(self) -> int:
-        """Count on."""
+        """Return the next number."""
         self.count += 1
         return self.count
 
 
 def echo(value: JsonValue = None) -> JsonValue:
-    """Return what is given."""
+    """Return the argument."""
     return value
 
 
@@ -43,7 +43,7 @@ def record(
     run_id: str = "run_1",
     secrets: Mapping[str, str] | None = None,
 ) -> Path:
-    """Record what is done with a box."""
+    """Record calls of a tool box."""
     calls = RecordingCalls(folder, run_id, SecretFinder(secrets or {}, RedactionRules(), b"key"), lambda: NOON)
     work(box.with_calls(calls))
     calls.close()
@@ -51,11 +51,11 @@ def record(
 
 
 def replayed(folder: Path, secrets: Mapping[str, str] | None = None) -> tuple[ToolBox, ReplayingCalls]:
-    """Give an empty box that is answered by a recording."""
+    """Return an empty tool box that is answered from a recording."""
     calls = ReplayingCalls(FixtureFolder(folder), secrets or {})
     return ToolBox.of().with_calls(calls), calls
 
 
 def files(folder: Path) -> list[Path]:
-    """List the fixtures of a folder."""
+    """Return the fixtures of a folder."""
     return sorted(each for each in folder.rglob("*.json") if each.name != "recording.json")

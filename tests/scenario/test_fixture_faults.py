@@ -1,4 +1,4 @@
-"""Changed, mixed and missing fixtures are refused by name."""
+"""Changed, mixed and missing fixtures are refused with an error that names them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tests.scenario.fixture_calls import NOON, echo, files, record, replayed
 
 
 def edit(path: Path, **fields: JsonValue) -> None:
-    """Change a file as a person does."""
+    """Edit a fixture without updating its digest."""
     path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
 
 
 def reseal(path: Path, **fields: object) -> None:
-    """Change a fixture as we would write it."""
+    """Change a fixture and update its digest."""
     path.write_bytes(digested_text(read_digested(Fixture, path).model_copy(update=fields)))
 
 
 def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
-    """A fixture that was edited is named."""
+    """An edited fixture is an error that names its file."""
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
     edit(path, result=2)
 
@@ -46,7 +46,7 @@ def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
     "fields", [{"args": {"value": 2}}, {"tool": "ecko"}, {"occurrence": 2}, {"args_hash": args_hash({})}]
 )
 def test_a_fixture_in_the_place_of_another_is_named(tmp_path: Path, fields: dict[str, object]) -> None:
-    """A fixture in the place of another is named."""
+    """A fixture at another call's path is an error that names its file."""
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
     reseal(path, **fields)
 
@@ -58,7 +58,7 @@ def test_a_fixture_in_the_place_of_another_is_named(tmp_path: Path, fields: dict
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"digest":"x"}', b"\xff", b"1" * 9])
 def test_a_damaged_fixture_is_named(tmp_path: Path, content: bytes) -> None:
-    """A damaged fixture is named."""
+    """A damaged fixture is an error that names its file."""
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo")))[0]
     path.write_bytes(content)
 
@@ -68,7 +68,7 @@ def test_a_damaged_fixture_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_not(tmp_path: Path) -> None:
-    """A folder of two recordings is refused whether the stranger is used or not."""
+    """A folder with fixtures of two recordings is refused, even if the foreign fixture is unused."""
     ours = record(tmp_path / "ours", ToolBox.of(echo), lambda box: box.call("echo", {"value": 1}))
     theirs = record(tmp_path / "theirs", ToolBox.of(echo), lambda box: box.call("echo", {"value": 2}), run_id="run_2")
     shutil.copytree(theirs / "echo", ours / "echo", dirs_exist_ok=True)
@@ -87,7 +87,7 @@ def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_n
 
 
 def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
-    """A recording that was killed is refused."""
+    """A killed recording is refused."""
     calls = RecordingCalls(tmp_path, "run_1", SecretFinder({}, None, b""), lambda: NOON)
     ToolBox.of(echo).with_calls(calls).call("echo")
 
@@ -109,7 +109,7 @@ def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["notes.txt", "echo/notes.json", f"echo/{'0' * 64}.1.json", f"echo/{'0' * 63}.json"])
 def test_what_is_no_fixture_is_named(tmp_path: Path, name: str) -> None:
-    """What is no fixture is named."""
+    """A file that is not a fixture is an error that names it."""
     record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
     (tmp_path / name).write_text("{}")
 

@@ -19,14 +19,14 @@ def log_in() -> dict[str, str]:
 
 
 def all_bytes(folder: Path) -> bytes:
-    """Return everything that is written in a folder, blobs unpacked."""
+    """Return the content of all files in a folder, with decompressed blobs."""
     stores = [(BlobStore(each.parent), each) for each in folder.rglob("*.zst")]
     plain = [each.read_bytes() for each in folder.rglob("*.json")]
     return b"".join([*plain, *(store.get(store.ref_of_file(path)) for store, path in stores)])
 
 
 def test_a_named_secret_is_written_nowhere_and_needed_by_no_replay(tmp_path: Path) -> None:
-    """A named secret is written nowhere and needed by no replay."""
+    """A named secret is in no file, and a replay does not need it."""
 
     def work(box: ToolBox, secret: str) -> JsonValue:
         answer: JsonValue = box.call("echo", {"value": f"Bearer {secret}"})
@@ -59,7 +59,7 @@ def test_a_token_from_a_tool_has_one_stand_in_in_later_calls(tmp_path: Path) -> 
 
 
 def test_a_secret_that_is_found_late_is_taken_out_of_what_was_written_before(tmp_path: Path) -> None:
-    """A secret that is found late is taken out of what was written before."""
+    """A secret that is discovered late is also removed from earlier files."""
     value = "Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"
 
     def work(box: ToolBox) -> None:

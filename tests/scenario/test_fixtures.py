@@ -58,20 +58,20 @@ def fail(why: str = "no reason") -> None:
     ],
 )
 def test_hashes_are_those_of_the_specification(args: dict[str, JsonValue], text: str, digest: str) -> None:
-    """Hashes are those that stand in the documents."""
+    """The hashes equal those in the specification."""
     assert hashlib.sha256(text.encode()).hexdigest() == digest
     assert args_hash(args) == digest
 
 
 @pytest.mark.parametrize("value", [2**53, float("nan"), float("inf"), "\ud800", {"\ud800": 1}, {1: 2}, b"", {1}])
 def test_values_without_canonical_json_have_no_hash(value: JsonValue) -> None:
-    """What canonical json cannot say has no hash."""
+    """Values that canonical JSON cannot represent have no hash."""
     with pytest.raises(ToolArgumentsError, match="expected arguments that canonical JSON"):
         args_hash({"value": value})
 
 
 def test_repeated_calls_replay_in_order_and_a_fourth_is_missed(tmp_path: Path) -> None:
-    """Repeated calls replay in order and a fourth is missed."""
+    """Repeated calls are replayed in order, and a fourth one is a miss."""
     tool = Counter().next_number
     folder = record(tmp_path, ToolBox.of(tool), lambda box: [box.call("next_number") for _ in range(3)])
 
@@ -88,7 +88,7 @@ def test_repeated_calls_replay_in_order_and_a_fourth_is_missed(tmp_path: Path) -
 
 
 def test_a_replay_executes_and_writes_nothing(tmp_path: Path) -> None:
-    """A replay executes and writes nothing."""
+    """A replay neither executes tools nor writes files."""
     counter = Counter()
     folder = record(tmp_path, ToolBox.of(counter.next_number), lambda box: box.call("next_number"))
     before = {each: each.read_bytes() for each in files(folder)}
@@ -101,7 +101,7 @@ def test_a_replay_executes_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_path_of_a_fixture_follows_from_its_tool_and_arguments(tmp_path: Path) -> None:
-    """A fixture lies where its tool and arguments say."""
+    """The path of a fixture is determined by its tool and arguments."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: [box.call("echo", {"value": 1}) for _ in range(2)])
 
     first, second = f"echo/{args_hash({'value': 1})}.json", f"echo/{args_hash({'value': 1})}.2.json"
@@ -113,7 +113,7 @@ def test_the_path_of_a_fixture_follows_from_its_tool_and_arguments(tmp_path: Pat
 
 
 def test_bytes_are_restored_unchanged(tmp_path: Path) -> None:
-    """Bytes come back as they were."""
+    """Bytes are restored unchanged."""
     folder = record(tmp_path, ToolBox.of(picture), lambda box: box.call("picture"))
 
     box, _ = replayed(folder)
@@ -122,7 +122,7 @@ def test_bytes_are_restored_unchanged(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_failed_fails_again_by_the_same_error(tmp_path: Path) -> None:
-    """A tool that failed fails again by the same error."""
+    """A failed tool call fails with the same error in a replay."""
     errors: list[ToolError] = []
 
     def work(box: ToolBox) -> None:
@@ -138,7 +138,7 @@ def test_a_tool_that_failed_fails_again_by_the_same_error(tmp_path: Path) -> Non
 
 
 def test_concurrent_calls_are_each_recorded_once(tmp_path: Path) -> None:
-    """Concurrent calls are each recorded once."""
+    """Concurrent calls are recorded exactly once each."""
     tool = Counter().next_number
 
     def work(box: ToolBox) -> None:
@@ -171,7 +171,7 @@ def test_a_miss_names_the_nearest_call_and_the_argument_that_differs(tmp_path: P
 
 
 def test_a_miss_of_a_tool_names_those_that_were_recorded(tmp_path: Path) -> None:
-    """A miss of a tool names those that were recorded."""
+    """A miss of a tool without recorded calls names the recorded tools."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
 
     with pytest.raises(RequirementError, match=r"only of echo \(did you mean echo", check=has_code("fixture-missing")):
@@ -179,7 +179,7 @@ def test_a_miss_of_a_tool_names_those_that_were_recorded(tmp_path: Path) -> None
 
 
 def test_a_deleted_fixture_is_named(tmp_path: Path) -> None:
-    """A deleted fixture is named."""
+    """A deleted fixture is an error that names it."""
     tool = Counter().next_number
     folder = record(tmp_path, ToolBox.of(tool), lambda box: [box.call("next_number") for _ in range(3)])
     lost = folder / "next_number" / f"{args_hash({})}.2.json"
@@ -237,7 +237,7 @@ def test_a_changed_order_is_reported_unless_calls_are_unordered(tmp_path: Path) 
     ],
 )
 def test_a_result_that_cannot_be_restored_is_refused(tmp_path: Path, value: ToolResultValue, message: str) -> None:
-    """A result that would not come back is refused."""
+    """A result that cannot be restored is refused."""
 
     def give() -> ToolResultValue:
         return value
@@ -267,7 +267,7 @@ json_values = st.recursive(
 @settings(max_examples=60, deadline=None)
 @given(value=json_values)
 def test_every_stored_result_is_restored(tmp_path_factory: pytest.TempPathFactory, value: ToolResultValue) -> None:
-    """Every result that is stored comes back."""
+    """Every stored result is restored unchanged."""
     blobs = BlobStore(tmp_path_factory.mktemp("blobs"))
 
     assert restore_result(json.loads(json.dumps(store_result(value, blobs.put))), blobs) == value

@@ -1,4 +1,4 @@
-"""Runs that are killed or stopped in the middle read back, and are not taken for complete ones."""
+"""Killed and stopped runs can be read, and do not count as complete recordings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ subgoals:
 
 
 def started(shop: Workshop, run_id: str) -> subprocess.Popen[str]:
-    """Start a run, and wait until its endless tool was called."""
+    """Start a run, and wait until it has called its endless tool."""
     began = shop.folder / "began"
     began.unlink(missing_ok=True)
     tools = ("--tools", "ours:next_number", "--tools", "ours:wait_for_ever")
@@ -51,14 +51,14 @@ def started(shop: Workshop, run_id: str) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Workshop:
-    """Make a folder with the endless scenario."""
+    """Return a folder with the endless scenario."""
     shop = Workshop(tmp_path)
     shop.write(ENDLESS)
     return shop
 
 
 def test_a_killed_run_reads_back_and_is_no_recording(shop: Workshop) -> None:
-    """A killed run reads back and is no recording."""
+    """A killed run can be read but is not a recording."""
     process = started(shop, "killed")
     process.kill()
     process.communicate()
@@ -76,7 +76,7 @@ def test_a_killed_run_reads_back_and_is_no_recording(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_has_its_end(shop: Workshop, number: signal.Signals) -> None:
-    """A stopped run has its end."""
+    """A stopped run has an end event."""
     process = started(shop, "stopped")
     process.send_signal(number)
     _, printed = process.communicate(timeout=30)
@@ -103,7 +103,7 @@ subgoals:
 
 
 def test_a_stopped_run_with_pages_has_its_end_and_its_mission(shop: Workshop) -> None:
-    """A run that is stopped in the middle of an action has its end, and the mission up to it."""
+    """A run stopped in the middle of an action has an end event and its mission up to that action."""
     (shop.folder / "index.html").write_text(PAGE)
     shop.write(CLICKS + '      - action: {type: click, target: {selector: "#find"}}\n' * 80)
     events = shop.folder / "runs/stopped/events.jsonl"

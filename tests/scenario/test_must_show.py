@@ -59,7 +59,7 @@ gates:
 
 @dataclass(frozen=True)
 class Shown:
-    """A recording, and two replays of it with everything stopped."""
+    """A recording, and two replays of it with all servers stopped."""
 
     shop: Workshop
     recorded: Ran
@@ -87,7 +87,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 
 def test_the_scenario_is_recorded_with_its_mission_certified(shown: Shown) -> None:
-    """The scenario is recorded with its mission certified."""
+    """The run is recorded, and its mission is certified."""
     assert shown.recorded.status == 0, shown.recorded.err
     note = json.loads((shown.recorded.folder / "run.json").read_text())
     assert (note["state"], note["certified"], note["mode"]) == ("complete", "certified", "record")
@@ -108,7 +108,7 @@ def test_the_fixtures_folder_of_a_replay_is_empty(shown: Shown) -> None:
 
 
 def test_outputs_are_equal_to_the_byte(shown: Shown) -> None:
-    """Outputs are equal to the byte."""
+    """The outputs of recording and replays are byte-identical."""
     texts = {(each.folder / "outputs.json").read_bytes() for each in (shown.recorded, *shown.replays)}
     assert len(texts) == 1
     outputs = json.loads(texts.pop())
@@ -118,7 +118,7 @@ def test_outputs_are_equal_to_the_byte(shown: Shown) -> None:
 
 
 def test_a_replay_answers_from_the_recording_at_once(shown: Shown) -> None:
-    """Answers of a replay come from the recording at once."""
+    """A replay serves answers from the recording immediately."""
     for replay in shown.replays:
         results, completions = replay.events("tool_result"), replay.events("completion")
         assert {each["source"] for each in results} == {"fixture"}
@@ -137,7 +137,7 @@ def test_a_recording_and_its_replay_have_the_same_events(shown: Shown) -> None:
 
 
 def test_a_changed_step_diverges_and_is_named(shown: Shown) -> None:
-    """A changed step diverges and is named."""
+    """A changed step diverges, and the divergence names it."""
     shown.shop.write(SCENARIO.replace("#find", "#search"), "changed.yaml")
 
     replay = shown.shop.replay(shown.recorded, name="changed.yaml")
@@ -149,7 +149,7 @@ def test_a_changed_step_diverges_and_is_named(shown: Shown) -> None:
 
 
 def test_a_step_that_is_left_out_diverges_and_is_named(shown: Shown) -> None:
-    """A step that is left out diverges and is named."""
+    """A removed step diverges, and the divergence names it."""
     lines = SCENARIO.replace("      - action: {type: fill", "      - note: nothing\n        # {type: fill")
     shown.shop.write(lines, "shorter.yaml")
 
@@ -170,7 +170,7 @@ def test_a_changed_prompt_is_reported_with_its_difference(shown: Shown) -> None:
 
 
 def test_fixtures_without_their_run_do_not_serve_a_scenario_with_pages(shown: Shown, tmp_path: Path) -> None:
-    """Fixtures without their run do not serve a scenario with pages."""
+    """A scenario with pages cannot be replayed from fixtures without their run."""
     (tmp_path / "fixtures").symlink_to(tmp_path / "there")
     (shown.recorded.folder / "fixtures").rename(tmp_path / "there")
     try:

@@ -1,4 +1,4 @@
-"""Agents of their own record and replay their tool calls without a scenario."""
+"""Agents without a scenario record and replay their tool calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def add(left: int, right: int) -> int:
-    """Add."""
+    """Add two numbers."""
     return left + right
 
 
@@ -36,24 +36,24 @@ BOX = ToolBox.of(add)
 
 
 class Notes:
-    """A mission that stores the calls noted in it."""
+    """A mission that stores the calls recorded in it."""
 
     def __init__(self) -> None:
         self.noted: list[tuple[str, Any, Any, str]] = []
 
     def tool(self, name: str, arguments: Any = None, *, result: Any = None, error: str = "") -> None:  # noqa: ANN401 - as AgentMission
-        """Note a call."""
+        """Record a call."""
         self.noted.append((name, arguments, result, error))
 
 
 def state(folder: Path) -> tuple[str, str]:
-    """Return how a run ended, by its facts and by its events."""
+    """Return the state of a run, from its run file and from its events."""
     last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])["event"]
     return json.loads((folder / "run.json").read_text())["state"], last["how"]
 
 
 def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of the documents runs."""
+    """The example in the documentation runs."""
     monkeypatch.chdir(tmp_path)
     example = re.search(r"```python\n(.*?)```", (DOCS / "tool-fixtures.md").read_text(), re.DOTALL)
 
@@ -66,7 +66,7 @@ def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.M
 def test_the_example_of_scenarios_in_python_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The example of docs/scenarios.md records and replays the scenario beside it, here on a free port."""
+    """The example of docs/scenarios.md records and replays the scenario next to it, here on a free port."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(DOCS.parent))
     shutil.copytree(DOCS.parent / "scenarios", tmp_path / "scenarios")
@@ -80,7 +80,7 @@ def test_the_example_of_scenarios_in_python_runs(
 
 
 def test_an_asynchronous_agent_is_replayed(tmp_path: Path) -> None:
-    """An asynchronous agent is replayed."""
+    """A replay works for an asynchronous agent."""
 
     async def agent(folder: str, **how: Any) -> list[int]:  # noqa: ANN401 - as open_run
         async with open_run(tmp_path / folder, BOX, **how) as run:
@@ -91,7 +91,7 @@ def test_an_asynchronous_agent_is_replayed(tmp_path: Path) -> None:
 
 
 def test_calls_are_noted_in_the_mission_as_well(tmp_path: Path) -> None:
-    """Calls are noted in the mission as well."""
+    """Tool calls are also recorded in the mission."""
     notes = Notes()
 
     with open_run(tmp_path / "run", BOX, options=RunOptions(mission=notes)) as run:
@@ -101,7 +101,7 @@ def test_calls_are_noted_in_the_mission_as_well(tmp_path: Path) -> None:
 
 
 def test_calls_are_recorded_among_the_actions_of_a_mission(tmp_path: Path) -> None:
-    """Calls stand in a recorded mission among its actions."""
+    """Tool calls are recorded among the mission's actions, in order."""
     with serve_pages() as site, sync_playwright() as playwright:
         url = site.put("<title>Shop</title><button>Buy</button>")
         browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
@@ -121,7 +121,7 @@ def test_calls_are_recorded_among_the_actions_of_a_mission(tmp_path: Path) -> No
 
 
 def test_an_agent_that_fails_leaves_a_recording_that_fails_too(tmp_path: Path) -> None:
-    """An agent that fails leaves a recording that fails too."""
+    """A failed agent leaves a failed recording."""
 
     def agent(folder: str, **how: Any) -> None:  # noqa: ANN401 - as open_run
         with pytest.raises(ZeroDivisionError), open_run(tmp_path / folder, BOX, **how) as run:
@@ -134,7 +134,7 @@ def test_an_agent_that_fails_leaves_a_recording_that_fails_too(tmp_path: Path) -
 
 
 def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> None:
-    """A call that is left out fails the replay at its end."""
+    """A missing call fails the replay at its end."""
     with open_run(tmp_path / "first", BOX) as run:
         run.call("add", {"left": 1, "right": 1})
 
@@ -147,7 +147,7 @@ def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> 
 
 
 def test_a_miss_that_the_agent_ignores_fails_the_replay(tmp_path: Path) -> None:
-    """A miss that the agent goes on after fails the replay."""
+    """A miss fails the replay even if the agent catches the error."""
     with open_run(tmp_path / "first", BOX):
         pass
 
@@ -161,7 +161,7 @@ def test_a_miss_that_the_agent_ignores_fails_the_replay(tmp_path: Path) -> None:
 
 
 def test_a_result_that_cannot_be_stored_fails_the_recording_of_an_agent_that_ignores_it(tmp_path: Path) -> None:
-    """A result that cannot be kept fails the recording of an agent that goes on."""
+    """A result that cannot be stored fails the recording even if the agent catches the error."""
 
     def pair() -> tuple[int, int]:
         return (1, 2)
@@ -176,7 +176,7 @@ def test_a_result_that_cannot_be_stored_fails_the_recording_of_an_agent_that_ign
 
 
 def test_only_allowed_tools_are_called(tmp_path: Path) -> None:
-    """Only allowed tools are called."""
+    """Tools that are not allowed cannot be called."""
     with (
         pytest.raises(RequirementError, check=has_code("tool-not-allowed")),
         open_run(tmp_path / "run", BOX, options=RunOptions(allowed=())) as run,
@@ -185,7 +185,7 @@ def test_only_allowed_tools_are_called(tmp_path: Path) -> None:
 
 
 def test_fixtures_belong_to_replays_alone(tmp_path: Path) -> None:
-    """Fixtures belong to replays alone."""
+    """Fixtures are only accepted for replays."""
     with pytest.raises(UsageError, match="fixtures are required with mode replay"):
         open_run(tmp_path / "run", BOX, mode="replay")
     with pytest.raises(UsageError, match="fixtures are required with mode replay"):

@@ -1,4 +1,4 @@
-"""What scenarios do to pages: by actions, by the tool `browser`, failing as expected; and what gates say of it."""
+"""Scenarios with pages: actions, the tool `browser`, expected failures, and gates."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 
 def test_the_tool_browser_acts_on_the_page_and_is_replayed(shown: Shown) -> None:
-    """The tool browser acts on the page and is replayed."""
+    """The tool `browser` acts on the page and is replayed."""
     assert (shown.recorded.status, shown.replayed.status) == (0, 0), shown.recorded.err + shown.replayed.err
     outputs = [(each.folder / "outputs.json").read_bytes() for each in (shown.recorded, shown.replayed)]
     assert outputs[0] == outputs[1]
@@ -78,14 +78,14 @@ def test_the_tool_browser_acts_on_the_page_and_is_replayed(shown: Shown) -> None
 
 
 def test_a_skill_that_asks_a_model_is_answered_from_the_recording(shown: Shown) -> None:
-    """A skill that asks a model is answered from the recording."""
+    """A skill's model request is answered from the recording."""
     asked = [[(each["metric_id"], each["source"]) for each in ran.events("completion")] for ran in both(shown)]
 
     assert asked == [[("ask_page", "captured")], [("ask_page", "replayed")]]
 
 
 def test_a_response_that_no_skill_asks_for_ends_a_replay(shown: Shown) -> None:
-    """A response of the mission that no skill asks for ends a replay."""
+    """An unused model response of the mission fails the replay."""
     copy = shown.recorded.folder.with_name("with_one_more")
     shutil.copytree(shown.recorded.folder, copy)
     (first,) = (copy / "mission/responses").glob("ask_page-*-0000.json")
@@ -99,7 +99,7 @@ def test_a_response_that_no_skill_asks_for_ends_a_replay(shown: Shown) -> None:
 
 
 def test_a_scenario_that_leaves_all_pages_out_is_not_the_one_that_was_recorded(shown: Shown) -> None:
-    """A scenario that leaves all pages out is not the one that was recorded."""
+    """A scenario without its page steps does not match its recording."""
     number = "      - {tool: next_number, as: number}\n"
     head = "id: none\ngoal: Try\nallowed_tools: [next_number]\n"
     steps = f"subgoals:\n  - id: look\n    steps:\n{number}"
@@ -120,7 +120,7 @@ def both(shown: Shown) -> tuple[Ran, Ran]:
 
 
 def test_actions_and_tools_are_recorded_in_order(shown: Shown) -> None:
-    """Actions and tools stand in the mission in their order."""
+    """Actions and tool calls are in the mission in execution order."""
     (attempt,) = read_trace(shown.recorded.folder / "mission").subgoal_traces
 
     assert [(each.sequence, each.action.type) for each in attempt.actions_taken] == [
@@ -150,7 +150,7 @@ GATES = {
 
 @pytest.mark.parametrize(("gate", "status"), GATES.items())
 def test_gates_check_a_recorded_run_afterwards(shown: Shown, tmp_path: Path, gate: str, status: int) -> None:
-    """Gates judge a recorded run afterwards."""
+    """Gates can be checked on a recorded run."""
     gates = tmp_path / "gates.yaml"
     gates.write_text(f"gates: {{{gate}}}\n")
 
@@ -160,7 +160,7 @@ def test_gates_check_a_recorded_run_afterwards(shown: Shown, tmp_path: Path, gat
 
 
 def test_a_gate_stops_a_replay_before_the_action_that_is_one_too_many(shown: Shown) -> None:
-    """A gate stops a replay before the action that is one too many."""
+    """A gate stops a replay before the action that exceeds it."""
     shown.shop.write(SCENARIO + "gates: {max_actions: 1}\n", "limited.yaml")
 
     replayed = shown.shop.replay(shown.recorded, name="limited.yaml")

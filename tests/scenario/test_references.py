@@ -1,4 +1,4 @@
-"""References become values: whole ones of any type, those inside of a text as text."""
+"""A whole reference becomes a value of any type; one inside a text becomes text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ values = st.recursive(
     ],
 )
 def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
-    """References become values."""
+    """References are replaced by their values."""
     assert resolve_references(text, KNOWN) == value
 
 
@@ -62,7 +62,7 @@ def test_a_path_that_does_not_exist_is_reported(text: str, message: str) -> None
 
 
 def test_names_are_found_with_their_places() -> None:
-    """Names are found with their places."""
+    """Names are returned with their positions."""
     assert sorted(referenced_names({"a": ["{{fruit}}", {"b": "{{table.rows}} {{mark}}"}]})) == [
         (("a", 0), "fruit"),
         (("a", 1, "b"), "mark"),
@@ -71,7 +71,7 @@ def test_names_are_found_with_their_places() -> None:
 
 
 def test_what_is_meant_for_a_reference_and_is_none_is_found() -> None:
-    """What is meant for a reference and is none is found; a reference, a secret and JSON are not."""
+    """Malformed references are found; valid references, secrets and JSON are not reported."""
     strays = ["{{table.rows[0]}}", "{{}}", "{{ eikon-secret:KEY }}", "{{fruit | upper}}"]
     right = ["{{ fruit }}", "{{eikon-secret:KEY}}", '{"a": {"b": 1}}', "{% x %}"]
 
@@ -82,12 +82,12 @@ def test_what_is_meant_for_a_reference_and_is_none_is_found() -> None:
 
 @given(name=names, value=values)
 def test_a_whole_reference_is_the_value_of_any_type(name: str, value: JsonValue) -> None:
-    """A whole reference is the value whatever it is."""
+    """A text that is only a reference becomes the value itself, of any type."""
     assert resolve_references(f"{{{{{name}}}}}", {name: value}) == value
 
 
 @given(value=values)
 def test_what_has_no_reference_stays_as_it_is(value: JsonValue) -> None:
-    """What has no reference stays as it is."""
+    """Text without a reference is unchanged."""
     if not list(referenced_names(value)):
         assert resolve_references(value, {}) == value

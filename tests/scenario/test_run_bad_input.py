@@ -1,4 +1,4 @@
-"""What `eikon run` refuses before it does anything, with its place and exit status."""
+"""`eikon run` rejects invalid input before it does anything, with its position and exit status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.scenario.tried import THREE, Run
 
 
 def test_a_run_id_is_used_once(run: Run) -> None:
-    """A run id is used once."""
+    """A run id cannot be used twice."""
     run(THREE, "--run-id", "mine")
 
     ended = run(THREE, "--run-id", "mine")

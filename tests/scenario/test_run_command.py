@@ -1,4 +1,4 @@
-"""What `eikon run` says, and with which exit status it ends; in this process, without a browser."""
+"""Output and exit status of `eikon run`, in this process, without a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scenario.tried import THREE, Run, replay
 
 
 def test_a_failing_tool_fails_the_run_and_its_replay_alike(run: Run) -> None:
-    """A failing tool fails the run and its replay alike."""
+    """A failing tool fails both the run and its replay."""
     steps = "- {tool: echo}\n- {tool: fail, args: {why: no page}}\n- {tool: echo}"
 
     recorded = run(steps)
@@ -27,7 +27,7 @@ def test_a_failing_tool_fails_the_run_and_its_replay_alike(run: Run) -> None:
 
 
 def test_a_tool_that_ends_the_process_fails_the_run_and_its_replay(run: Run) -> None:
-    """A tool that ends the process fails the run and its replay, with a status of their own."""
+    """A tool that ends the process fails the run and its replay, with a separate status."""
     recorded = run("- {tool: leave}")
     replayed = run("- {tool: leave}", "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
 
@@ -38,14 +38,14 @@ def test_a_tool_that_ends_the_process_fails_the_run_and_its_replay(run: Run) -> 
 
 @pytest.mark.parametrize("expected", ["true", "LookupError", "tool-failed"])
 def test_a_run_continues_after_an_expected_failure(run: Run, expected: str) -> None:
-    """A failure that is expected lets the run go on."""
+    """A run continues after an expected failure."""
     steps = f"- {{tool: fail, args: {{why: no page}}, expect_error: {expected}, as: failed}}\n- {{tool: echo}}"
 
     assert (run(steps).status, replay(run, steps).status) == (0, 0)
 
 
 def test_an_expected_failure_that_does_not_occur_fails_the_run(run: Run) -> None:
-    """A failure that is expected and does not come fails the run."""
+    """An expected failure that does not occur fails the run."""
     ended = run("- {tool: echo, expect_error: true}")
 
     assert ended.status == 1
@@ -62,7 +62,7 @@ def test_a_result_that_cannot_be_stored_fails_the_run(run: Run) -> None:
 
 
 def test_a_gate_that_is_exceeded_stops_the_run_before_the_call(run: Run) -> None:
-    """A gate that is exceeded stops the run before the call."""
+    """A gate stops the run before the call that exceeds it."""
     gates = "gates: {max_tool_calls: 2}"
 
     recorded = run(THREE, rest=gates)
@@ -78,7 +78,7 @@ def test_a_gate_that_is_exceeded_stops_the_run_before_the_call(run: Run) -> None
 
 
 def test_a_gate_that_fails_in_a_replay_alone_fails_the_replay(run: Run) -> None:
-    """A gate that fails in a replay alone fails the replay."""
+    """A gate that fails only in a replay fails the replay."""
     run(THREE)
 
     replayed = replay(run, THREE, rest="gates: {max_tool_calls: 1}")
@@ -88,14 +88,14 @@ def test_a_gate_that_fails_in_a_replay_alone_fails_the_replay(run: Run) -> None:
 
 
 def test_two_runs_in_one_second_have_folders_of_their_own(run: Run) -> None:
-    """Two runs in one second have folders of their own."""
+    """Two runs within one second have separate folders."""
     folders = {run(THREE).folder for _ in range(3)}
 
     assert len(folders) == 3
 
 
 def test_a_reference_into_nothing_fails_the_run_at_its_step(run: Run) -> None:
-    """A reference into nothing fails the run at its step."""
+    """An unresolvable reference fails the run at its step."""
     ended = run("- {tool: echo, args: {value: {rows: [1]}}, as: a}\n- {tool: echo, args: {value: '{{a.rows.1}}'}}")
 
     assert ended.status == 1
@@ -103,7 +103,7 @@ def test_a_reference_into_nothing_fails_the_run_at_its_step(run: Run) -> None:
 
 
 def test_a_secret_is_given_to_tools_and_written_nowhere(run: Run, tmp_path: Path) -> None:
-    """A secret is given to tools and written nowhere."""
+    """A tool gets the secret's value, and no file contains it."""
     steps = (
         '- {tool: echo, args: {value: "key {{eikon-secret:KEY}}"}, as: a}\n'
         '- {tool: echo, args: {value: "{{a}}"}, as: b}'
@@ -119,7 +119,7 @@ def test_a_secret_is_given_to_tools_and_written_nowhere(run: Run, tmp_path: Path
 
 
 def test_a_secret_that_is_found_late_is_nowhere_in_the_run_folder(run: Run) -> None:
-    """A secret that is found late is in no file of the run folder."""
+    """A secret that is discovered late is in no file of the run folder."""
     value = "Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"
     filler = "x" * 70_000
     steps = (
@@ -140,7 +140,7 @@ def test_a_secret_that_is_found_late_is_nowhere_in_the_run_folder(run: Run) -> N
     "gate", ["latency_ms: {of: tool, limit: 0.00001}", "max_duration: 0.000001", "output_matches: OUTPUT"]
 )
 def test_gates_on_tools_fail_the_run(run: Run, gate: str) -> None:
-    """Gates on tools fail the run."""
+    """A violated tool gate fails the run."""
     gate = gate.replace("OUTPUT", "{tool: echo, schema: {type: string}}")
 
     ended = run("- {tool: echo, args: {value: 1}}", rest=f"gates: {{{gate}}}")

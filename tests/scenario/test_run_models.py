@@ -1,4 +1,4 @@
-"""Scenarios that ask models: their responses, folders of them, and a server that is away."""
+"""Scenarios that call models: recorded responses, response folders, and an unreachable server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.sites.model_server import ModelServer, answer_error
 
 @pytest.mark.parametrize(("gate", "asked"), [("max_completions: 1", 2), ("max_tokens: 3", 1)])
 def test_a_gate_on_models_stops_the_run(run: Run, model: ModelServer, gate: str, asked: int) -> None:
-    """A gate on models stops the run."""
+    """A model gate stops the run."""
     ended = run(ASKS, rest=f"gates: {{{gate}}}")
 
     assert ended.status == 1
@@ -21,7 +21,7 @@ def test_a_gate_on_models_stops_the_run(run: Run, model: ModelServer, gate: str,
 
 
 def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, model: ModelServer) -> None:
-    """A folder of responses answers a recording without a server."""
+    """A recording with a folder of responses needs no server."""
     first = run(ASKS, "--debug-dir", "responses")
     asked = len(model.asked)
     second = run(ASKS, "--debug-dir", "responses")
@@ -40,7 +40,7 @@ def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, mo
 def test_a_refresh_without_a_server_leaves_the_folder_as_it_was(
     run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refresh without a server leaves the folder as it was, and a first capture nothing to replay."""
+    """Without a server, a refresh leaves the folder unchanged, and a first capture leaves nothing to replay."""
     run(ASKS, "--debug-dir", "responses")
     before = {each.name: each.read_bytes() for each in Path("responses").iterdir() if each.is_file()}
     url = model.url
@@ -58,7 +58,7 @@ def test_a_refresh_without_a_server_leaves_the_folder_as_it_was(
 
 @pytest.mark.usefixtures("model")
 def test_a_run_that_is_cut_off_leaves_a_folder_that_is_not_whole(run: Run) -> None:
-    """A run that is cut off leaves a folder that is not whole."""
+    """An interrupted run leaves an incomplete folder."""
     steps = f"{ASKS}\n- {{tool: next_number, as: number}}\n- {{tool: fail, args: {{why: '{{{{number}}}}'}}}}"
 
     cut_off = run(steps, "--debug-dir", "responses")
@@ -69,7 +69,7 @@ def test_a_run_that_is_cut_off_leaves_a_folder_that_is_not_whole(run: Run) -> No
 
 
 def test_a_model_that_fails_fails_the_run_and_its_replay_alike(run: Run, model: ModelServer) -> None:
-    """A model that fails fails the run and its replay alike."""
+    """A model failure fails both the run and its replay."""
     model.script.extend([answer_error(500, "out of order")] * 9)
 
     recorded = run(ASKS)
@@ -82,7 +82,7 @@ def test_a_model_that_fails_fails_the_run_and_its_replay_alike(run: Run, model: 
 
 
 def test_a_scenario_that_calls_a_model_requires_a_client(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scenario that asks wants a model."""
+    """A scenario that calls a model requires a configured client."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
@@ -93,7 +93,7 @@ def test_a_scenario_that_calls_a_model_requires_a_client(run: Run, monkeypatch: 
 
 
 def test_a_response_that_is_left_over_ends_a_replay_with_one(run: Run, model: ModelServer) -> None:
-    """A response that is left over ends a replay with one."""
+    """An unused response fails the replay with exit status 1."""
     run(ASKS)
 
     replayed = replay(run, ASKS.splitlines()[0])
@@ -105,7 +105,7 @@ def test_a_response_that_is_left_over_ends_a_replay_with_one(run: Run, model: Mo
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize(("kept", "status"), [(", as: answer", 1), ("", 0)])
 def test_an_edited_answer_is_found_where_something_follows_from_it(run: Run, kept: str, status: int) -> None:
-    """An edited answer is found where something follows from it, as the documentation says."""
+    """An edited answer is detected where a later step depends on it, as documented."""
     steps = f"- {{completion: {{prompt: two}}{kept}}}"
     response = next((run(steps).folder / "responses").glob("one*.json"))
     response.write_text(response.read_text().replace('"TWO"', '"FIVE"'))
@@ -117,7 +117,7 @@ def test_an_edited_answer_is_found_where_something_follows_from_it(run: Run, kep
 
 
 def test_responses_remain_unused_if_no_step_requests_them(run: Run, model: ModelServer) -> None:
-    """Responses are left over where no step asks any more."""
+    """Responses that no step requests remain unused."""
     run(f"{ASKS}\n- {{tool: next_number}}".replace(", as: a", "").replace(", as: b", ""))
 
     replayed = replay(run, "- {tool: next_number}")

@@ -1,4 +1,4 @@
-"""What a replay by `eikon run` gives again, and what it does not forgive."""
+"""What a replay by `eikon run` restores, and which differences fail it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.scenario.tried import THREE, Run, replay
 
 
 def test_three_identical_calls_replay_in_order(run: Run) -> None:
-    """Three identical calls replay in order."""
+    """Three identical calls are replayed in order."""
     recorded, replayed = run(THREE), replay(run, THREE)
 
     assert (recorded.status, replayed.status) == (0, 0)
@@ -19,7 +19,7 @@ def test_three_identical_calls_replay_in_order(run: Run) -> None:
 
 
 def test_a_deleted_fixture_ends_a_replay(run: Run) -> None:
-    """A deleted fixture ends a replay."""
+    """A deleted fixture fails the replay."""
     recorded = run(THREE)
     (recorded.folder / "fixtures" / "next_number" / f"{args_hash({})}.2.json").unlink()
 
@@ -33,7 +33,7 @@ def test_a_deleted_fixture_ends_a_replay(run: Run) -> None:
 
 
 def test_a_changed_argument_ends_a_replay_and_is_named(run: Run) -> None:
-    """A changed argument ends a replay and is named."""
+    """A changed argument fails the replay, with an error that names it."""
     run("- {tool: echo, args: {value: 1, other: {kind: red}}}")
 
     replayed = replay(run, "- {tool: echo, args: {value: 1, other: {kind: blue}}}")
@@ -43,7 +43,7 @@ def test_a_changed_argument_ends_a_replay_and_is_named(run: Run) -> None:
 
 
 def test_an_unused_fixture_ends_a_replay_with_one(run: Run) -> None:
-    """An unused fixture ends a replay with one."""
+    """An unused fixture fails the replay with exit status 1."""
     run(THREE)
 
     replayed = replay(run, THREE.rsplit("\n", 2)[0])
@@ -54,7 +54,7 @@ def test_an_unused_fixture_ends_a_replay_with_one(run: Run) -> None:
 
 
 def test_a_changed_order_ends_a_replay_with_one(run: Run) -> None:
-    """A changed order ends a replay with one."""
+    """A changed order of calls fails the replay with exit status 1."""
     steps = ["- {tool: echo, args: {value: 1}}", "- {tool: echo, args: {value: 2}}"]
     run("\n".join(steps))
 
@@ -65,7 +65,7 @@ def test_a_changed_order_ends_a_replay_with_one(run: Run) -> None:
 
 
 def test_latest_passes_over_runs_that_are_not_complete_and_replays(run: Run) -> None:
-    """Latest passes over runs that are not complete and replays."""
+    """`latest` skips incomplete runs and replays."""
     first = run(THREE, "--run-id", "first")
     replay(run, THREE)
     run("- {tool: fail, args: {why: not yet}}", "--run-id", "second")
@@ -82,7 +82,7 @@ def test_latest_passes_over_runs_that_are_not_complete_and_replays(run: Run) -> 
 
 
 def test_without_a_complete_recording_latest_lists_the_incomplete_ones(run: Run) -> None:
-    """Without a complete recording latest says what there is."""
+    """Without a complete recording, `latest` lists the incomplete ones."""
     run("- {tool: fail, args: {why: not yet}}", "--run-id", "only")
 
     replayed = replay(run, THREE)
@@ -92,7 +92,7 @@ def test_without_a_complete_recording_latest_lists_the_incomplete_ones(run: Run)
 
 
 def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
-    """Other outputs end a replay with one."""
+    """Different outputs fail the replay with exit status 1."""
     run(THREE)
 
     replayed = replay(run, THREE.replace("as: c", "as: d"))
@@ -123,7 +123,7 @@ def test_a_recording_with_missing_outputs_is_reported(run: Run) -> None:
 
 
 def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
-    """A call that is left out with its fixture is missed."""
+    """A call removed together with its fixture is reported as missing."""
     recorded = run("- {tool: next_number}\n- {tool: echo, args: {value: 1}}")
     (recorded.folder / "fixtures/echo" / f"{args_hash({'value': 1})}.json").unlink()
 
@@ -135,7 +135,7 @@ def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
 
 @pytest.mark.parametrize(("state", "message"), [("running", "killed or still running"), ("interrupted", "interr")])
 def test_an_incomplete_recording_is_refused_by_name(run: Run, state: str, message: str) -> None:
-    """A recording that was ended while it was certified, its calls all there, is refused where it is named."""
+    """A recording interrupted during certification is refused by name, although it has all its calls."""
     recorded = run(THREE)
     note = {**recorded.note(), "state": state}
     (recorded.folder / "run.json").write_text(json.dumps(note))
@@ -148,7 +148,7 @@ def test_an_incomplete_recording_is_refused_by_name(run: Run, state: str, messag
 
 
 def test_the_replay_of_a_failed_recording_reports_it(run: Run) -> None:
-    """The replay of a failed recording says so, to people and in its events."""
+    """The replay of a failed recording reports the failure on the terminal and in its events."""
     recorded = run("- {tool: fail, args: {why: not yet}}")
 
     replayed = run(
@@ -162,7 +162,7 @@ def test_the_replay_of_a_failed_recording_reports_it(run: Run) -> None:
 
 
 def test_a_call_that_a_gate_refused_is_no_recorded_one(run: Run) -> None:
-    """A call that a gate refused is no recorded one: nothing is missing where it is left out."""
+    """A call that a gate refused was not recorded, so omitting it is not a miss."""
     recorded = run(THREE, rest="gates: {max_tool_calls: 2}")
 
     fixtures = ("--fixtures-dir", str(recorded.folder / "fixtures"))
@@ -173,7 +173,7 @@ def test_a_call_that_a_gate_refused_is_no_recorded_one(run: Run) -> None:
 
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"format_version": 1}'])
 def test_a_damaged_run_file_is_named(run: Run, content: str) -> None:
-    """A damaged run file is named."""
+    """A damaged run file is an error that names it."""
     (run(THREE).folder / "run.json").write_text(content)
 
     replayed = replay(run, THREE)

@@ -1,4 +1,4 @@
-"""The published schema of scenarios is the one of the models, and scenarios fit it."""
+"""The published schema of scenarios equals that of the models, and scenarios conform to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALIDATOR = Draft202012Validator(scenario_schema())
 
 
 def test_the_published_schema_is_the_one_of_the_models() -> None:
-    """The published schema is the one of the models."""
+    """The published schema equals that of the models."""
     published = (ROOT / "docs/scenario.schema.json").read_text()
 
     Draft202012Validator.check_schema(scenario_schema())
@@ -32,7 +32,7 @@ def test_the_published_schema_is_the_one_of_the_models() -> None:
 
 
 def test_the_example_scenario_is_one() -> None:
-    """The example scenario is one."""
+    """The example scenario is valid."""
     file = read_scenario(ROOT / "scenarios/release_notes.yaml")
 
     check_scenario(file, available_tools(file, ToolBox.of(count_lines)), default_skills)
@@ -41,7 +41,7 @@ def test_the_example_scenario_is_one() -> None:
 
 @pytest.mark.parametrize("name", ["scenario", "docs"])
 def test_scenarios_fit_the_schema(name: str) -> None:
-    """Scenarios fit the schema."""
+    """Valid scenarios conform to the schema."""
     docs = (ROOT / "docs/scenarios.md").read_text()
     text = SCENARIO if name == "scenario" else docs.split("```yaml\n")[1].split("```")[0]
 

@@ -1,4 +1,4 @@
-"""Tools are known by name, take what their signatures say, and fail by one public error."""
+"""Tools are called by name, validate arguments by their signatures, and fail with one public error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fail() -> None:
 
 
 def anything(**facts: str) -> dict[str, str]:
-    """Take whatever is named."""
+    """Accept any named arguments."""
     return facts
 
 
@@ -37,12 +37,12 @@ BOX = ToolBox.of(add, double, fail, anything)
 
 
 def test_a_tool_is_called_by_name_with_defaults() -> None:
-    """A tool is called by name with defaults."""
+    """A tool is called by name, with its default arguments."""
     assert BOX.call("add", {"left": 2}) == 3
 
 
 def test_both_colours_work_in_a_loop() -> None:
-    """Both colours work in a loop."""
+    """Synchronous and asynchronous tools work in an event loop."""
 
     async def both() -> list[int]:
         return [await BOX.acall("add", {"left": 2, "right": 5}), await BOX.acall("double", {"number": 4})]
@@ -51,7 +51,7 @@ def test_both_colours_work_in_a_loop() -> None:
 
 
 def test_an_asynchronous_tool_is_not_called_without_await() -> None:
-    """An asynchronous tool is not called without await."""
+    """An asynchronous tool cannot be called synchronously."""
     with pytest.raises(UsageError, match="tool double is asynchronous"):
         BOX.call("double", {"number": 1})
 
@@ -62,13 +62,13 @@ def leave() -> None:
 
 
 async def leave_later() -> None:
-    """End the process from within a loop."""
+    """End the process from within an event loop."""
     await asyncio.sleep(0)
     sys.exit("enough")
 
 
 def test_a_tool_that_ends_the_process_has_failed() -> None:
-    """A tool that ends the process has failed, whatever status it asks for."""
+    """A tool that ends the process has failed, whatever exit status it requests."""
     box = ToolBox.of(leave, leave_later)
 
     with pytest.raises(ToolError, match="tool leave failed: SystemExit: 0"):
@@ -80,7 +80,7 @@ def test_a_tool_that_ends_the_process_has_failed() -> None:
 
 
 def test_an_unknown_tool_is_named_with_the_nearest() -> None:
-    """An unknown tool is named with the nearest."""
+    """An unknown tool is an error that suggests the nearest name."""
     with pytest.raises(RequirementError, match=r"unknown tool 'ad'.*Did you mean add", check=has_code("unknown-tool")):
         BOX.call("ad")
 
@@ -94,7 +94,7 @@ def test_a_tool_that_is_not_allowed_is_not_called() -> None:
 
 
 def test_only_known_tools_are_allowed() -> None:
-    """Only known tools are allowed."""
+    """Allowing an unknown tool is an error."""
     with pytest.raises(RequirementError, match="unknown tool 'sub'", check=has_code("unknown-tool")):
         BOX.allowing(["sub"])
 
@@ -118,12 +118,12 @@ def test_wrong_arguments_are_reported_in_one_line(args: dict[str, object], messa
 
 
 def test_open_parameters_take_all_names() -> None:
-    """Open parameters take all names."""
+    """A tool with open keyword parameters accepts any names."""
     assert BOX.call("anything", {"colour": "red", "schema": "plain"}) == {"colour": "red", "schema": "plain"}
 
 
 def test_a_failure_is_one_public_error() -> None:
-    """A failure is one public error."""
+    """Every failure of a tool raises the same public error."""
     with pytest.raises(ToolError, match=r"tool fail failed: KeyError: 'nothing here'") as caught:
         BOX.call("fail")
     assert (caught.value.tool, caught.value.error_type) == ("fail", "KeyError")
@@ -131,7 +131,7 @@ def test_a_failure_is_one_public_error() -> None:
 
 
 def test_names_are_taken_once_and_boxes_never_change() -> None:
-    """Names are taken once and boxes never change."""
+    """A name cannot be registered twice, and tool boxes are immutable."""
     small = ToolBox.of(add)
 
     with pytest.raises(UsageError, match="tool 'add' is registered twice"):
@@ -142,13 +142,13 @@ def test_names_are_taken_once_and_boxes_never_change() -> None:
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "recording.json", "a b"])
 def test_a_tool_has_a_name_that_can_be_a_folder(name: str) -> None:
-    """A tool has a name that can be a folder."""
+    """A tool's name must be valid as a folder name."""
     with pytest.raises(UsageError, match="expected a tool name"):
         Tool(lambda: None, name=name or " ")
 
 
 def test_a_tool_has_named_parameters() -> None:
-    """A tool has named parameters."""
+    """A tool's parameters must be named."""
 
     def shout(word: str, /) -> str:
         return word
@@ -158,7 +158,7 @@ def test_a_tool_has_named_parameters() -> None:
 
 
 def test_a_tool_describes_its_arguments() -> None:
-    """A tool describes its arguments."""
+    """A tool provides the schema of its arguments."""
     tool = BOX.get("add")
 
     assert tool.description == "Add two numbers."

@@ -1,4 +1,4 @@
-"""The tools that are built in keep to their limits."""
+"""The built-in tools enforce their limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FETCH = ToolBox.of(web_fetch)
 
 
 class Handler(QuietHandler):
-    """Answer by the path."""
+    """A handler whose answer depends on the path."""
 
     def do_GET(self) -> None:  # noqa: N802 - the name is the parent's
         """Answer one request."""
@@ -85,14 +85,14 @@ def site() -> Iterator[str]:
 
 @pytest.mark.parametrize("charset", ["", "utf-8", "latin-1"])
 def test_a_text_is_read_in_its_charset(site: str, charset: str) -> None:
-    """A text is read in its charset."""
+    """A text is decoded with its charset."""
     answer = FETCH.call("web_fetch", {"url": f"{site}/text/{charset}"})
 
     assert (answer["status"], answer["text"], answer["redirects"]) == (200, "Grüße", [])
 
 
 def test_binary_content_is_bytes_and_cookies_are_omitted(site: str) -> None:
-    """What is no text comes as bytes and cookies are left out."""
+    """Binary content is returned as bytes, and cookies are omitted."""
     answer = FETCH.call("web_fetch", {"url": f"{site}/bytes"})
 
     assert answer["body"] == b"\x89PNG\0"
@@ -100,7 +100,7 @@ def test_binary_content_is_bytes_and_cookies_are_omitted(site: str) -> None:
 
 
 def test_every_status_is_a_result(site: str) -> None:
-    """Every status is a result."""
+    """A response of any status is a result."""
     answer = FETCH.call("web_fetch", {"url": f"{site}/missing"})
 
     assert (answer["status"], answer["text"]) == (404, "{}")
@@ -125,7 +125,7 @@ def test_redirects_are_followed_and_reported(site: str) -> None:
     ],
 )
 def test_a_response_beyond_a_limit_fails(site: str, path: str, limits: dict[str, float], message: str) -> None:
-    """What is beyond a limit fails."""
+    """A response beyond a limit is an error."""
     began = time.monotonic()
 
     with pytest.raises(ToolError, match=message):
@@ -135,13 +135,13 @@ def test_a_response_beyond_a_limit_fails(site: str, path: str, limits: dict[str,
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://x/", "data:,x", "http://", "shop.test", "http://[1/"])
 def test_other_addresses_are_refused(url: str) -> None:
-    """Other addresses are refused."""
+    """Addresses that are not allowed are refused."""
     with pytest.raises(ToolError):
         FETCH.call("web_fetch", {"url": url})
 
 
 def test_an_unreachable_server_is_reported() -> None:
-    """An unreachable server is an error of the tool."""
+    """An unreachable server is a tool error."""
     with served() as url:
         pass
 
@@ -151,7 +151,7 @@ def test_an_unreachable_server_is_reported() -> None:
 
 @pytest.fixture
 def below(tmp_path: Path) -> Path:
-    """Make a folder with files, links and secrets around it."""
+    """Return a folder with files and links, surrounded by secret files."""
     root = tmp_path / "allowed"
     (root / "deep").mkdir(parents=True)
     (root / "a.txt").write_text("plain")
@@ -183,7 +183,7 @@ def test_files_below_the_folder_are_read(below: Path, path: str, content: dict[s
     "path", ["../secret.txt", "out", "up/secret.txt", "/etc/passwd", "", "a\0b", "circle", "deep", "pipe", "none", "."]
 )
 def test_nothing_else_is_read(below: Path, path: str) -> None:
-    """Nothing else is read."""
+    """Files outside the folder are refused."""
     with pytest.raises(ToolError, match="FileRefusedError"):
         ToolBox.of(make_read_file_tool(below)).call("read_file", {"path": path})
 
@@ -195,7 +195,7 @@ def test_a_file_that_is_too_large_is_refused(below: Path) -> None:
 
 
 def test_tools_of_packages_are_loaded_when_they_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tools of packages are loaded when they are named."""
+    """Tools of packages are imported when they are named."""
     info = tmp_path / "prices-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: prices\nVersion: 1.0\n")

@@ -43,7 +43,7 @@ def pair() -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Ended:
-    """How the command ended."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -55,7 +55,7 @@ class Ended:
         return Path(self.out.splitlines()[-1])
 
     def note(self) -> dict[str, Any]:
-        """Return run.json."""
+        """Return the content of run.json."""
         return dict(json.loads((self.folder / "run.json").read_text()))
 
     def events(self) -> list[dict[str, Any]]:

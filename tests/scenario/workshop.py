@@ -1,4 +1,4 @@
-"""A folder with a site, tools and a scenario, and the command `eikon run` in it: in this process or one of its own."""
+"""A folder with a site, tools and a scenario, and the command `eikon run` in this process or a separate one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def wait_for_ever() -> None:
 
 @dataclass(frozen=True)
 class Ran:
-    """What the command came to."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -93,7 +93,7 @@ class Workshop:
     environ: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Put the tools there."""
+        """Write the tools into the folder."""
         (self.folder / "ours.py").write_text(TOOLS)
 
     def write(self, text: str, name: str = "scenario.yaml") -> Path:
@@ -108,12 +108,12 @@ class Workshop:
 
     @property
     def surroundings(self) -> dict[str, str]:
-        """Return the environment of the command."""
+        """Return the environment variables of the command."""
         plain = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
         return {**plain, "PYTHONPATH": str(ROOT), **self.environ}
 
     def run(self, *arguments: str) -> Ran:
-        """Run the command to its end in this process, with tools that are imported anew."""
+        """Run the command in this process, with freshly imported tools."""
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             patch.syspath_prepend(str(self.folder))
@@ -124,7 +124,7 @@ class Workshop:
         return self._ran(done)
 
     def run_apart(self, *arguments: str) -> Ran:
-        """Run the command to its end in a process of its own."""
+        """Run the command in a separate process."""
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.folder,

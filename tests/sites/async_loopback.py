@@ -1,4 +1,4 @@
-"""Run an aiohttp application on 127.0.0.1, in a thread, on several ports: each port is an origin of its own."""
+"""Run an aiohttp application on 127.0.0.1, in a thread, on several ports; each port is a separate origin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOP_SECONDS = 0.05
 
 @contextmanager
 def running_application(application: web.Application, ports: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Answer until the block ends, then close what is still open; yields the ports, taken where 0 was asked for."""
+    """Serve until the block ends, then close open connections; yields the ports, with free ones in place of 0."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -43,7 +43,7 @@ async def _start(application: web.Application, ports: Sequence[int]) -> tuple[we
 
 
 async def _stop(runner: web.AppRunner) -> None:
-    """End what still runs: a stopped site must not go on answering."""
+    """Cancel pending work: a stopped site must not send further responses."""
     await runner.cleanup()
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
@@ -52,7 +52,7 @@ async def _stop(runner: web.AppRunner) -> None:
 
 
 async def hide_the_server(_request: web.Request, response: web.StreamResponse) -> None:
-    """Send neither date nor version: no clock may be seen by a page. A signal for ``on_response_prepare``."""
+    """Remove the Date and Server headers, so that pages see no clock. A signal handler for ``on_response_prepare``."""
     response.headers.popall("Date", None)
     response.headers.popall("Server", None)
     response.headers.setdefault("Cache-Control", "no-store")

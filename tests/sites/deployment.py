@@ -1,4 +1,4 @@
-"""Serve a site that writes its own address everywhere, at any port and below any path."""
+"""Serve a site whose pages contain its own address, at any port and below any path."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _DONE = """<!doctype html><html><head><title>Done</title><link rel="icon" href="
 
 @contextmanager
 def serve_deployment(path: str = "", *, price: str = "3.10", stray: str = "") -> Iterator[str]:
-    """Serve the site below a path; yields its base URL. `stray` is where its picture lies, if not here."""
+    """Serve the site below a path; yields its base URL. `stray` is the base URL of its picture, if different."""
 
     class Deployment(QuietHandler):
-        """Answer with pages that hold their own address."""
+        """A request handler whose pages contain their own address."""
 
         def do_GET(self) -> None:  # noqa: N802 - the name is the parent's
             here = self.path.removeprefix(path).partition("?")[0] if self.path.startswith(f"{path}/") else None

@@ -1,7 +1,7 @@
-"""Run the admin of a small Django project in a process of its own.
+"""Run the admin of a small Django project in a separate process.
 
-What differs between two visits of the same page: the CSRF token (cookie ``csrftoken``, and ``csrfmiddlewaretoken`` in
-every form and form body), the session cookie ``sessionid``, and the moments in the list of recent actions. The pages of
+Two visits of the same page differ in: the CSRF token (cookie ``csrftoken``, and ``csrfmiddlewaretoken`` in
+every form and form body), the session cookie ``sessionid``, and the times in the list of recent actions. The pages of
 the admin need no other host.
 """
 
@@ -26,12 +26,12 @@ _READY_SECONDS = 60.0
 
 @contextmanager
 def serve_django(folder: Path, *, port: int = 0) -> Iterator[str]:
-    """Serve the admin with its database in ``folder``; yields the base URL, without a slash at its end.
+    """Serve the admin with its database in ``folder``; yields the base URL without a trailing slash.
 
-    A folder that already holds the database goes on with it.
+    A database that already exists in the folder is used.
 
     Raises:
-        RuntimeError: The process ended, or said nothing for a minute.
+        RuntimeError: The process ended, or printed nothing for a minute.
     """
     folder.mkdir(parents=True, exist_ok=True)
     command = (sys.executable, "-m", "tests.sites.django_project", str(port))
@@ -56,7 +56,7 @@ def serve_django(folder: Path, *, port: int = 0) -> Iterator[str]:
 
 
 def _wait_until_ready(process: subprocess.Popen[str], log: Path) -> str:
-    """Read the address that the process writes once it listens."""
+    """Read the address that the process prints once it listens."""
     if process.stdout is None:
         raise RuntimeError("the Django process was started without a pipe for its output")
     deadline = Timer(_READY_SECONDS, process.kill)

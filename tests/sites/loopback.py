@@ -1,4 +1,4 @@
-"""Run an HTTP server on 127.0.0.1 that ends with its block, connections included."""
+"""Run an HTTP server on 127.0.0.1 until its block ends, and close its connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOST = "127.0.0.1"
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Answer on loopback without asking a name server, and close what is still open when stopped."""
+    """A loopback server without name lookups that closes open connections when stopped."""
 
     daemon_threads = True
     block_on_close = False
@@ -31,7 +31,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Tell the address without a slash at its end."""
+        """Return the base URL without a trailing slash."""
         return f"http://{HOST}:{self.server_address[1]}"
 
     def server_bind(self) -> None:
@@ -40,24 +40,24 @@ class LoopbackServer(ThreadingHTTPServer):
         self.server_name, self.server_port = HOST, self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - typeshed's own signature
-        """Remember the connection, so that it can be closed with the server."""
+        """Track the connection, so that it can be closed with the server."""
         with self._open_lock:
             self._open.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - typeshed's own signature
-        """Forget a connection that has ended."""
+        """Stop tracking a connection that has ended."""
         with self._open_lock:
             self._open.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - typeshed's own signature
-        """Stay quiet about browsers that hang up, and report anything else."""
+        """Ignore errors of browsers that disconnect, and report all others."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def close_connections(self) -> None:
-        """End the connections that browsers keep alive: a stopped site must not go on answering."""
+        """Close the connections that browsers keep alive: a stopped site must not send further responses."""
         with self._open_lock:
             still_open = tuple(self._open)
         for connection in still_open:
@@ -65,14 +65,14 @@ class LoopbackServer(ThreadingHTTPServer):
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """Speak HTTP/1.1, write no log, and send neither date nor version: no clock may be seen by a page."""
+    """A handler for HTTP/1.1 that writes no log and sends no Date or Server header, so that pages see no clock."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Send the status line alone."""
+        """Send only the status line."""
         self.send_response_only(code, message)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the parent's
@@ -81,7 +81,7 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running(server: LoopbackServer) -> Iterator[str]:
-    """Answer requests in a thread until the block ends; yields the address."""
+    """Serve requests in a thread until the block ends; yields the address."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -1,6 +1,6 @@
 """Serve the pages of the package ``miniwob``: small tasks, each with an instruction, a timer and a reward.
 
-How a page works, read in its ``core/core.js`` and seen in Chromium 156:
+How a page works, according to its ``core/core.js`` and observed in Chromium 156:
 
 * **Start.** On load a sheet ``#sync-task-cover`` ("START") lies over the page. A click on it draws the problem into
   ``#area``, writes the instruction into ``#query``, and starts the timer. There is no problem before that click.
@@ -11,14 +11,14 @@ How a page works, read in its ``core/core.js`` and seen in Chromium 156:
 * **Reward.** After the last action ``#reward-last`` has two digits ("1.00", "-1.00"), ``#reward-avg`` the mean of the
   last ten, ``#episode-id`` the number of finished episodes; the sheet is back, and the console has a line
   ``reward: 0.9953 (raw: 1)``. The globals are ``WOB_REWARD_GLOBAL``, ``WOB_RAW_REWARD_GLOBAL``, ``WOB_DONE_GLOBAL``.
-  Where the task says so the reward shrinks with the time used, ``raw * (1 - used / maximum)``: the sign is the task's
-  doing, the digits are the clock's.
+  Where the task says so the reward shrinks with the time used, ``raw * (1 - used / maximum)``: the sign depends on
+  the task, the digits on the clock.
 * **Marks of the mouse.** A click sets ``data-tampered="e0"`` on its target (``e`` and the number of finished episodes)
   and draws a dot on ``#click-canvas``.
 
-What makes two loads of one page differ:
+Two loads of one page differ because of:
 
-* ``Math.random``: the whole problem. The page holds David Bau's ``seedrandom`` but never calls it, so the browser's own
+* ``Math.random``: decides the problem. The page holds David Bau's ``seedrandom`` but never calls it, so the browser's
   generator decides. ``--js-flags=--random-seed=N`` made ``#query`` and ``#area`` equal in all 39 pages tried; so does
   ``Math.seedrandom("7")``, run after the load and before the click on the sheet. seedrandom itself draws one number
   when ``core.js`` loads, jQuery one more for its ``expando``.
@@ -27,10 +27,10 @@ What makes two loads of one page differ:
 * The mouse: where the list of an autocomplete opens under a resting mouse, jQuery UI 1.12.1 takes the next move for one
   onto the item that was below it, so a click on another item chooses the wrong one. A click on ``#tags`` before typing
   moves the mouse out of the way.
-* jQuery UI: ids ``ui-id-N`` are counted from 1 in each page (``jquery-ui-hacks.js``); the list of an autocomplete comes
+* jQuery UI: ids ``ui-id-N`` are counted from 1 in each page (``jquery-ui-hacks.js``); the list of an autocomplete opens
   300 ms after the last key and a collapsible slides open over some 500 ms, both by timers.
 
-No page asks another host or misses a file.
+No page requests another host, and no file is missing.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ MINIWOB_CONTROLS: dict[str, str] = {
     "login-user": "fill `#username` and `#password` with the two quoted texts, click `#subbtn`",
     "use-autocomplete": "click `#tags`, type, wait for the wanted `.ui-autocomplete li`, click it, click `#subbtn`",
 }
-"""The controls of each task; every one was solved this way with reward above 0.9."""
+"""The controls of each task; every task was solved with them with a reward above 0.9."""
 
 MINIWOB_TASKS: tuple[str, ...] = tuple(MINIWOB_CONTROLS)
-"""The pages that plain clicking and typing solves, as ``{base url}/miniwob/{task}.html``."""
+"""The pages that plain clicks and typing solve, as ``{base url}/miniwob/{task}.html``."""
 
 
 def miniwob_folder() -> Path:
-    """Find the package's HTML without importing the package, which would want a whole learning stack.
+    """Return the package's HTML folder without importing the package, which requires a machine-learning stack.
 
     Raises:
         RuntimeError: The package is not installed.
@@ -85,6 +85,6 @@ def miniwob_folder() -> Path:
 
 @contextmanager
 def serve_miniwob(*, port: int = 0) -> Iterator[str]:
-    """Serve the pages on loopback; yields the base URL, without a slash at its end."""
+    """Serve the pages on loopback; yields the base URL without a trailing slash."""
     with serve_folder(miniwob_folder(), port=port) as url:
         yield url

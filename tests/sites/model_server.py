@@ -1,4 +1,4 @@
-"""A server that speaks the API of OpenAI as far as chat completions go, with answers that a test writes beforehand."""
+"""A server with the OpenAI API for chat completions, whose answers a test scripts beforehand."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ CHAT: Final = "/v1/chat/completions"
 
 @dataclass(frozen=True, kw_only=True)
 class Scripted:
-    """One answer of the server, byte by byte; `answer_text` and `answer_error` make the usual ones."""
+    """One answer of the server, byte by byte; `answer_text` and `answer_error` create common ones."""
 
     status: int = 200
     body: bytes
     hangs_up: bool = False
-    """Whether the connection ends in the middle of the body."""
+    """Whether the connection is closed in the middle of the body."""
     waits: threading.Event | None = None
-    """What is waited for before anything is sent."""
+    """An event that is awaited before anything is sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """One request as it came."""
+    """One received request."""
 
     body: dict[str, Any]
     headers: dict[str, str]
-    """By name in lower case."""
+    """Headers by lower-case name."""
 
     @property
     def text(self) -> str:
@@ -44,9 +44,9 @@ class Asked:
 
 @dataclass
 class ModelServer:
-    """What the server was asked, and what it answers next.
+    """The received requests and the scripted answers.
 
-    Scripted answers are given in their order; without one the answer is `reply(asked)`, the last message in capitals.
+    Scripted answers are sent in order; without one the answer is `reply(asked)`, the last message in capitals.
     """
 
     url: str = ""
@@ -57,14 +57,14 @@ class ModelServer:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next_answer(self, asked: Asked) -> Scripted:
-        """Note a request, and choose its answer."""
+        """Store a request and return its answer."""
         with self._lock:
             self.asked.append(asked)
             return self.script.pop(0) if self.script else answer_text(self.reply(asked), asked)
 
 
 def answer_text(text: str, asked: Asked | None = None) -> Scripted:
-    """Answer with a text; tokens are words."""
+    """Return an answer with a text; tokens are words."""
     words = 0 if asked is None else sum(len(str(each["content"]).split()) for each in asked.body["messages"])
     return answer_json(
         {
@@ -85,18 +85,18 @@ def answer_text(text: str, asked: Asked | None = None) -> Scripted:
 
 
 def answer_error(status: int, message: str) -> Scripted:
-    """Answer with an error, in the form of the API."""
+    """Return an answer with an error, in the form of the API."""
     return answer_json({"error": {"message": message, "type": "error", "param": None, "code": None}}, status)
 
 
 def answer_json(value: object, status: int = 200) -> Scripted:
-    """Answer with any JSON."""
+    """Return an answer with any JSON."""
     return Scripted(status=status, body=json.dumps(value).encode())
 
 
 @contextmanager
 def serve_model(*script: Scripted) -> Iterator[ModelServer]:
-    """Answer at `url` until the block ends; after it nobody does."""
+    """Serve at `url` until the block ends."""
     model = ModelServer(script=list(script))
 
     class Handler(QuietHandler):

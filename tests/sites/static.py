@@ -1,4 +1,4 @@
-"""Serve a folder as it is, with right content types."""
+"""Serve a folder unchanged, with correct content types."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ CONTENT_TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
-"""What the system's own table of types may lack or say otherwise from machine to machine."""
+"""Content types that the system's table may lack or define differently on each machine."""
 
 
 def content_type(name: str) -> str:
-    """Tell the content type of a file by its name."""
+    """Return the content type of a file by its suffix."""
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     return CONTENT_TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 
 def find_file(folder: Path, url_path: str) -> Path | None:
-    """Find the file for a URL's path: ``index.html`` for a folder, nothing for what lies outside."""
+    """Return the file for a URL's path: ``index.html`` for a folder, None outside of it."""
     root = folder.resolve()
     found = (root / unquote(urlsplit(url_path).path).lstrip("/")).resolve()
     if found.is_dir():
@@ -46,7 +46,7 @@ def find_file(folder: Path, url_path: str) -> Path | None:
 
 @contextmanager
 def serve_folder(folder: Path, *, port: int = 0) -> Iterator[str]:
-    """Serve a folder on loopback; yields the base URL, without a slash at its end."""
+    """Serve a folder on loopback; yields the base URL without a trailing slash."""
 
     class FolderHandler(QuietHandler):
         """Answer GET and HEAD with files of the folder."""

@@ -1,4 +1,4 @@
-"""The Django admin answers, takes a sign-in, and ends with its block."""
+"""The Django admin answers, accepts a sign-in, and stops with its block."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def token(text: str) -> str:
-    """Find the CSRF token of a form."""
+    """Return the CSRF token of a form."""
     found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', text)
     assert found is not None
     return found.group(1)
 
 
 def test_the_admin_takes_a_sign_in_and_a_new_note(tmp_path: Path) -> None:
-    """A note that was added stands in the list."""
+    """An added note is in the list."""
     with serve_django(tmp_path) as url:
         visitor = Visitor(url)
         form = visitor.get("/admin/login/?next=/admin/")
@@ -42,7 +42,7 @@ def test_the_admin_takes_a_sign_in_and_a_new_note(tmp_path: Path) -> None:
 
 
 def test_the_admin_has_its_styles_and_ends_with_its_block(tmp_path: Path) -> None:
-    """Static files are served without a server in front, and nothing answers afterwards."""
+    """Static files are served without a front-end server, and the port is closed afterwards."""
     with serve_django(tmp_path) as url:
         visitor = Visitor(url)
         styles = visitor.get("/static/admin/css/base.css")
@@ -53,7 +53,7 @@ def test_the_admin_has_its_styles_and_ends_with_its_block(tmp_path: Path) -> Non
 
 
 def test_a_site_that_cannot_start_reports_why(tmp_path: Path) -> None:
-    """The reason of the process stands in the error."""
+    """The error contains the reason that the process gave."""
     (tmp_path / "site.sqlite3").write_text("this is no database, whatever its name says", encoding="utf-8")
 
     with pytest.raises(RuntimeError, match="file is not a database"), serve_django(tmp_path):

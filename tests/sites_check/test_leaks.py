@@ -1,4 +1,4 @@
-"""The page of ways out gets out of a browser that nobody guards, and every contact is counted."""
+"""The leak page reaches its targets in an unguarded browser, and every contact is counted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ALL_CAME = "names => fetch('/counts').then(r => r.json()).then(counts => names.
 
 
 async def text(url: str) -> str:
-    """Get a text."""
+    """Fetch a URL as text."""
     async with ClientSession() as session, session.get(url) as response:
         return await response.text()
 
 
 def test_every_leak_has_a_name_and_a_button() -> None:
-    """No two ways have one name, and the page has a button for each."""
+    """Names are unique, and the page has a button for each leak class."""
     with serve_leaks() as site:
         page = asyncio.run(text(site.url))
 
@@ -36,7 +36,7 @@ def test_every_leak_has_a_name_and_a_button() -> None:
 
 
 def test_the_target_can_be_chosen() -> None:
-    """The page tries to reach the host that its address names."""
+    """The page tries to reach the host given in its URL."""
     with serve_leaks() as site:
         page = asyncio.run(text(site.url_towards("leak.invalid:80")))
         ports = asyncio.run(text(site.url))
@@ -46,7 +46,7 @@ def test_the_target_can_be_chosen() -> None:
 
 
 def test_contacts_without_a_request_are_counted() -> None:
-    """A connection that says nothing and a datagram are contacts of the way whose port they reach."""
+    """An idle connection and a datagram are counted for the leak class of their port."""
     with serve_leaks() as site:
         ports = dict.fromkeys(("preconnect", "webrtc-stun"), 0)
         page = asyncio.run(text(site.url))
@@ -67,7 +67,7 @@ def test_contacts_without_a_request_are_counted() -> None:
 
 @pytest.mark.parametrize("leaves", [False, True])
 def test_an_unguarded_browser_gets_out(*, leaves: bool) -> None:
-    """Every way that is said to reach its target does so: a way that is closed today would prove nothing."""
+    """Every leak class marked as reaching its target does so; otherwise the leak tests would prove nothing."""
     with serve_leaks() as site:
         asyncio.run(try_all(site, leaves=leaves))
         escaped = set(site.escaped)
@@ -76,7 +76,7 @@ def test_an_unguarded_browser_gets_out(*, leaves: bool) -> None:
 
 
 async def try_all(site: LeakSite, *, leaves: bool) -> None:
-    """Click the buttons of all ways and wait until the expected ones were counted."""
+    """Click the buttons of all leak classes and wait until the expected ones were counted."""
     binary = find_browser(None, environ=os.environ)
     names = [leak.name for leak in CLASSES if leak.leaves == leaves]
     async with async_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""The pages of miniwob answer on loopback with everything that they load."""
+"""The pages of miniwob and all their subresources are served on loopback."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_task_loads_only_files_that_are_there() -> None:
 
 
 def test_every_task_is_seeded_and_started_as_documented() -> None:
-    """The script that all tasks share still has the sheet, the seed and the reward."""
+    """The script shared by all tasks still has the start cover, the seed and the reward."""
     with serve_miniwob() as url:
         script = Visitor(url).get("/core/core.js").text
 

@@ -1,4 +1,4 @@
-"""The shop does what real sites do, the same way every time."""
+"""The shop has the features of real sites and is deterministic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDER = {"name": "Ada", "address": "1 Road", "delivery": "express", "payment": "
 
 
 def test_signing_in_sets_a_hidden_and_a_visible_cookie_and_redirects() -> None:
-    """A good password leads to the catalogue under the user's name."""
+    """A correct password leads to the catalogue, which shows the user's name."""
     with serve_shop() as shop:
         visitor = Visitor(shop.url)
         reply = visitor.sign_in()
@@ -32,7 +32,7 @@ def test_signing_in_sets_a_hidden_and_a_visible_cookie_and_redirects() -> None:
 
 
 def test_a_wrong_password_is_answered_by_401_and_a_message() -> None:
-    """The form comes back with what was typed, and nobody is signed in."""
+    """The form keeps the typed values, and the visitor is not signed in."""
     with serve_shop() as shop:
         reply = Visitor(shop.url).post("/login", username="ada", password="wrong")
 
@@ -42,7 +42,7 @@ def test_a_wrong_password_is_answered_by_401_and_a_message() -> None:
 
 
 def test_signing_in_leads_back_to_our_own_pages_only() -> None:
-    """A next page on another host is ignored."""
+    """A `next` URL on another host is ignored."""
     with serve_shop() as shop:
         visitor = Visitor(shop.url)
         own = visitor.post("/login", username="ada", password="correct-horse-battery", next="/checkout")
@@ -52,7 +52,7 @@ def test_signing_in_leads_back_to_our_own_pages_only() -> None:
 
 
 def test_the_cart_remembers_what_was_added_and_removed() -> None:
-    """Adding twice adds up, removing takes out, a coupon takes off ten percent."""
+    """Adding twice increases the quantity, removing deletes the line, and a coupon takes off ten percent."""
     with serve_shop() as shop:
         visitor = Visitor(shop.url)
         visitor.get("/")
@@ -87,7 +87,7 @@ def test_an_order_is_placed_under_the_next_number() -> None:
 
 
 def test_an_order_without_a_name_is_answered_by_422() -> None:
-    """White space is no name; the other fields stay filled in."""
+    """A name of white space is rejected; the other fields stay filled in."""
     with serve_shop() as shop:
         visitor = Visitor(shop.url)
         visitor.sign_in()
@@ -99,7 +99,7 @@ def test_an_order_without_a_name_is_answered_by_422() -> None:
 
 
 def test_guests_are_sent_to_the_sign_in_page() -> None:
-    """Checkout needs a user and remembers where the visitor wanted to go."""
+    """Checkout requires a user and returns to the requested page after sign-in."""
     with serve_shop() as shop:
         reply = Visitor(shop.url).get("/checkout")
 
@@ -107,7 +107,7 @@ def test_guests_are_sent_to_the_sign_in_page() -> None:
 
 
 def test_an_upload_shows_name_size_and_digest_of_the_very_bytes() -> None:
-    """Line ends at the end of the file belong to the file."""
+    """A trailing line break is part of the uploaded file."""
     content = b"a,b\r\n\x00\xff\r\n\r\n"
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="l.csv"\r\n\r\n' + content + b"\r\n--x--\r\n"
     with serve_shop() as shop:
@@ -118,7 +118,7 @@ def test_an_upload_shows_name_size_and_digest_of_the_very_bytes() -> None:
 
 
 def test_news_come_in_four_pages_and_end() -> None:
-    """The last page names no next one."""
+    """The last page has no next one."""
     with serve_shop() as shop:
         visitor = Visitor(shop.url)
         pages = [json.loads(visitor.get(f"/api/news?page={number}").text) for number in range(1, 5)]
@@ -128,7 +128,7 @@ def test_news_come_in_four_pages_and_end() -> None:
 
 
 def test_what_visitors_write_is_escaped() -> None:
-    """A review with markup shows as text."""
+    """A review with markup is shown as text."""
     with serve_shop() as shop:
         visitor = Visitor(shop.url)
         visitor.post_json("/api/reviews", {"product": 1, "author": "<b>", "text": "<script>1</script>"})
@@ -138,7 +138,7 @@ def test_what_visitors_write_is_escaped() -> None:
 
 
 def test_answers_carry_no_clock() -> None:
-    """Neither date nor server version reaches a page."""
+    """Responses have neither a date nor a server version."""
     with serve_shop() as shop:
         headers = Visitor(shop.url).get("/").headers
 
@@ -146,7 +146,7 @@ def test_answers_carry_no_clock() -> None:
 
 
 def test_requests_are_remembered_and_forgotten_by_a_restart() -> None:
-    """A restart keeps the address, and empties log and state."""
+    """A restart keeps the address, and clears request log and state."""
     with serve_shop() as shop:
         Visitor(shop.url).get("/?q=tea")
         before, address = shop.requests, shop.url
@@ -171,7 +171,7 @@ def test_a_stopped_shop_does_not_answer() -> None:
 
 
 def ask_for_help(connection: HTTPConnection) -> int:
-    """Ask over a connection that stays open."""
+    """Send a request over a connection that stays open."""
     connection.request("GET", "/help")
     response = connection.getresponse()
     response.read()
@@ -179,7 +179,7 @@ def ask_for_help(connection: HTTPConnection) -> int:
 
 
 def test_a_stopped_shop_closes_the_connections_that_are_kept_alive() -> None:
-    """A browser cannot go on asking over a connection from before."""
+    """A browser cannot send further requests over an earlier connection."""
     with serve_shop() as shop:
         connection = HTTPConnection(urlsplit(shop.url).netloc)
         before = ask_for_help(connection)
@@ -190,7 +190,7 @@ def test_a_stopped_shop_closes_the_connections_that_are_kept_alive() -> None:
 
 
 def test_no_page_names_another_host() -> None:
-    """Every address in a page is the shop's own."""
+    """Every URL in a page is the shop's own."""
     paths = ("/", "/login", "/prices", "/product/1", "/cart", "/import", "/wishlist", "/news", "/help", "/broken")
     with serve_shop() as shop:
         visitor = Visitor(shop.url)

@@ -1,4 +1,4 @@
-"""Each change of the shop changes what its table says, and nothing else."""
+"""Each change of the shop changes the answers listed in its table, and no others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ORDER = {"name": "Ada", "address": "1 Road", "delivery": "standard", "payment": 
 
 
 def walk(change: str | None) -> dict[str, tuple[int, str, str]]:
-    """Visit everything once, signed in, and give status, redirect and text by request."""
+    """Visit everything once, signed in; return status, redirect and text by request."""
     with serve_shop(change=change) as shop:
         visitor = Visitor(shop.url)
         replies: dict[str, Reply] = {"POST /login": visitor.sign_in()}
@@ -54,18 +54,18 @@ def walk(change: str | None) -> dict[str, tuple[int, str, str]]:
 
 @pytest.fixture(scope="module")
 def unchanged() -> dict[str, tuple[int, str, str]]:
-    """Walk through the shop as it always is."""
+    """Walk through the unchanged shop."""
     return walk(None)
 
 
 def test_the_shop_is_the_same_every_time(unchanged: dict[str, tuple[int, str, str]]) -> None:
-    """Two fresh shops answer a walk with equal bytes."""
+    """Two fresh shops answer the same walk with equal bytes."""
     assert walk(None) == unchanged
 
 
 @pytest.mark.parametrize("change", CHANGE_TABLE, ids=lambda change: change.name)
 def test_a_change_changes_its_own_answers_only(change: Change, unchanged: dict[str, tuple[int, str, str]]) -> None:
-    """The requests whose answers differ are those that the table names."""
+    """The requests whose answers differ are exactly those in the table."""
     changed = walk(change.name)
 
     differing = {request.partition("?")[0] for request, reply in changed.items() if reply != unchanged[request]}
@@ -73,7 +73,7 @@ def test_a_change_changes_its_own_answers_only(change: Change, unchanged: dict[s
 
 
 def test_a_slow_list_answers_later() -> None:
-    """The catalogue takes at least 300 ms and is otherwise as always."""
+    """The catalogue takes at least 300 ms and is otherwise unchanged."""
     with serve_shop(change="slow-list") as shop:
         started = time.perf_counter()
         Visitor(shop.url).get("/")
@@ -83,7 +83,7 @@ def test_a_slow_list_answers_later() -> None:
 
 
 def test_an_unknown_change_is_refused_with_the_known_ones() -> None:
-    """The set of changes is closed."""
+    """An unknown name is an error that lists the known ones."""
     with (
         pytest.raises(ValueError, match=r"no change of the shop is called 'sale'.*renamed-target"),
         serve_shop(change="sale"),
@@ -92,12 +92,12 @@ def test_an_unknown_change_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_names_of_changes_are_unique() -> None:
-    """A name means one thing."""
+    """No two changes have the same name."""
     assert len(set(CHANGES)) == len(CHANGES)
 
 
 def test_the_readme_shows_every_change() -> None:
-    """The table that people read is the table that the shop uses."""
+    """The table in the README matches the one in the code."""
     readme = (Path(__file__).parents[1] / "sites" / "README.md").read_text(encoding="utf-8")
 
     assert [change.name for change in CHANGE_TABLE if f"| `{change.name}` |" not in readme] == []

@@ -1,4 +1,4 @@
-"""A folder is served as it is."""
+"""A folder is served unchanged."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     ],
 )
 def test_content_types_follow_the_name(name: str, expected: str) -> None:
-    """The suffix decides, in any case; nothing is guessed from content."""
+    """The suffix decides, in any case; content is not inspected."""
     assert content_type(name) == expected
 
 
 def test_files_and_the_index_of_a_folder_are_served(tmp_path: Path) -> None:
-    """A folder answers with its index, a query does not matter, a space may be in the name."""
+    """A folder returns its index, the query is ignored, and a name may contain a space."""
     (tmp_path / "index.html").write_text("home", encoding="utf-8")
     (tmp_path / "two words.txt").write_text("words", encoding="utf-8")
     with serve_folder(tmp_path) as url:
@@ -40,7 +40,7 @@ def test_files_and_the_index_of_a_folder_are_served(tmp_path: Path) -> None:
 
 
 def test_nothing_outside_the_folder_is_served(tmp_path: Path) -> None:
-    """Dots in the path lead nowhere."""
+    """Dots in the path do not lead outside of the folder."""
     (tmp_path / "inside").mkdir()
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     with serve_folder(tmp_path / "inside") as url:

@@ -1,4 +1,4 @@
-"""The torture site does what it says, and the same again for the same requests."""
+"""The torture site behaves as documented, and the same for the same requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Visit = Callable[[ClientSession], Awaitable[list[str]]]
 
 
 def visit(visits: Visit, *, times: int = 1) -> list[list[str]]:
-    """Visit a fresh site, and again after it has forgotten everything."""
+    """Visit a fresh site, and visit it again after a restart."""
 
     async def one(site: TortureSite) -> list[str]:
         async with ClientSession(base_url=site.url) as session:
@@ -35,13 +35,13 @@ def visit(visits: Visit, *, times: int = 1) -> list[list[str]]:
 
 
 async def text(session: ClientSession, method: str, path: str, **options: object) -> str:
-    """Ask, and give status and text."""
+    """Send a request; return status and text."""
     async with session.request(method, path, **options) as response:  # type: ignore[arg-type] # of the test
         return f"{response.status} {await response.text()}"
 
 
 async def talk(session: ClientSession, path: str, *sent: str) -> list[str]:
-    """Send texts to a socket, one after each frame that comes, and tell what came until the end."""
+    """Send texts to a socket, one after each received frame, and return all received frames."""
     left, heard = list(sent), []
     async with session.ws_connect(path) as socket:
         if left:
@@ -55,7 +55,7 @@ async def talk(session: ClientSession, path: str, *sent: str) -> list[str]:
 
 
 def test_every_item_has_a_button_and_a_script_for_each_step() -> None:
-    """What the table says is what the pages have."""
+    """The pages have the buttons and scripts of the table."""
     for page in PAGES:
         script = (STATIC / f"{page}.js").read_text(encoding="utf-8")
         wanted = [item.name for item in ITEMS if item.page == page and not item.leaves]
@@ -66,7 +66,7 @@ def test_every_item_has_a_button_and_a_script_for_each_step() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, "", "summary"])
 def test_every_page_is_there(page: str) -> None:
-    """A page has a section for each of its items, with a result that is idle."""
+    """A page has a section for each of its items, with an idle result."""
 
     async def visits(session: ClientSession) -> list[str]:
         return re.findall(
@@ -77,7 +77,7 @@ def test_every_page_is_there(page: str) -> None:
 
 
 def test_sockets_send_the_requested_messages() -> None:
-    """Echo, turns, and connections that differ by their number, twice the same."""
+    """Echo, turns, and connections that differ by their number are the same on both visits."""
 
     async def visits(session: ClientSession) -> list[str]:
         echoed = await talk(session, "/ws/echo", "one", "two")
@@ -91,7 +91,7 @@ def test_sockets_send_the_requested_messages() -> None:
 
 
 def test_a_socket_is_closed_with_code_and_reason() -> None:
-    """The last words come before the end, the end has our code."""
+    """The last messages arrive before the close, which has our code."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.ws_connect("/ws/close") as socket:
@@ -103,7 +103,7 @@ def test_a_socket_is_closed_with_code_and_reason() -> None:
 
 
 def test_bytes_come_back_in_reverse_and_the_protocol_is_agreed_on() -> None:
-    """Binary frames stay binary; of two protocols the site takes its own."""
+    """Binary frames stay binary; of two subprotocols the site selects its own."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.ws_connect("/ws/binary") as socket:
@@ -116,7 +116,7 @@ def test_bytes_come_back_in_reverse_and_the_protocol_is_agreed_on() -> None:
 
 
 def test_the_notice_appears_after_the_third_action() -> None:
-    """Two actions bring nothing, the third brings a frame."""
+    """Two actions cause no frame; the third causes one."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.ws_connect("/ws/notify") as socket:
@@ -133,7 +133,7 @@ def test_the_notice_appears_after_the_third_action() -> None:
 
 
 def test_a_stream_of_events_is_resumed_after_the_last_id() -> None:
-    """Two messages a connection, the numbers go on."""
+    """Each connection gets two messages, numbered consecutively."""
 
     async def visits(session: ClientSession) -> list[str]:
         answers = [await text(session, "GET", "/sse/resume")]
@@ -149,7 +149,7 @@ def test_a_stream_of_events_is_resumed_after_the_last_id() -> None:
 
 
 def test_an_event_waits_for_the_action() -> None:
-    """The first event is there, the other comes after the request for it."""
+    """The first event arrives at once, the other one after the request for it."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.get("/sse/news") as response:
@@ -163,7 +163,7 @@ def test_an_event_waits_for_the_action() -> None:
 
 
 def test_a_body_arrives_in_pieces() -> None:
-    """The five chunks are five on the wire, and a character is cut in two."""
+    """The five chunks arrive separately, and one character is split."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.get("/stream/chunks") as response:
@@ -175,7 +175,7 @@ def test_a_body_arrives_in_pieces() -> None:
 
 
 def test_answers_depend_on_the_requests_before() -> None:
-    """Notes, queries, polling and counters are a function of the order of the requests."""
+    """Notes, queries, polls and counters are a function of the order of the requests."""
 
     async def visits(session: ClientSession) -> list[str]:
         add = {"operationName": "Add", "variables": {"count": 2}}
@@ -199,7 +199,7 @@ def test_answers_depend_on_the_requests_before() -> None:
 
 
 def test_answers_depend_on_headers() -> None:
-    """Accept, Range, If-None-Match and the pre-flight are honoured."""
+    """Accept, Range, If-None-Match and preflight headers are honoured."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.get("/bytes/ranged", headers={"Range": "bytes=-50"}) as part:
@@ -219,7 +219,7 @@ def test_answers_depend_on_headers() -> None:
 
 
 def test_redirects_keep_or_change_the_method_and_set_cookies() -> None:
-    """302 twice, 307 with its body, 303 to a page, and cookies on the way."""
+    """302 twice, 307 with its body, 303 to a page, and cookies set by redirects."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.get("/redirect/cookie", allow_redirects=False) as response:
@@ -244,7 +244,7 @@ def test_redirects_keep_or_change_the_method_and_set_cookies() -> None:
 
 
 def test_uploads_are_described() -> None:
-    """Name, size and digest of a file come back."""
+    """The response has name, size and digest of the file."""
 
     async def visits(session: ClientSession) -> list[str]:
         form = FormData({"note": "n"})
@@ -255,7 +255,7 @@ def test_uploads_are_described() -> None:
 
 
 def test_a_broken_connection_is_broken() -> None:
-    """No answer comes, and a refused socket is none."""
+    """No response arrives, and a rejected handshake opens no socket."""
 
     async def visits(session: ClientSession) -> list[str]:
         with pytest.raises(ClientConnectionError):
@@ -266,7 +266,7 @@ def test_a_broken_connection_is_broken() -> None:
 
 
 def test_no_answer_has_a_clock() -> None:
-    """Neither Date nor Server is sent: a page could read them."""
+    """Neither Date nor Server is sent, because a page could read them."""
 
     async def visits(session: ClientSession) -> list[str]:
         async with session.get("/exchanges") as response:
@@ -276,14 +276,14 @@ def test_no_answer_has_a_clock() -> None:
 
 
 def test_the_font_knows_no_time() -> None:
-    """A font is built without looking at the clock, so that its bytes are the same every time."""
+    """A font is built without a clock, so that its bytes are always the same."""
     head = TTFont(BytesIO(build_font()))["head"]
 
     assert (head.created, head.modified) == (BUILT, BUILT)
 
 
 def test_a_stopped_site_does_not_wait_for_those_who_wait() -> None:
-    """Requests that are never answered and open sockets end with the site."""
+    """Pending requests and open sockets are closed with the site."""
 
     async def waits(url: str) -> None:
         async with ClientSession(base_url=url) as session, session.ws_connect("/ws/notify") as socket:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Message
@@ -25,17 +25,17 @@ class Reply:
 
     @property
     def location(self) -> str:
-        """Tell where a redirect leads."""
+        """Return the target of a redirect."""
         return self.headers.get("Location", "")
 
 
 class _NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str) -> None:
-        """Follow nothing."""
+        """Do not follow redirects."""
 
 
 class Visitor:
-    """One browser's worth of cookies."""
+    """A visitor with its own cookies."""
 
     def __init__(self, url: str) -> None:
         """Start without cookies."""
@@ -44,7 +44,7 @@ class Visitor:
         self._opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(self.jar), _NoRedirects())
 
     def ask(self, method: str, path: str, body: bytes | None = None, content_type: str = "") -> Reply:
-        """Send one request; every status is a reply."""
+        """Send one request; every status returns a reply."""
         request = Request(self.url + path, data=body, method=method)  # noqa: S310 - loopback only
         if content_type:
             request.add_header("Content-Type", content_type)
@@ -56,7 +56,7 @@ class Visitor:
                 return Reply(status=answer.code, headers=answer.headers, text=answer.read().decode())
 
     def get(self, path: str) -> Reply:
-        """Ask for a page."""
+        """Request a page."""
         return self.ask("GET", path)
 
     def post(self, path: str, **fields: str) -> Reply:

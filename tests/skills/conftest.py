@@ -1,4 +1,4 @@
-"""Pages of our own for the skills to work on."""
+"""Stored pages on which the skills run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAGES = Path(__file__).parents[1] / "data" / "pages"
 
 @pytest.fixture
 def stored_page() -> Callable[..., SkillInput]:
-    """Return a maker of skill inputs from the pages under `tests/data/pages`."""
+    """Return a function that makes skill inputs from the pages under `tests/data/pages`."""
 
     def make(name: str, **parameters: JsonValue) -> SkillInput:
         html = (_PAGES / f"{name}.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Whatever a page is, a skill ends with an output of its model or with a SkillError, and always with the same."""
+"""On any page a skill returns a valid output or raises a SkillError, deterministically."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ _parts = st.one_of(
     st.text(max_size=20),
 )
 MARKUP = st.integers(0, 40).flatmap(lambda size: st.lists(_parts, min_size=size, max_size=size)).map("".join)
-"""A soup of tags that open, close or do not, with texts that mean something to some skill."""
+"""Markup with unbalanced tags and texts that are significant to some skill."""
 
 
 @given(MARKUP, st.sampled_from(["https://site.example/a?p=2#x", "", "about:blank", "http://[", "\ud800"]))
 @settings(max_examples=150, deadline=None)
 def test_a_skill_ends_with_its_output_or_with_a_skill_error(html: str, url: str) -> None:
-    """No page makes a built-in skill fail in another way, and the same page always gives the same."""
+    """No page causes another error of a built-in skill, and the same page always gives the same result."""
     for skill in PURE:
         first = _outcome(skill, html, url)
 
@@ -117,7 +117,7 @@ def test_a_skill_ends_with_its_output_or_with_a_skill_error(html: str, url: str)
     ids=["empty", "nul", "deep", "nested tables", "long list", "long text", "same ids", "no end", "digits"],
 )
 def test_extreme_pages_are_read(skill: Skill, html: str) -> None:
-    """Depth, length and repetition are read as everything else."""
+    """Extreme depth, length and repetition are handled."""
     _outcome(skill, html, "https://site.example/")
 
 

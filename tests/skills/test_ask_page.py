@@ -1,4 +1,4 @@
-"""`ask_page`: one prompt for one page and question, one answer, held to its schema."""
+"""`ask_page`: one prompt for one page and question, and one answer validated by its schema."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SCHEMA: JsonValue = {"type": "object", "required": ["price"], "properties": {"pr
 
 @dataclass
 class Known:
-    """Answer with one text, and keep what was asked."""
+    """A model that returns one text and stores the requests."""
 
     text: str
     asked: list[CompletionRequest] = field(default_factory=list)
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Give the text."""
+        """Return the text."""
         self.asked.append(request)
         return Completion(text=self.text)
 
@@ -37,7 +37,7 @@ def ask(client: Known | None, **parameters: JsonValue) -> JsonValue:
 
 
 def test_the_prompt_is_the_page_and_the_question_and_nothing_else() -> None:
-    """The same page and question give the same prompt, so that a recorded answer is found again."""
+    """The same page and question give the same prompt, so that a recorded answer is found."""
     client = Known(" € 1.99 ")
 
     first, second = ask(client), ask(client)
@@ -52,7 +52,7 @@ def test_the_prompt_is_the_page_and_the_question_and_nothing_else() -> None:
 
 
 def test_a_part_of_the_page_can_be_shown_and_is_cut_openly() -> None:
-    """What is left out of a long page is said in the prompt and in the output."""
+    """The omitted part of a long page is noted in the prompt and in the output."""
     client = Known("x")
 
     assert ask(client, selector="main", limit=10) == {"answer": "x", "cut": True}
@@ -61,7 +61,7 @@ def test_a_part_of_the_page_can_be_shown_and_is_cut_openly() -> None:
 
 @pytest.mark.parametrize("text", ['{"price": 1.99}', '```json\n{"price": 1.99}\n```'])
 def test_an_answer_of_a_schema_is_json(text: str) -> None:
-    """JSON as it is, or fenced as models like it."""
+    """JSON is accepted plain or in a code fence."""
     assert ask(Known(text), answer_schema=SCHEMA) == {"answer": {"price": 1.99}, "cut": False}
 
 
@@ -76,27 +76,27 @@ def test_an_answer_of_a_schema_is_json(text: str) -> None:
     ],
 )
 def test_an_answer_of_another_form_is_refused(text: str, told: str) -> None:
-    """An answer that is not what was asked for is no output."""
+    """An answer in another form than requested is not an output."""
     with pytest.raises(SkillError, match=told):
         ask(Known(text), answer_schema=SCHEMA)
 
 
 @pytest.mark.parametrize("schema", [{"$ref": "http://127.0.0.1:9/schema.json"}, {"$ref": "#/nowhere"}])
 def test_a_schema_leads_nowhere_else(schema: JsonValue) -> None:
-    """Nothing is fetched for a schema."""
+    """A schema never causes a request."""
     with pytest.raises(SkillError, match="cannot be applied"):
         ask(Known("1"), answer_schema=schema)
 
 
 @pytest.mark.parametrize("answer", ['"\\ud800"', "[" * 150 + "]" * 150])
 def test_an_answer_that_no_file_can_hold_is_refused(answer: str) -> None:
-    """Half a character and endless nesting are no output."""
+    """Lone surrogates and excessive nesting are not an output."""
     with pytest.raises(SkillError):
         ask(Known(answer), answer_schema={})
 
 
 def test_without_a_model_nothing_is_requested() -> None:
-    """No client is an error that says what to give; a schema that is none is one before anything is asked."""
+    """A missing client is an error with a remedy; an invalid schema is an error before any request."""
     with pytest.raises(RequirementError, match="Pass --debug-dir", check=has_code("model-client-missing")):
         ask(None)
     client = Known("x")

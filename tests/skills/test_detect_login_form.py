@@ -28,7 +28,7 @@ def forms(markup: str) -> list[dict[str, JsonValue]]:
 
 
 def test_the_login_form_is_distinguished_from_all_others(stored_page: Callable[..., SkillInput]) -> None:
-    """Search, sign-up, password-change and newsletter forms on the same page are left out."""
+    """Search, sign-up, password-change and newsletter forms on the same page are omitted."""
     result = DetectLoginForm().run(stored_page("logins"))
 
     assert result == {
@@ -53,7 +53,7 @@ def test_the_login_form_is_distinguished_from_all_others(stored_page: Callable[.
 
 
 def test_fields_without_a_form_inside_nested_shadow_roots(stored_page: Callable[..., SkillInput]) -> None:
-    """Loose inputs in shadow roots are found; a form in a shut template is not."""
+    """Inputs in shadow roots are found without a form; a form in an inert template is not."""
     result = DetectLoginForm().run(stored_page("shadow_login"))
 
     path = "html > body > x-shell > x-login > div"
@@ -74,7 +74,7 @@ def test_fields_without_a_form_inside_nested_shadow_roots(stored_page: Callable[
 
 
 def test_a_password_alone_gives_low_confidence() -> None:
-    """A field for a password with nothing that says login is a guess and says so."""
+    """A password field without login wording has low confidence."""
     (form,) = forms("<form><input type=password><button>Go</button></form>")
 
     assert (form["confidence"], form["username_selector"]) == ("low", None)
@@ -82,14 +82,14 @@ def test_a_password_alone_gives_low_confidence() -> None:
 
 
 def test_a_first_step_that_asks_for_the_name_only() -> None:
-    """A form with a declared user name and login wording is the first half of a login."""
+    """A form with a declared user name and login wording is the first step of a login."""
     (form,) = forms("<form action=/login><input autocomplete=username><button>Next</button></form>")
 
     assert (form["confidence"], form["password_selector"]) == ("low", None)
 
 
 def test_controls_belong_to_the_form_they_name() -> None:
-    """The attribute `form` outweighs the place in the document."""
+    """The attribute `form` takes precedence over the position in the document."""
     (form,) = forms(
         "<form id=f action=/login method=post><input name=user></form>"
         "<input type=password form=f id=pw><button form=f id=go>Log in</button>"
@@ -112,12 +112,12 @@ def test_controls_belong_to_the_form_they_name() -> None:
     ],
 )
 def test_pages_without_a_login_form(markup: str) -> None:
-    """Nothing found is a result."""
+    """An empty list is a valid result."""
     assert forms(markup) == []
 
 
 def test_the_submit_button_is_not_the_one_that_shows_the_password() -> None:
-    """Outside a form, a button that says login is preferred to the others."""
+    """Outside a form, a button with a login label is preferred to others."""
     (form,) = forms(
         "<div><input name=u><input type=password><button id=eye>Show</button>"
         "<button id=help>Help</button><button id=go>Anmelden</button></div>"
@@ -134,14 +134,14 @@ def test_two_loose_logins_are_two_forms() -> None:
 
 
 def test_a_parameter_is_refused(stored_page: Callable[..., SkillInput]) -> None:
-    """The skill takes none."""
+    """The skill accepts no parameters."""
     with pytest.raises(SkillError, match=r"unknown parameter 'selector'\. Known parameters: none"):
         DetectLoginForm().run(stored_page("logins", selector="form"))
 
 
 @pytest.mark.parametrize("name", ["logins", "shadow_login", "shop_listing", "timetable", "two_tables", "broken"])
 def test_the_path_of_an_element_matches_that_element_alone(stored_page: Callable[..., SkillInput], name: str) -> None:
-    """Selectors handed out lead back to the element."""
+    """Returned selectors match only their element."""
     document = parse_document(stored_page(name))
 
     for node in document.tree.css("body *"):

@@ -20,7 +20,7 @@ from eikon_engine.skills.document import parse_document, text_of
     ],
 )
 def test_text_is_parted_where_blocks_are(markup: str, text: str) -> None:
-    """Blocks part words, inline elements do not, and what is never shown is silent."""
+    """Blocks separate words, inline elements do not, and hidden content is omitted."""
     document = parse_document(SkillInput(html=f"<section>{markup}</section>", url=""))
 
     assert text_of(document.tree.css("section")[0]) == text
@@ -28,7 +28,7 @@ def test_text_is_parted_where_blocks_are(markup: str, text: str) -> None:
 
 @pytest.mark.parametrize("opening", ["<div>", "<table><td>", "<x-a><template shadowrootmode=open>"])
 def test_deep_pages_do_not_overflow(opening: str) -> None:
-    """Nesting of thousands is read like any other."""
+    """Thousands of nested elements cause no overflow."""
     page = SkillInput(html=opening * 2000 + "<input type=password>", url="https://site.example/")
 
     assert isinstance(default_skills().get("detect_login_form").run(page), dict)

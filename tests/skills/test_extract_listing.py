@@ -65,7 +65,7 @@ def test_the_cards_of_a_shop_are_found(stored_page: Callable[..., SkillInput]) -
 
 
 def test_the_selector_it_used_gives_the_same_again(stored_page: Callable[..., SkillInput]) -> None:
-    """A found listing can be named from then on."""
+    """The returned selector finds the same listing again."""
     found = ExtractListing().run(stored_page("shop_listing"))
     assert isinstance(found, dict)
 
@@ -73,7 +73,7 @@ def test_the_selector_it_used_gives_the_same_again(stored_page: Callable[..., Sk
 
 
 def test_limit_and_fields(stored_page: Callable[..., SkillInput]) -> None:
-    """Further fields are taken within each card; one that is absent is null."""
+    """Further fields are read within each card; a missing one is null."""
     page = stored_page("shop_listing", selector=".card", limit=1, fields={"origin": ".origin", "stock": ".stock"})
 
     result = ExtractListing().run(page)
@@ -85,14 +85,14 @@ def test_limit_and_fields(stored_page: Callable[..., SkillInput]) -> None:
 
 
 def test_a_list_of_bare_links_is_the_last_resort() -> None:
-    """Links alone are a listing when nothing richer repeats."""
+    """Bare links are a listing only if nothing richer repeats."""
     result = listed("<ul id=l><li><a href=a>A</a><li><a href=b>B</a></ul>")
 
     assert (result["selector"], titles(result)) == ("#l > li", ["A", "B"])
 
 
 def test_equal_groups_are_decided_by_text_and_then_by_place() -> None:
-    """Of two groups of one size the wordier wins, of two alike the first."""
+    """Of two groups of one size the one with more text wins; of two equal ones, the first."""
     short = "<div class=s><p>x <a href=1>One</a></p></div>" * 2
     long = "<div class=w><p>more words <a href=1>Two</a></p></div>" * 2
 
@@ -101,7 +101,7 @@ def test_equal_groups_are_decided_by_text_and_then_by_place() -> None:
 
 
 def test_cards_in_a_shadow_root_are_found() -> None:
-    """A component that renders its cards in a shadow root is looked into."""
+    """Cards rendered in a shadow root are found."""
     card = "<li><h3>{0}</h3>text</li>"
     result = listed(f"<x-l><template shadowrootmode=open>{card.format('A')}{card.format('B')}</template></x-l>")
 
@@ -121,7 +121,7 @@ def test_cards_in_a_shadow_root_are_found() -> None:
     ],
 )
 def test_price_is_a_number_with_a_currency(text: str, price: str | None) -> None:
-    """A number alone is no price."""
+    """A number without a currency is not a price."""
     result = listed(f"<p class=c><a href=x>t</a> {text}</p>", selector=".c")
 
     assert isinstance(result["items"], list)
@@ -166,7 +166,7 @@ def test_addresses_are_resolved(href: str, url: str | None) -> None:
 def test_wrong_parameters_are_refused(
     stored_page: Callable[..., SkillInput], parameters: dict[str, JsonValue], message: str
 ) -> None:
-    """Each wrong parameter is named with what was found."""
+    """Each wrong parameter is named with its actual value."""
     with pytest.raises(SkillError, match=message):
         ExtractListing().run(stored_page("shop_listing", **parameters))
 
@@ -175,13 +175,13 @@ def test_wrong_parameters_are_refused(
     "markup", ["", "<p>one <a href=x>link</a>", "<nav><ul><li><a href=1>1<li><a href=2>2</ul></nav>"]
 )
 def test_a_page_on_which_nothing_repeats_is_an_error(markup: str) -> None:
-    """Navigation is no listing."""
+    """Navigation is not a listing."""
     with pytest.raises(SkillError, match="no listing found"):
         listed(markup)
 
 
 def test_modifiers_and_states_do_not_split_a_listing() -> None:
-    """Cards that differ in `--modifier` and state classes only are one group."""
+    """Cards that differ only in `--modifier` and state classes are one group."""
     kinds = ("card card--big odd", "card card--sold even", "card last")
     cards = "".join(f'<div class="{kind}"><h3>{kind}</h3>text</div>' for kind in kinds)
 

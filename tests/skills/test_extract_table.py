@@ -25,7 +25,7 @@ def extracted(markup: str, **parameters: JsonValue) -> JsonValue:
 
 
 def test_heads_spans_feet_and_nested_tables(stored_page: Callable[..., SkillInput]) -> None:
-    """Two header rows become joined names; spans are repeated; the foot comes last; a nested table stays out."""
+    """Two header rows are joined; spans are repeated; the foot comes last; a nested table is omitted."""
     result = ExtractTable().run(stored_page("timetable", selector="#departures"))
 
     late, foot = "late 10 min", "as of 8:00"
@@ -42,7 +42,7 @@ def test_heads_spans_feet_and_nested_tables(stored_page: Callable[..., SkillInpu
 
 
 def test_duplicate_and_empty_names_are_made_unique(stored_page: Callable[..., SkillInput]) -> None:
-    """The second `price` and the column without a name get names of their own; missing cells are null."""
+    """A second `price` and an unnamed column get unique names; missing cells are null."""
     result = ExtractTable().run(stored_page("two_tables", selector="#prices"))
 
     assert result == {
@@ -56,7 +56,7 @@ def test_duplicate_and_empty_names_are_made_unique(stored_page: Callable[..., Sk
 
 
 def test_a_name_that_looks_made_up_is_not_given_twice() -> None:
-    """A literal `a (2)` and a generated one do not collide."""
+    """A literal name `a (2)` does not collide with a generated one."""
     result = extracted("<table><tr><th>a<th>a<th>a (2)<tr><td>1<td>2<td>3</table>")
 
     assert result == {
@@ -71,7 +71,7 @@ def test_a_name_that_looks_made_up_is_not_given_twice() -> None:
     [("auto", ["column 1", "column 2"], 2), ("first-row", ["a", "b"], 1), ("none", ["column 1", "column 2"], 2)],
 )
 def test_the_header_option_gives_the_row_of_the_names(header: str, columns: list[str], count: int) -> None:
-    """Without `<th>` the first row is a header only when asked for."""
+    """Without `<th>` the first row is a header only on request."""
     result = extracted("<table><tr><td>a<td>b<tr><td>1<td>2</table>", header=header)
 
     assert isinstance(result, dict)
@@ -79,14 +79,14 @@ def test_the_header_option_gives_the_row_of_the_names(header: str, columns: list
 
 
 def test_a_layout_table_is_not_counted() -> None:
-    """A table that declares itself no data does not make the data table ambiguous."""
+    """A table declared as layout does not make the data table ambiguous."""
     result = extracted("<table role=presentation><tr><td>x</table><table><tr><td>1</table>")
 
     assert result == {"columns": ["column 1"], "rows": [{"column 1": "1"}], "row_count": 1}
 
 
 def test_a_table_in_a_shadow_root_is_found_and_one_in_a_template_is_not() -> None:
-    """Declarative shadow roots are part of the page, other templates are not."""
+    """Declarative shadow roots are part of the page; other templates are not."""
     table = "<table><tr><td>{}</table>"
     shadow = f"<x-a><template shadowrootmode=open><p>{table.format('in')}</template></x-a>"
 
@@ -146,25 +146,25 @@ def test_several_tables_without_a_selector_are_listed(stored_page: Callable[...,
 def test_wrong_parameters_are_refused(
     stored_page: Callable[..., SkillInput], parameters: dict[str, JsonValue], message: str
 ) -> None:
-    """Each wrong parameter is named with what was found."""
+    """Each wrong parameter is named with its actual value."""
     with pytest.raises(SkillError, match=message):
         ExtractTable().run(stored_page("two_tables", **parameters))
 
 
 @pytest.mark.parametrize("markup", ["", "   ", "<", "plain", "<p>no table", "\ud800"])
 def test_a_page_without_a_table_is_an_error(markup: str) -> None:
-    """Empty and tableless documents say so."""
+    """The error names an empty document or the missing table."""
     with pytest.raises(SkillError, match="the page has no table"):
         extracted(markup)
 
 
 def test_a_table_without_rows_is_empty() -> None:
-    """No rows are a result."""
+    """A table without rows is a valid result."""
     assert extracted("<table></table>") == {"columns": [], "rows": [], "row_count": 0}
 
 
 def test_spans_that_explode_are_refused() -> None:
-    """A small page cannot ask for a huge grid."""
+    """A small page cannot cause a huge grid."""
     rows = "<tr><td colspan=1000 rowspan=2000></td></tr>" * 2000
 
     with pytest.raises(SkillError, match="more than 1000000 cells"):
@@ -179,7 +179,7 @@ _TABLES = st.integers(1, 5).flatmap(
 
 @given(cells=_TABLES)
 def test_a_generated_table_gives_back_its_cells(cells: list[list[str]]) -> None:
-    """Whatever text stands in the cells, exactly that comes out, twice the same."""
+    """Any cell text is returned exactly, and deterministically."""
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
 
     result = extracted(f"<table>{rows}</table>")
@@ -204,7 +204,7 @@ def test_no_markup_raises_another_error(markup: str) -> None:
 
 
 def test_a_span_that_overshoots_ends_with_its_group() -> None:
-    """More rows asked for than there are is no error."""
+    """A rowspan beyond the end of its group is not an error."""
     result = extracted("<table><tr><td rowspan=9>a<td>b</table>")
 
     assert result == {"columns": ["column 1", "column 2"], "rows": [{"column 1": "a", "column 2": "b"}], "row_count": 1}

@@ -1,4 +1,4 @@
-"""Skills of installed distributions: found by their metadata, imported when they are asked for."""
+"""Skills of installed distributions: found by their metadata, imported on first use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(site: Path, distribution: str, entries: str, source: str, version: str = "1.2") -> None:
-    """Write a distribution as an installer leaves it: its module, and the metadata beside it."""
+    """Write a distribution as an installer does: its module and its metadata."""
     module = distribution.replace("-", "_")
     (site / f"{module}.py").write_text(dedent(source), encoding="utf-8")
     info = site / f"{module}-{version}.dist-info"
@@ -54,7 +54,7 @@ def install(site: Path, distribution: str, entries: str, source: str, version: s
 
 
 def test_an_installed_skill_is_known_by_its_name(site: Path) -> None:
-    """It is listed with the built-in ones, tells where it is from, and runs."""
+    """It is listed with the built-in ones, shows its distribution, and runs."""
     install(site, "good-skills", "count_links = good_skills:CountLinks", GOOD)
 
     registry = default_skills()
@@ -85,7 +85,7 @@ def test_an_installed_skill_is_known_by_its_name(site: Path) -> None:
 def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
     site: Path, source: str, entry: str, told: str
 ) -> None:
-    """Asked for by name it is an error of one line; all others stay what they are."""
+    """Requested by name, it is an error of one line; other skills are unaffected."""
     install(site, "broken-skills", entry.replace("M", "broken_skills"), source)
     name = entry.partition(" ")[0]
     registry = default_skills()
@@ -102,7 +102,7 @@ def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
 
 
 def test_the_example_of_the_documents_is_a_skill(site: Path) -> None:
-    """The Python of docs/skills.md, offered as it says, is found and runs."""
+    """The Python code of docs/skills.md, installed as described there, is found and runs."""
     page = (Path(__file__).parents[2] / "docs" / "skills.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (entry,) = re.findall(r'skills"\]\n(.*) = "(.*)"\n', page)
@@ -115,7 +115,7 @@ def test_the_example_of_the_documents_is_a_skill(site: Path) -> None:
 
 
 def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
-    """Nobody guesses which one is meant."""
+    """An ambiguous name is an error."""
     install(site, "first-skills", "count_links = first_skills:CountLinks", GOOD)
     install(site, "second-skills", "count_links = second_skills:CountLinks", GOOD)
 
@@ -126,7 +126,7 @@ def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
 
 
 def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
-    """A distribution cannot take the place of a built-in skill, and is told."""
+    """A distribution cannot replace a built-in skill, and the attempt is reported."""
     install(site, "bold-skills", "extract_table = bold_skills:CountLinks", GOOD)
 
     registry = default_skills()
@@ -136,7 +136,7 @@ def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
 
 
 def test_unreadable_entry_points_are_reported(site: Path) -> None:
-    """Metadata that is no metadata is one broken distribution, and no more."""
+    """Invalid metadata affects only its own distribution."""
     install(site, "odd-skills", "count_links", GOOD)
 
     registry = default_skills()
@@ -169,7 +169,7 @@ def test_the_first_version_on_the_path_counts(site: Path) -> None:
     ],
 )
 def test_what_a_foreign_skill_does_wrong_is_a_skill_error(site: Path, body: str, told: str) -> None:
-    """A fault of its own ends its run and nothing else; an output that is not its model's is refused."""
+    """An exception ends only the skill's run; an output that does not fit its model is refused."""
     source = GOOD + f"\n        def run(self, page):\n            {body}\n"
     install(site, "good-skills", "count_links = good_skills:CountLinks", source)
 

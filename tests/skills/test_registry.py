@@ -13,17 +13,17 @@ from tests.error_codes import has_code
 
 
 class NoParameters(Parameters):
-    """Take none."""
+    """A parameter model without fields."""
 
 
 class Length(Output):
-    """How long a page is."""
+    """The length of a page."""
 
     characters: int
 
 
 class TitleLength:
-    """Stand for a skill of somebody else."""
+    """A third-party skill."""
 
     name = "title_length"
     version = 1
@@ -37,7 +37,7 @@ class TitleLength:
 
 
 def test_default_skills_are_the_built_in_ones() -> None:
-    """The built-in table holds each built-in skill under its own name, in the order of the names."""
+    """The registry holds each built-in skill under its own name, sorted by name."""
     registry = default_skills()
 
     assert registry.names == tuple(skill.name for skill in BUILT_IN_SKILLS)
@@ -48,7 +48,7 @@ def test_default_skills_are_the_built_in_ones() -> None:
 
 @pytest.mark.parametrize("skill", BUILT_IN_SKILLS, ids=lambda skill: skill.name)
 def test_every_built_in_skill_is_whole(skill: Skill) -> None:
-    """Each has a version, one line, models with a schema, and an example that its own output model takes."""
+    """Each has a version, a one-line description, models with a schema, and a valid example output."""
     assert find_skill_defect(skill, skill.name) is None
     assert skill.parameters.model_json_schema()["additionalProperties"] is False
     assert skill.output.model_json_schema(mode="serialization")["type"] == "object"
@@ -59,7 +59,7 @@ def test_every_built_in_skill_is_whole(skill: Skill) -> None:
 
 
 def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
-    """A name nobody knows is an error that says what there is."""
+    """The error lists the known names."""
     with pytest.raises(RequirementError, check=has_code("unknown-skill")) as raised:
         default_skills().get("extract_tabel")
 
@@ -70,7 +70,7 @@ def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
 
 
 def test_unknown_skill_without_a_likeness_gives_no_hint() -> None:
-    """Nothing is suggested when nothing is near."""
+    """Without a similar name nothing is suggested."""
     with pytest.raises(
         RequirementError, match="Known skills: none; register it or correct the name", check=has_code("unknown-skill")
     ):
@@ -78,7 +78,7 @@ def test_unknown_skill_without_a_likeness_gives_no_hint() -> None:
 
 
 def test_extended_returns_a_new_registry() -> None:
-    """Adding a skill leaves the registry as it was."""
+    """Adding a skill does not change the registry."""
     before = default_skills()
 
     after = before.extended(TitleLength())
@@ -88,6 +88,6 @@ def test_extended_returns_a_new_registry() -> None:
 
 
 def test_a_name_given_twice_is_refused() -> None:
-    """Two skills of one name are an error, never the later one silently."""
+    """Two skills with one name are an error; the later one does not replace the first."""
     with pytest.raises(UsageError, match="'title_length' is registered twice"):
         SkillRegistry.of(TitleLength(), TitleLength())

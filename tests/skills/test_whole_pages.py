@@ -24,7 +24,7 @@ def on(html: str, name: str, **parameters: Any) -> Any:  # noqa: ANN401 - as abo
 
 
 def test_links_have_addresses_texts_and_kinds(stored_page: Stored) -> None:
-    """Each kind of link is told from the others; a link of a picture is called as the picture is."""
+    """The kinds of links are distinguished; the text of an image link is that of its image."""
     links = run("extract_links", stored_page("product_de"))["links"]
 
     assert [(link["text"], link["kind"]) for link in links] == [
@@ -47,7 +47,7 @@ def test_links_have_addresses_texts_and_kinds(stored_page: Stored) -> None:
 
 
 def test_links_can_be_narrowed_down() -> None:
-    """By place, by kind and by number; a link within two places counts once."""
+    """Links are filtered by location, kind and number; a link in two locations counts once."""
     html = "<nav><ul><li><a href=/1>1</a></ul></nav><a href=//www.site.example/2>2</a><a href='http://['>3</a>"
 
     narrow = on(html, "extract_links", selector="nav, ul")
@@ -62,7 +62,7 @@ def test_links_can_be_narrowed_down() -> None:
 
 
 def test_forms_have_all_fields_with_labels_and_options(stored_page: Stored) -> None:
-    """Labels by every way there is, groups, options with theirs, bounds, hidden fields, buttons."""
+    """Labels in every form, groups, options, bounds, hidden fields and buttons are read."""
     (form,) = run("extract_forms", stored_page("product_de"))["forms"]
 
     assert (form["action"], form["method"]) == ("https://site.example/warenkorb", "post")
@@ -85,7 +85,7 @@ def test_forms_have_all_fields_with_labels_and_options(stored_page: Stored) -> N
 
 
 def test_controls_outside_and_passwords() -> None:
-    """Fields of other places belong to the form they name, others come last; a password has no value."""
+    """External fields belong to the form they name, others come last; the value of a password is omitted."""
     html = "<form id=f></form><input form=f name=a><fieldset disabled><input name=p type=password value=x></fieldset>"
 
     owned, loose = on(html, "extract_forms")["forms"]
@@ -96,7 +96,7 @@ def test_controls_outside_and_passwords() -> None:
 
 
 def test_metadata_is_read_and_faults_are_reported(stored_page: Stored) -> None:
-    """OpenGraph, languages, feeds, robots, charset; of two JSON-LD blocks one is broken and told."""
+    """OpenGraph, languages, feeds, robots and charset are read; a broken JSON-LD block is reported."""
     found = run("extract_metadata", stored_page("product_de"))
 
     assert (found["title"], found["language"], found["charset"]) == (
@@ -114,7 +114,7 @@ def test_metadata_is_read_and_faults_are_reported(stored_page: Stored) -> None:
 
 
 def test_prices_of_a_german_page(stored_page: Stored) -> None:
-    """Old and new price, raised cents, ranges, and what the page declares."""
+    """Old and new price, superscript cents, ranges, and declared prices are read."""
     found = run("extract_prices", stored_page("product_de"))
 
     assert [(each["amount"], each["amount_to"], each["old"]) for each in found["prices"]] == [
@@ -146,14 +146,14 @@ def test_prices_of_a_german_page(stored_page: Stored) -> None:
     ],
 )
 def test_amounts_as_people_write_them(language: str, text: str, amount: str | None, currency: str | None) -> None:
-    """Signs before and after, separators of many lands, digits of others."""
+    """Leading and trailing currency signs, separators of many countries and non-Latin digits are parsed."""
     found = on(f"<html lang='{language}'><p>{text}</p>", "extract_prices")["prices"]
 
     assert [(each["amount"], each["currency"]) for each in found] == ([(amount, currency)] if amount else [])
 
 
 def test_an_ambiguous_amount_is_reported() -> None:
-    """Without a language 1.234 € is one thousand or one; nobody guesses, a parameter decides."""
+    """Without a language, 1.234 € is ambiguous and a parameter decides."""
     (price,) = on("<p>1.234 €", "extract_prices")["prices"]
     (known,) = on("<p>1.234 €", "extract_prices", language="de")["prices"]
     (dollar,) = on("<p>$5", "extract_prices", currency="CAD")["prices"]
@@ -183,14 +183,14 @@ def test_an_ambiguous_amount_is_reported() -> None:
     ],
 )
 def test_dates_as_people_write_them(text: str, iso: str) -> None:
-    """What can be read in one way is read."""
+    """Unambiguous dates are parsed."""
     (found,) = on(f"<p>on {text}, noon</p>", "extract_dates")["dates"]
 
     assert (found["iso"], found["readings"]) == (iso, [])
 
 
 def test_ambiguous_dates_are_reported_and_never_guessed() -> None:
-    """03/04/2025 has two readings whatever the language of the page; a parameter decides."""
+    """03/04/2025 is ambiguous in any language of the page; a parameter decides."""
     html = "<html lang=en-US><p>03/04/2025 and 31.02.2025 and 1.2.3</p>"
 
     (found,) = on(html, "extract_dates")["dates"]
@@ -201,7 +201,7 @@ def test_ambiguous_dates_are_reported_and_never_guessed() -> None:
 
 
 def test_declared_dates_and_times_come_with_their_source() -> None:
-    """JSON-LD and meta elements say what a date is of; a `<time>` counts for what it states, not for what it shows."""
+    """JSON-LD and meta elements name what a date refers to; a `<time>` counts by its attribute, not by its text."""
     html = (
         '<meta property="article:modified_time" content="2025-05-01T10:00:00Z">'
         '<script type="application/ld+json">{"@type": "Article", "datePublished": "2025-04-03"}</script>'
@@ -218,7 +218,7 @@ def test_declared_dates_and_times_come_with_their_source() -> None:
 
 
 def test_an_article_from_right_to_left(stored_page: Stored) -> None:
-    """Title, author, date and blocks in their order; menus, shares, asides and footers are left out."""
+    """Title, author, date and blocks are in order; menus, share buttons, asides and footers are omitted."""
     found = run("extract_article", stored_page("article_ar"))
 
     assert (found["byline"], found["published"]) == ("ليلى حداد", "2025-03-01T08:30:00+03:00")
@@ -228,7 +228,7 @@ def test_an_article_from_right_to_left(stored_page: Stored) -> None:
 
 
 def test_a_page_without_a_text_has_no_article(stored_page: Stored) -> None:
-    """A product and a form are no article; a selector that matches two places is refused."""
+    """A product and a form are not articles; a selector with two matches is refused."""
     for name in ("product_de", "logins"):
         with pytest.raises(SkillError, match="no main text found"):
             run("extract_article", stored_page(name))
@@ -237,7 +237,7 @@ def test_a_page_without_a_text_has_no_article(stored_page: Stored) -> None:
 
 
 def test_right_to_left_pages_have_the_opposite_direction(stored_page: Stored) -> None:
-    """An arrow to the left is the next page there."""
+    """On a right-to-left page, an arrow to the left leads to the next page."""
     found = run("detect_pagination", stored_page("article_ar"))
 
     assert (found["kind"], found["current"], found["last"]) == ("numbered", 2, 3)
@@ -262,14 +262,14 @@ def test_right_to_left_pages_have_the_opposite_direction(stored_page: Stored) ->
     ],
 )
 def test_controls_that_load_more_of_a_list(html: str, kind: str, following: str | None) -> None:
-    """Numbers, steps, buttons and endless lists are told apart, and carousels from all of them."""
+    """Numbers, next links, buttons and infinite lists are distinguished, also from carousels."""
     found = on(html, "detect_pagination")
 
     assert (found["kind"], (found["next"] or {}).get("url")) == (kind, following)
 
 
 def test_intents_of_whole_pages(stored_page: Stored) -> None:
-    """Each page is taken for what it is."""
+    """Each page gets its intent."""
     names = ("product_de", "article_ar", "shop_listing", "logins", "shadow_login", "timetable")
 
     found = [run("detect_page_intent", stored_page(name))["intent"] for name in names]
@@ -285,7 +285,7 @@ def test_intents_of_whole_pages(stored_page: Stored) -> None:
 
 
 def test_everything_is_found_within_shadow_roots() -> None:
-    """What stands in a declarative shadow root is part of the page, for every skill."""
+    """Every skill reads the content of declarative shadow roots."""
     inner = "<a href=/x>5 May 2025 for € 5</a><form><input name=q></form><nav class=pager><a href=/n>Next</a></nav>"
     html = f"<x-app><template shadowrootmode=open>{inner}</template></x-app>"
 

@@ -1,4 +1,4 @@
-"""A small mission to edit, and what is known of it afterwards."""
+"""A small mission for edits, and helpers to check which recorded data is left."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SEEN = Observation(pages=(), virtual_ms=500)
 
 
 def done(name: str, sequence: int, what: object, begun_ms: float) -> ActionTrace:
-    """Build an action that was recorded with everything."""
+    """Build a recorded action with all its data."""
     return action(
         sequence,
         id=name,
@@ -68,22 +68,22 @@ BASE = trace(
 
 
 def edited(*edits: Edit, of: ExecutionTrace = BASE) -> ExecutionTrace:
-    """Apply edits, and see that what comes out can be read back."""
+    """Apply edits, and check that the result can be read back."""
     changed = apply_patch(of, TracePatch(operations=edits))
     assert parse_trace(serialize_trace(changed), "edited") == changed
     return changed
 
 
 def fields(step: str, **values: JsonValue) -> SetFields:
-    """Set fields, whose dots are written as two underscores."""
+    """Build an edit of fields; dots in their names are written as two underscores."""
     return SetFields(step=step, fields={name.replace("__", "."): value for name, value in values.items()}, reason="why")
 
 
 def observed(of: ExecutionTrace) -> list[str]:
-    """Name the actions that have an observation."""
+    """Return the actions that have an observation."""
     return [step.id for _, step in iter_steps(of) if isinstance(step, ActionTrace) and step.observation is not None]
 
 
 def step(of: ExecutionTrace, name: str) -> ActionTrace:
-    """Find an action."""
+    """Return a step by its id."""
     return next(each for _, each in iter_steps(of) if isinstance(each, ActionTrace) and each.id == name)

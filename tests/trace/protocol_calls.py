@@ -1,4 +1,4 @@
-"""Calls of the Playwright protocol with the actions that they become, and calls that no action expresses."""
+"""Playwright protocol calls with the actions that they become, and calls that no action expresses."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
         Drag(target=HERE, to=Target(selector="#b"), position=Point(x=1, y=2)),
     ),
 }
-"""A call of each kind, and the action that it is."""
+"""One call of each kind, and its action."""
 
 WAITS: list[tuple[str, dict[str, Any], Action | None]] = [
     (
@@ -145,7 +145,7 @@ WAITS: list[tuple[str, dict[str, Any], Action | None]] = [
     ),
     ("Frame.expect", {"selector": "#a", "expression": "to.have.value", "expectedText": [{"string": "b"}]}, None),
 ]
-"""Waits and assertions that only traces contain, and their actions; None is left to the baseline."""
+"""Waits and assertions that only traces contain, and their actions; None is covered by the baseline."""
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("Frame.goto", {"url": "/b?c", "waitUntil": "networkidle", "timeout": 0}),
@@ -183,4 +183,4 @@ UNSUPPORTED: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.press", {"key": ""}, "key: String should have at least 1 character"),
     ("Page.mouseDown", {}, "the pointer position is unknown"),
 ]
-"""Calls that are almost an action, and why they are rejected."""
+"""Calls that are close to an action, and why they are rejected."""

@@ -1,4 +1,4 @@
-"""Files that grow by whole lines."""
+"""Files that only grow by whole lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_line_is_on_disk_once_it_is_appended(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    """A file that is there is left alone, and the reason given is said."""
+    """An existing file is left unchanged, and the message has the given reason."""
     path = tmp_path / "lines.jsonl"
     path.write_text("old\n")
 

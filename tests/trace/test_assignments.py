@@ -51,7 +51,7 @@ def read(step: str, *texts: str) -> SetFields:
     ],
 )
 def test_a_value_is_parsed_by_the_type_of_its_field(step: str, text: str, value: JsonValue) -> None:
-    """JSON where the field takes it so, plain text everywhere else."""
+    """A value is parsed as JSON if its field requires it, otherwise as plain text."""
     edit = read(step, text)
 
     assert list(edit.fields.values()) == [value]
@@ -69,14 +69,14 @@ def test_each_value_is_parsed_by_the_type_of_its_field() -> None:
     [((), "got none"), (("action.text",), "FIELD=VALUE"), (("=x",), "FIELD=VALUE"), (("a=1", "a=2"), "got a 2")],
 )
 def test_text_other_than_an_assignment_is_refused(texts: tuple[str, ...], words: str) -> None:
-    """A field, an equals sign, a value, and each field once."""
+    """Each assignment needs a field, an equals sign and a value, and each field occurs once."""
     with pytest.raises(UsageError, match=words):
         read("a1", *texts)
 
 
 @pytest.mark.parametrize("value", ["x", "[]", "1e999", "NaN", "[" * 5000, '"\\ud800"', "\udcff"])
 def test_a_value_that_does_not_fit_is_an_error_of_one_line(value: str) -> None:
-    """Nonsense of any kind is refused with the name of the field."""
+    """A value of the wrong type is refused with the name of the field."""
     with pytest.raises((TraceFieldError, UsageError)) as caught:
         read("a1", f"action.timeout_ms={value}")
 
@@ -90,7 +90,7 @@ def test_invalid_json_is_read_as_text(value: str) -> None:
 
 
 def test_declarations_have_a_value_or_none() -> None:
-    """A name alone must be provided at replay."""
+    """A name without a value must be provided at replay."""
     one, two = parse_declarations(["fruit=pear", "shop"], "why")
 
     assert (one.name, one.value, two.name, two.value) == ("fruit", "pear", "shop", None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    """The new content stands alone; the folder is made; nothing else is left behind."""
+    """The file has only the new content; the folder is created, and no temporary file is left."""
     path = tmp_path / "new" / "file"
 
     write_atomically(path, b"long content")
@@ -32,7 +32,7 @@ def test_a_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) -> None:
-    """The message holds the path and what the operating system said."""
+    """The message has the path and the operating system's reason."""
     (tmp_path / "file").touch()
 
     with pytest.raises(OutputError) as raised:

@@ -94,7 +94,7 @@ FIELD_FAULTS = {
 
 @pytest.mark.parametrize(("text", "message"), FIELD_FAULTS.values(), ids=FIELD_FAULTS)
 def test_a_wrong_field_is_named_by_its_path(text: bytes, message: str) -> None:
-    """The message names the field, what was wanted and what was found."""
+    """The message has the field, the expected and the actual value."""
     with pytest.raises(TraceFieldError) as raised:
         parse_trace(text, "b/trace.json")
 
@@ -114,7 +114,7 @@ SYNTAX_FAULTS = {
 
 @pytest.mark.parametrize(("text", "problem"), SYNTAX_FAULTS.values(), ids=SYNTAX_FAULTS)
 def test_invalid_json_is_refused(text: bytes, problem: str) -> None:
-    """The message has the position at which the text stops being JSON."""
+    """The message has the position of the JSON error."""
     with pytest.raises(TraceSyntaxError) as raised:
         parse_trace(text, "t")
 
@@ -150,13 +150,13 @@ def test_an_unknown_version_is_refused(change: Callable[[dict[str, Any]], object
 
 @given(st.integers(0, len(WHOLE) - 3))
 def test_a_truncated_trace_is_refused(length: int) -> None:
-    """No beginning of a trace passes for a trace."""
+    """A prefix of a trace is not a valid trace."""
     with pytest.raises(TraceSyntaxError):
         parse_trace(WHOLE[:length], "t")
 
 
 @given(st.binary(max_size=40) | st.text(max_size=40))
 def test_any_text_is_parsed_or_refused(text: bytes | str) -> None:
-    """Whatever the text, what comes out is an error that the command line knows."""
+    """Any text is parsed, or raises an error that the command line handles."""
     with pytest.raises(TraceError):
         parse_trace(text, "t")

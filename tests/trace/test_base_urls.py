@@ -1,4 +1,4 @@
-"""Base URLs in texts: found as a whole, in every form, and mapped back to what they were."""
+"""Base URLs in texts: matched as a whole, in every encoding, and mapped back unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEADS = st.sampled_from(["", "see ", "(", '"', "url(", "?next=", ">", "\n"])
     ],
 )
 def test_another_address_is_left_alone(text: str) -> None:
-    """What only begins like the base URL is no part of the deployment."""
+    """A URL that only begins with the characters of the base URL is not part of the deployment."""
     assert URLS.to_new.replace_text(text) == text
 
 
@@ -60,13 +60,13 @@ def test_another_address_is_left_alone(text: str) -> None:
     ],
 )
 def test_an_address_is_found_in_any_form(text: str, mapped: str) -> None:
-    """Whole URLs, in sentences, in queries, escaped: all are mapped."""
+    """Base URLs are mapped as whole URLs, in sentences, in queries and escaped."""
     assert URLS.to_new.replace_text(text) == mapped
 
 
 @pytest.mark.parametrize("escape", [quote, quote_plus, lambda url: urlencode({"next": url}), json.dumps])
 def test_an_escaped_address_is_found(escape: object) -> None:
-    """Escape before and after mapping, and get the same."""
+    """Escaping before mapping gives the same as escaping after it."""
     assert callable(escape)
     before, after = escape("http://old.example/a?b=1"), escape("http://127.0.0.1:8001/a?b=1")
 
@@ -77,12 +77,12 @@ def test_an_escaped_address_is_found(escape: object) -> None:
     "text", ["http://h:8000/application", "http://h:8000/app-2/x", "http://h:8000/app%20x", "http://h:8000/", "/app/x"]
 )
 def test_a_path_is_found_as_a_whole(text: str) -> None:
-    """Another folder with the same beginning is no part of the deployment."""
+    """Another path with the same beginning is not part of the deployment."""
     assert PATHS.to_new.replace_text(text) == text
 
 
 def test_links_without_a_host_follow_the_path_of_their_own_site() -> None:
-    """Map a link in a document of the deployment, and none in a document of another site."""
+    """A link without a host is mapped in a document of the deployment, but not in one of another site."""
     assert PATHS.to_old_path("/next/app/x?y", "https://stage.example/next/app/") == "/app/x?y"
     assert PATHS.to_old_path("/next/apple", "https://stage.example/next/app/") == "/next/apple"
     assert PATHS.to_old_path("/next/app/x", "https://other.example/") == "/next/app/x"
@@ -93,7 +93,7 @@ def test_links_without_a_host_follow_the_path_of_their_own_site() -> None:
 
 @given(BASES, BASES, LEADS, TAILS)
 def test_what_is_mapped_is_mapped_back(old: str, new: str, lead: str, tail: str) -> None:
-    """An address of the recording, in any surroundings, comes back from the new deployment as it was."""
+    """A recorded URL in any context is restored from the new deployment unchanged."""
     urls = build_url_map({old: new})
     text = f"{lead}{urls.rules[0].old.url}{tail}"
 
@@ -117,7 +117,7 @@ def test_no_text_is_dropped(old: str, new: str, tail: str) -> None:
 
 @given(st.binary())
 def test_bytes_without_an_address_stay(data: bytes) -> None:
-    """Map what is no text, and get it back."""
+    """Bytes that are not text are returned unchanged."""
     assert URLS.to_new.replace_bytes(data) == data
     assert URLS.to_old.replace_bytes(b"\xff http://127.0.0.1:8001/ \xfe") == b"\xff http://old.example/ \xfe"
 
@@ -130,14 +130,14 @@ def test_two_base_urls_can_be_swapped() -> None:
 
 
 def test_the_longer_address_counts() -> None:
-    """Give a folder and its site different new addresses."""
+    """The longest matching base URL takes precedence."""
     urls = build_url_map({"http://h": "http://n", "http://h/shop": "http://shop"})
 
     assert urls.to_new.replace_text("http://h/shop/1 http://h/x") == "http://shop/1 http://n/x"
 
 
 def test_a_request_to_the_recorded_deployment_is_reported() -> None:
-    """Tell the addresses of the recording from those of today."""
+    """A URL is one of the recorded deployment only if it begins with a replaced base URL."""
     assert URLS.is_recorded_url("http://old.example/x")
     assert not URLS.is_recorded_url("http://127.0.0.1:8001/?from=http://old.example/")
     assert not BaseUrlMap().is_recorded_url("http://old.example/x")
@@ -159,7 +159,7 @@ def test_a_request_to_the_recorded_deployment_is_reported() -> None:
     ],
 )
 def test_a_wrong_rule_is_refused(rules: list[str], reason: str) -> None:
-    """Say what is wrong with a rule before anything starts."""
+    """An invalid rule is rejected before a replay starts."""
     with pytest.raises(UsageError, match=r"^--base-url: ") as caught:
         build_url_map(parse_base_url_rules(rules))
 

@@ -24,7 +24,7 @@ OUTSIDE = ("../x", "a/../../x", "..", "/etc/passwd", "C:/x", "c:x", "a\\b", "\\\
 
 
 def _whole_bundle(root: Path) -> ExecutionTrace:
-    """Put a bundle with one attachment of each kind into a folder."""
+    """Write a bundle with one attachment of each kind into a folder."""
     dom, files = BlobStore(root / "dom"), BlobStore(root / "files")
     page = PageObservation(page=0, url="u", title="t", snapshot=dom.put(b"after"))
     upload = SetInputFiles(
@@ -68,7 +68,7 @@ ATTACHMENTS = {
 
 @pytest.mark.parametrize(("name", "field"), ATTACHMENTS.items(), ids=ATTACHMENTS)
 def test_a_missing_attachment_is_named_with_its_field(tmp_path: Path, name: str, field: str) -> None:
-    """Nothing the trace refers to may be missing, and a blob with other content is found by `verify`."""
+    """Every attachment that the trace refers to must exist."""
     _whole_bundle(tmp_path)
     folder, _, content = name.partition("/")
     if folder in {"dom", "files"}:
@@ -95,7 +95,7 @@ def test_a_blob_with_another_content_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_a_path_outside_the_bundle_is_refused_with_its_field(tmp_path: Path, path: str) -> None:
-    """No file of this machine is reached through a trace, on any operating system."""
+    """A trace cannot refer to other files of this machine, on any operating system."""
     write_trace(trace(start=StartState(storage_state=path)), tmp_path)
 
     with pytest.raises(BundlePathError, match=r"^start\.storage_state: .* which points outside by its text"):
@@ -122,7 +122,7 @@ def test_a_symlink_out_of_the_bundle_is_refused(tmp_path: Path) -> None:
 
 
 def test_cyclic_symlinks_and_long_names_are_refused(tmp_path: Path) -> None:
-    """What the operating system refuses to follow is an error of ours."""
+    """A path that the operating system refuses to follow raises our own error."""
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for path in ("loop", "x" * 5000):
         write_trace(trace(start=StartState(storage_state=path)), tmp_path)

@@ -1,4 +1,4 @@
-"""Certificates: bound to the very files they were made for."""
+"""Certificates are bound to exactly the files that they certify."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_certificate_is_valid_for_the_certified_files(tmp_path: Path) -> None:
 
 
 def test_a_changed_bundle_makes_the_certificate_stale(tmp_path: Path) -> None:
-    """One more byte in the trace or in the network index invalidates the certificate."""
+    """One additional byte in the trace or in the network index makes the certificate stale."""
     root = certified(tmp_path)
     for name, changed_part in (
         ("network/index.jsonl", "the recorded network"),
@@ -69,7 +69,7 @@ def test_a_changed_bundle_makes_the_certificate_stale(tmp_path: Path) -> None:
 
 
 def test_an_invalid_certificate_is_not_an_error(tmp_path: Path) -> None:
-    """A missing file is none, a broken one or one of another version is stale, and so is one without its trace."""
+    """A missing file means no certificate; one that is broken, of another version or without its trace is stale."""
     assert certificate_state(tmp_path, TRACE).status == "none"
 
     root = certified(tmp_path)
@@ -85,12 +85,12 @@ def test_an_invalid_certificate_is_not_an_error(tmp_path: Path) -> None:
 @settings(max_examples=20, deadline=None)
 @given(values_of(Certificate))
 def test_a_certificate_reads_back_as_it_was_written(certificate: Certificate) -> None:
-    """Its JSON holds all of it."""
+    """The certificate survives a JSON round trip."""
     assert Certificate.model_validate_json(certificate.model_dump_json()) == certificate
 
 
 def test_a_written_certificate_is_read(tmp_path: Path) -> None:
-    """The file beside the trace is the certificate."""
+    """The file next to the trace is read as its certificate."""
     found = read_certificate(certified(tmp_path))
 
     assert found is not None

@@ -1,4 +1,4 @@
-"""Selectors find the elements of a stored document that a browser's engine finds."""
+"""Selectors match the same elements of a stored document as a browser's engine does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ trees = st.recursive(
 
 
 def built(tree: tuple[str, str, str | None, tuple[object, ...]], numbers: itertools.count[int]) -> DomNode:
-    """Make a tree of elements, each with a number for its id."""
+    """Build a tree of elements, each with a number as its id."""
     tag, classes, lang, inner = tree
     attributes = {"id": f"n{next(numbers)}", "class": classes, "lang": lang}
     kept = tuple(sorted((name, value) for name, value in attributes.items() if value))
@@ -45,7 +45,7 @@ def built(tree: tuple[str, str, str | None, tuple[object, ...]], numbers: iterto
 
 
 def html(node: DomNode) -> str:
-    """Write a tree."""
+    """Return the HTML of a tree."""
     if node.text is not None:
         return node.text
     attributes = "".join(f' {name}="{value}"' for name, value in node.attributes)
@@ -53,7 +53,7 @@ def html(node: DomNode) -> str:
 
 
 def found(nodes: tuple[DomNode, ...], selector: CssSelector, parent: ElementPosition | None = None) -> list[str]:
-    """Name the selected elements in document order."""
+    """Return the ids of the selected elements in document order."""
     names = []
     for spot in element_positions(nodes, parent):
         if selector.matches(spot):
@@ -69,20 +69,20 @@ _Tree = tuple[str, str, str | None, tuple[object, ...]]
 @pytest.mark.parametrize("text", SELECTORS)
 @given(tree=trees)
 def test_selectors_find_what_an_engine_finds(text: str, tree: _Tree) -> None:
-    """Whatever the tree is."""
+    """On any tree, a selector matches the same elements as the engine."""
     body = DomNode(tag="body", children=(built(tree, itertools.count()),))
     root = DomNode(tag="html", children=(DomNode(tag="head"), body))
 
     wanted = [node.attributes.get("id") or node.tag for node in LexborHTMLParser(html(root)).css(text)]
 
-    assert sorted(found((root,), CssSelector(text))) == sorted(set(map(str, wanted)))  # the engine may name one twice
+    assert sorted(found((root,), CssSelector(text))) == sorted(set(map(str, wanted)))  # engines may return duplicates
 
 
 @pytest.mark.parametrize(
     "text", ["", "div[", "a:hover", "a::before", "a:has(b)", "ns|a", "[a=b i]", "a:nth-child(2 of b)"]
 )
 def test_unsupported_selectors_are_refused(text: str) -> None:
-    """At once, and by name."""
+    """Unsupported selectors are rejected immediately with their name."""
     with pytest.raises(TraceFieldError) as caught:
         CssSelector(text)
 

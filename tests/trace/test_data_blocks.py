@@ -1,4 +1,4 @@
-"""Scripts that are data are kept with their text, and served to skills as data and nothing else."""
+"""Data scripts are stored with their text, and served to skills only as data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def script(digest: str = "0" * 16, **attributes: str) -> DomNode:
 
 
 def page_of(*nodes: DomNode, data: tuple[tuple[int, str | int], ...] | None) -> PageSnapshot:
-    """Make a page with these nodes in its body, the first of which is number 2."""
+    """Make a page with these nodes in its body; the first one is node 2."""
     root = DomNode(tag="html", children=(DomNode(tag="body", children=nodes),))
     frame = FrameSnapshot(
         path="", url="https://shop.test/", name="", doctype="html", root=root, extras=FrameExtras(data=data)
@@ -65,7 +65,7 @@ def test_a_skill_parses_the_json_of_the_page(value: object) -> None:
 
 @pytest.mark.parametrize("text", ["</script><img src=x onerror=run()>", "<!--<script>", "</SCRIPT\n>"])
 def test_a_block_cannot_be_left(text: str) -> None:
-    """What would end a script, or keep it from ending, is no markup in the served page."""
+    """Text that would end a script element, or keep it open, is escaped in the served page."""
     page = page_of(script(), DomNode(tag="p"), data=((2, json.dumps(text)),))
 
     tree = LexborHTMLParser(render_plain_html(page.main))
@@ -86,7 +86,7 @@ def test_a_block_cannot_be_left(text: str) -> None:
     ids=["module", "javascript", "no type", "svg", "no script"],
 )
 def test_executable_scripts_are_never_served_as_data(node: DomNode) -> None:
-    """A bundle that calls code data, by chance or on purpose, does not get it into a page."""
+    """A bundle that declares code as data cannot get it into a page."""
     assert "run()" not in render_plain_html(page_of(node, data=((2, "run()"),)).main)
 
 
@@ -128,12 +128,12 @@ def test_older_snapshots_are_written_as_they_were() -> None:
 
 
 def test_data_blocks_are_not_part_of_the_digest() -> None:
-    """An older recording of a page has the digests that one of today has."""
+    """An older recording of a page has the same digests as a new one."""
     assert page_digest(page_of(script(), data=None)) == page_digest(page_of(script(), data=((2, OFFER),)))
 
 
 def test_against_an_older_snapshot_data_is_not_new() -> None:
-    """A page that is compared with one that could not keep data is taken as one that could not either."""
+    """Data blocks are ignored in a comparison with a recording that could not store them."""
     older, newer = page_of(script(), data=None), page_of(script(), data=((2, OFFER),))
 
     assert without_unrecorded_blocks(older.main, newer.main).extras.data is None
@@ -160,7 +160,7 @@ def test_a_mask_removes_the_data_blocks_of_its_nodes() -> None:
 
 
 def test_a_changed_block_shows_its_json() -> None:
-    """The difference of two blocks is that of their values, not of their digests."""
+    """The difference of two blocks shows their values, not their digests."""
     before = page_of(script("1" * 16), data=((2, OFFER),))
     after = page_of(script("2" * 16), data=((2, OFFER.replace("1.20", "1.35")),))
 
@@ -171,7 +171,7 @@ def test_a_changed_block_shows_its_json() -> None:
 
 
 def test_a_changed_block_that_is_not_known_shows_its_digest() -> None:
-    """Against an older recording, or one that left the block out, only digests can differ."""
+    """Against an older recording, or one that omitted the block, only digests are shown."""
     for unknown in (None, ((2, 300_000),)):
         (change,) = diff_snapshots(
             page_of(script("1" * 16), data=unknown), page_of(script("2" * 16), data=((2, OFFER),))
@@ -181,7 +181,7 @@ def test_a_changed_block_that_is_not_known_shows_its_digest() -> None:
 
 
 def test_a_block_of_invalid_json_shows_its_text() -> None:
-    """Where JSON tells nothing, the texts do."""
+    """If JSON parsing fails, the difference shows the texts."""
     before, after = page_of(script("1" * 16), data=((2, "{a"),)), page_of(script("2" * 16), data=((2, "{ a"),))
 
     (change,) = diff_snapshots(before, after)

@@ -19,7 +19,7 @@ def element(tag: str, *children: DomNode | str, namespace: str = "", **attribute
 
 
 def test_texts_and_attributes_are_escaped() -> None:
-    """What was text stays text."""
+    """Text is never served as markup."""
     hostile = '</p><script>alert(1)</script>"&lt;'
 
     page = LexborHTMLParser(render_plain_html(frame_of(element("p", hostile, title=hostile))))
@@ -47,7 +47,7 @@ def test_texts_and_attributes_are_escaped() -> None:
     ],
 )
 def test_nothing_in_a_served_page_can_run(node: DomNode) -> None:
-    """Scripts, listeners, script URLs and refreshes are gone, whatever the snapshot holds."""
+    """Scripts, listeners, script URLs and refreshes are removed, whatever the snapshot contains."""
     html = render_plain_html(frame_of(node)).lower()
 
     assert "<script" not in html
@@ -56,7 +56,7 @@ def test_nothing_in_a_served_page_can_run(node: DomNode) -> None:
 
 
 def test_a_style_sheet_cannot_end_early() -> None:
-    """Markup inside a style element stays CSS of the same meaning."""
+    """Markup inside a style element stays CSS with the same meaning."""
     style = DomNode(tag="style", children=(build_text_node("a::after{content:'</style><b>'}", verbatim=True),))
 
     html = render_plain_html(frame_of(style))
@@ -65,7 +65,7 @@ def test_a_style_sheet_cannot_end_early() -> None:
 
 
 def test_form_state_becomes_attributes() -> None:
-    """Typed values, ticks and choices can be selected in the served page."""
+    """Typed values, checks and selections can be read in the served page."""
     nodes = (
         DomNode(tag="input", state=(("value", 'a"b'),)),
         DomNode(tag="input", attributes=(("type", "checkbox"),), state=(("checked", True),)),
@@ -84,7 +84,7 @@ def test_form_state_becomes_attributes() -> None:
 
 
 def test_a_password_is_served_as_a_mask_of_one_length() -> None:
-    """That a password was typed may be seen, not which or how long."""
+    """The mask shows that a password was typed, but neither its value nor its length."""
     state = (("filled", True), ("masked", True), ("value", ""))
 
     html = render_plain_html(frame_of(DomNode(tag="input", state=state)))
@@ -93,7 +93,7 @@ def test_a_password_is_served_as_a_mask_of_one_length() -> None:
 
 
 def test_a_base_is_added_only_where_the_page_has_none() -> None:
-    """Relative links lead where they led."""
+    """Relative links keep their target."""
     own = element("base", href="/own/")
 
     assert '<base href="https://shop.test/a"' in render_html(frame_of(), base_url="https://shop.test/a")
@@ -136,7 +136,7 @@ def test_a_legacy_doctype_is_preserved() -> None:
 
 
 def test_a_deep_document_is_rendered() -> None:
-    """Depth has no limit."""
+    """There is no limit of depth."""
     node = element("b", "deep")
     for _ in range(5000):
         node = element("div", node)

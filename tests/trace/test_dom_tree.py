@@ -41,13 +41,13 @@ states = st.dictionaries(
 
 
 def read(text: str) -> FrameSnapshot:
-    """Read what a page hands over first."""
+    """Parse the first response of a page."""
     reader = FrameReader()
     return reader.parse_response(text, reader.prepare_request("a"), path="", url="", name="")
 
 
 def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
-    """Build elements around given nodes."""
+    """Generate elements with the given child nodes."""
     nodes = st.lists(below, max_size=3).map(tuple)
     return st.builds(
         lambda tag, attributes, state, children, shadow: DomNode(
@@ -76,7 +76,7 @@ def page_of(root: DomNode, *, url: str = "https://shop.test/") -> PageSnapshot:
 
 
 def chain_of(depth: int) -> DomNode:
-    """Make a tree of one element in another."""
+    """Make a tree of nested single elements."""
     node = DomNode(tag="b", children=(build_text_node("deep"),))
     for _ in range(depth):
         node = DomNode(tag="div", children=(node,))
@@ -85,13 +85,13 @@ def chain_of(depth: int) -> DomNode:
 
 @given(trees)
 def test_a_tree_survives_its_flat_form(tree: DomNode) -> None:
-    """Reading what was written gives the same tree."""
+    """A tree survives a round trip through its flat form."""
     assert tree_from_flat(json.loads(json.dumps(tree_to_flat(tree)))) == tree
 
 
 @given(trees)
 def test_a_page_survives_its_stored_form(tree: DomNode) -> None:
-    """Encoding and decoding change nothing, neither the tree nor what lies beside it."""
+    """Encoding and decoding preserve the tree and its accompanying data."""
     extras = FrameExtras(canvas=((1, "a"),), frames=((2, 0),), scroll=((3, 1.5, 2),))
     page = PageSnapshot(frames=(replace(page_of(tree).main, extras=extras),))
 
@@ -103,7 +103,7 @@ def test_a_page_survives_its_stored_form(tree: DomNode) -> None:
 
 @given(trees, trees)
 def test_digests_are_equal_exactly_when_trees_are(one: DomNode, other: DomNode) -> None:
-    """No two different trees share a digest, and equal ones always do."""
+    """Different trees have different digests, and equal trees have equal ones."""
     assert (page_digest(page_of(one)) == page_digest(page_of(other))) == (one == other)
 
 
@@ -120,7 +120,7 @@ def test_any_single_change_changes_the_digest(tree: DomNode, data: st.DataObject
 
 @given(st.permutations([("class", "a"), ("id", "b"), ("title", "c")]))
 def test_the_order_of_attributes_does_not_matter(pairs: list[tuple[str, str]]) -> None:
-    """Attributes are a set."""
+    """Attributes are an unordered set."""
     flat = ["p", "", [part for pair in pairs for part in pair], [], 0, "", 0]
 
     assert tree_from_flat([flat]).attributes == (("class", "a"), ("id", "b"), ("title", "c"))
@@ -128,7 +128,7 @@ def test_the_order_of_attributes_does_not_matter(pairs: list[tuple[str, str]]) -
 
 @given(st.text(alphabet=" \t\n", max_size=4), st.text(alphabet=" \t\n", max_size=4))
 def test_white_space_around_texts_does_not_matter(before: str, after: str) -> None:
-    """Ends of texts and texts of white space only are not part of a digest."""
+    """White space at the ends of texts, and texts of only white space, are not part of a digest."""
     plain = DomNode(tag="p", children=(build_text_node("label"), DomNode(tag="b")))
     spaced = DomNode(
         tag="p", children=(build_text_node(f"{before}label{after}"), DomNode(tag="b"), build_text_node(after))
@@ -138,14 +138,14 @@ def test_white_space_around_texts_does_not_matter(before: str, after: str) -> No
 
 
 def test_an_element_with_only_white_space_equals_an_empty_one() -> None:
-    """A blank text does not make an element another one."""
+    """A blank text does not change the digest of an element."""
     assert frame_digest(page_of(DomNode(tag="p", children=(build_text_node(" "),))).main) == frame_digest(
         page_of(DomNode(tag="p")).main
     )
 
 
 def test_white_space_in_verbatim_text_matters() -> None:
-    """In `pre` and `style` every blank counts."""
+    """In `pre` and `style` every space counts."""
     one = DomNode(tag="pre", children=(build_text_node("a", verbatim=True),))
     other = DomNode(tag="pre", children=(build_text_node("a ", verbatim=True),))
 
@@ -153,7 +153,7 @@ def test_white_space_in_verbatim_text_matters() -> None:
 
 
 def test_a_url_is_not_part_of_the_digest() -> None:
-    """Pages at two addresses with one document have one digest; the observation compares addresses itself."""
+    """Equal documents at two URLs have one digest; the observation compares URLs itself."""
     assert page_digest(page_of(DomNode(tag="p"), url="a:")) == page_digest(page_of(DomNode(tag="p"), url="b:"))
 
 
@@ -168,7 +168,7 @@ def test_name_position_and_doctype_of_a_frame_are_part_of_the_digest() -> None:
 
 
 def test_a_digest_stays_what_it_is() -> None:
-    """Stored traces hold digests, so the format may not drift."""
+    """Stored traces contain digests, so the digest of a page must never change."""
     root = DomNode(tag="p", attributes=(("id", "a"),), state=(("checked", True),), children=(build_text_node("hi"),))
 
     assert page_digest(page_of(root)) == GOLD
@@ -186,7 +186,7 @@ def test_depth_has_no_limit() -> None:
 
 
 def test_masking_reaches_every_string() -> None:
-    """A secret is gone from texts, attributes, states, names and URLs, in the shadow too."""
+    """A secret is removed from texts, attributes, states, names and URLs, also in shadow roots."""
     secret = "hunter2"
     inner = DomNode(tag="p", attributes=(("title", secret),), children=(build_text_node(f"is {secret}"),))
     state = (("files", (secret,)), ("value", secret))
@@ -207,7 +207,7 @@ def zstd_free(page: PageSnapshot) -> bytes:
 
 
 def test_masking_returns_the_page_itself_when_nothing_matches() -> None:
-    """No tree is rebuilt without need."""
+    """No tree is rebuilt if nothing changes."""
     page = page_of(chain_of(3))
 
     assert map_strings(page, str) is page
@@ -246,7 +246,7 @@ def test_masking_shares_what_it_leaves_alone() -> None:
     ],
 )
 def test_another_shape_is_refused(nodes: object) -> None:
-    """Nothing is guessed: what does not fit the format is an error that names the field."""
+    """Data that does not fit the format is an error that names the field."""
     lines = [json.dumps(DOCUMENT)]
     lines += map(json.dumps, nodes) if isinstance(nodes, list) else [json.dumps(nodes)]
 
@@ -280,22 +280,22 @@ def test_another_frame_is_refused(change: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
 def test_a_snapshot_of_invalid_json_is_refused(text: str) -> None:
-    """Cut or hostile text is an error of the trace, not a crash."""
+    """Truncated or hostile text is an error of the trace, not a crash."""
     with pytest.raises(TraceSyntaxError):
         read(text)
 
 
 class Frame:
-    """A page that shows one tree after the other, and hands over what is new."""
+    """A fake page that shows one tree after another, and returns what changed."""
 
     def __init__(self, reader: FrameReader) -> None:
-        """Show nothing yet."""
+        """Start without a tree."""
         self.reader = reader
         self.token = "none"
         self.lines: list[str] = []
 
     def show(self, tree: DomNode) -> FrameSnapshot:
-        """Hand over a tree."""
+        """Return the response for a tree."""
         asked = self.reader.prepare_request(str(next(TOKENS)))
         lines = [json.dumps(line) for line in tree_to_flat(tree)]
         last = self.lines if asked.previous_token == self.token else []
@@ -310,7 +310,7 @@ class Frame:
 
 @given(st.lists(trees, min_size=2, max_size=4))
 def test_earlier_reads_do_not_affect_a_snapshot(seen: list[DomNode]) -> None:
-    """Trees that share nodes with the last one are those that a reader without a past gives, with the same digests."""
+    """A tree that shares nodes with the previous one equals, with its digests, one that is read from scratch."""
     frame = Frame(FrameReader())
 
     for tree in (*seen, *seen):
@@ -321,7 +321,7 @@ def test_earlier_reads_do_not_affect_a_snapshot(seen: list[DomNode]) -> None:
 
 
 def test_a_new_document_is_transferred_completely() -> None:
-    """What the page kept counts only if the last answer was read: documents come and go, and answers get lost."""
+    """Nodes are only reused if the last response was received: documents are replaced and responses get lost."""
     reader = FrameReader()
     old, new = (DomNode(tag="p", children=(build_text_node(text),)) for text in ("old", "new"))
     frame = Frame(reader)
@@ -355,7 +355,7 @@ def test_stored_bytes_that_are_damaged_are_refused() -> None:
 
 
 def test_a_snapshot_that_would_fill_the_memory_is_refused() -> None:
-    """The size a frame announces is looked at before anything is unpacked."""
+    """The announced size of a frame is checked before it is decompressed."""
     magic, announces_eight_bytes = b"\x28\xb5\x2f\xfd", b"\xe0"
 
     with pytest.raises(TraceError, match="at most", check=has_code("attachment-corrupt")):
@@ -363,7 +363,7 @@ def test_a_snapshot_that_would_fill_the_memory_is_refused() -> None:
 
 
 def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A snapshot of a later program is not half read."""
+    """A snapshot of a newer format is not read in part."""
     monkeypatch.setattr("eikon_engine.dom.digest.SNAPSHOT_FORMAT", 99)
     data = encode_snapshot(page_of(DomNode(tag="p")))
     monkeypatch.undo()

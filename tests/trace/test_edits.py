@@ -14,7 +14,7 @@ from tests.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
 
 
 def test_recorded_data_after_a_changed_action_is_dropped() -> None:
-    """Its observation, and observations, elements and pictures of all later actions go; what came before stays."""
+    """Its observation and all later observations, elements and screenshots are dropped; earlier ones are kept."""
     changed = edited(fields("type", action__text="plum"))
 
     assert observed(changed) == ["open"]
@@ -32,7 +32,7 @@ def test_recorded_data_after_a_changed_action_is_dropped() -> None:
 
 
 def test_later_actions_keep_their_position_in_the_recorded_timeline() -> None:
-    """Later actions store when they were performed, so responses are delivered in time, also after a second edit."""
+    """Later actions keep their original position, so responses are delivered in time, also after a second edit."""
     changed = edited(fields("type", action__text="plum"), DeleteStep(step="open", reason="why"))
 
     assert [
@@ -43,7 +43,7 @@ def test_later_actions_keep_their_position_in_the_recorded_timeline() -> None:
 
 
 def test_another_target_is_another_element() -> None:
-    """A new selector forgets the element that the old one found, and so does a new frame."""
+    """A new selector or frame drops the identity of the old element."""
     for edit in (fields("type", action__target__selector="#other"), fields("type", action__target__frames=["#frame"])):
         changed = step(edited(edit), "type")
 
@@ -51,7 +51,7 @@ def test_another_target_is_another_element() -> None:
 
 
 def test_a_new_selector_of_the_same_element_keeps_the_recording() -> None:
-    """On request, the identity is retained and a replay checks it; no other field may change with it."""
+    """On request the identity is kept and checked by replays; no other field may change with it."""
     same = fields("type", action__target__selector="#other").model_copy(update={"same_element": True})
     more = SetFields(step="type", fields={**same.fields, "action.text": "plum"}, same_element=True, reason="why")
 
@@ -64,14 +64,14 @@ def test_a_new_selector_of_the_same_element_keeps_the_recording() -> None:
 
 
 def test_deadlines_and_unused_selectors_invalidate_nothing() -> None:
-    """Changed deadlines and alternative selectors keep what was recorded."""
+    """Changed timeouts and alternative selectors keep the recorded data."""
     changed = edited(fields("type", action__timeout_ms=9.0, action__target__alternatives=["#b"]))
 
     assert observed(changed) == observed(BASE)
 
 
 def test_an_element_identity_cannot_be_invented() -> None:
-    """An identity may be dropped, but not replaced."""
+    """An identity can be removed, but not replaced."""
     dropped = edited(fields("type", action__target__identity=None))
 
     assert getattr(step(dropped, "type").action, "target").identity is None  # noqa: B009 - of the union
@@ -88,7 +88,7 @@ def test_read_only_steps_do_not_invalidate_other_steps() -> None:
 
 
 def test_a_skill_with_a_changed_input_has_no_output() -> None:
-    """The recorded output cannot be compared with that of another input."""
+    """The recorded output belongs to another input, so it is dropped."""
     changed = edited(fields("read", parameters__selector="table"))
 
     (usage,) = changed.subgoal_traces[0].skills_used
@@ -128,7 +128,7 @@ def test_a_skill_after_unchanged_actions_keeps_its_document(edit: Edit) -> None:
 
 
 def test_attempts_and_the_trace_have_texts_of_their_own() -> None:
-    """Descriptions and the text of the mission change nothing that was recorded."""
+    """Changed descriptions and mission texts keep the recorded data."""
     changed = edited(fields("buy__attempt_1", description="Pay"), fields("", mission_text="Shop"))
 
     assert (changed.subgoal_traces[1].description, changed.mission_text) == ("Pay", "Shop")
@@ -157,7 +157,7 @@ def test_attempts_and_the_trace_have_texts_of_their_own() -> None:
     ],
 )
 def test_an_edit_that_matches_nothing_is_refused(edit: Edit, words: str) -> None:
-    """One line names step and field, the expected and the actual value."""
+    """One line has the step, the field, the expected and the actual value."""
     with pytest.raises(TraceFieldError, match=words) as caught:
         edited(edit)
 
@@ -165,7 +165,7 @@ def test_an_edit_that_matches_nothing_is_refused(edit: Edit, words: str) -> None
 
 
 def test_deleting_the_last_step_deletes_its_attempt() -> None:
-    """No empty attempt remains; ids and numbers of other steps stay."""
+    """No empty attempt is left; ids and numbers of other steps are unchanged."""
     changed = edited(DeleteStep(step="drag", reason="why"), DeleteStep(step="read", reason="why"))
 
     assert [each.id for each in changed.subgoal_traces] == ["find__attempt_1"]
@@ -173,7 +173,7 @@ def test_deleting_the_last_step_deletes_its_attempt() -> None:
 
 
 def test_a_split_attempt_is_two_subgoals() -> None:
-    """The later steps get a subgoal of their own, numbered from one; nothing that was recorded is touched."""
+    """The later steps become another subgoal, numbered from one; recorded data is unchanged."""
     split = SplitAttempt(attempt="find__attempt_1", before="read", description="Read", reason="why")
 
     first, second, _ = edited(split).subgoal_traces
@@ -185,7 +185,7 @@ def test_a_split_attempt_is_two_subgoals() -> None:
 
 
 def test_a_split_may_name_a_subgoal_that_is_there() -> None:
-    """It is another attempt at it."""
+    """The new part becomes another attempt at that subgoal."""
     split = SplitAttempt(attempt="find__attempt_1", before="look", description="x", subgoal_id="buy", reason="why")
 
     second = edited(split).subgoal_traces[1]
@@ -194,7 +194,7 @@ def test_a_split_may_name_a_subgoal_that_is_there() -> None:
 
 
 def test_merged_attempts_are_one() -> None:
-    """It keeps the name of the first, ends as the second did, and takes over what is said of the second."""
+    """It has the name of the first attempt, and the status and error of the second."""
     merged = edited(MergeAttempts(first="find__attempt_1", second="buy__attempt_1", reason="why"))
 
     (attempt,) = merged.subgoal_traces
@@ -205,7 +205,7 @@ def test_merged_attempts_are_one() -> None:
 
 
 def test_a_split_is_undone_by_a_merge() -> None:
-    """Steps and their numbers are as they were."""
+    """Steps and their numbers are as before."""
     split = SplitAttempt(attempt="find__attempt_1", before="read", description="Read", reason="why")
 
     back = edited(split, MergeAttempts(first="find__attempt_1", second="find_2__attempt_1", reason="why"))
@@ -214,7 +214,7 @@ def test_a_split_is_undone_by_a_merge() -> None:
 
 
 def test_a_variable_with_the_recorded_value_invalidates_nothing() -> None:
-    """The recording was made with this value."""
+    """The recorded data is kept, because the recording was made with this value."""
     changed = edited(SetVariable(name="fruit", value="pear", reason="why"), fields("type", action__text="{{fruit}}"))
 
     assert observed(changed) == observed(BASE)
@@ -222,7 +222,7 @@ def test_a_variable_with_the_recorded_value_invalidates_nothing() -> None:
 
 
 def test_another_value_of_a_variable_drops_data_from_its_first_use_on() -> None:
-    """Without a recorded value, or with a different one, the effect of the action is unknown."""
+    """Without the recorded value the effect of the action is unknown."""
     variable = SetVariable(name="fruit", value="pear", reason="why")
     use = fields("type", action__text="{{fruit}}")
 
@@ -233,7 +233,7 @@ def test_another_value_of_a_variable_drops_data_from_its_first_use_on() -> None:
 
 
 def test_a_variable_in_an_assertion_and_an_action_drops_data_of_both() -> None:
-    """The first use may only look; what the second one does still changes all that follows."""
+    """The assertion is read-only; the action that uses the variable changes all later observations."""
     expecting = edited(
         fields("open", action={"type": "assert", "expectation": {"kind": "url", "url": "http://shop.test"}}),
         SetVariable(name="fruit", value="pear", reason="why"),
@@ -261,7 +261,7 @@ def test_a_variable_in_an_assertion_and_an_action_drops_data_of_both() -> None:
 
 
 def test_a_text_of_the_mission_never_becomes_a_variable() -> None:
-    """A name that stands in braces already is refused, and so is a variable where there can be none."""
+    """A name already typed in braces is refused, and so is a variable in a field that does not support one."""
     literal = edited(fields("type", action__text="{{fruit}}"))
 
     with pytest.raises(TraceFieldError, match=r"got \{\{fruit\}\} as plain text in type"):
@@ -307,7 +307,7 @@ EDITS: st.SearchStrategy[Edit] = st.one_of(
 @settings(max_examples=200, deadline=None)
 @given(st.lists(EDITS, max_size=8))
 def test_any_edits_leave_a_trace_that_can_be_read(edits: list[Edit]) -> None:
-    """Each is made or refused; what is made reads back, never has more that is known, and the trace before stays."""
+    """Edits are applied or refused; a result can be read, never gains recorded data, and leaves the input unchanged."""
     before = serialize_trace(BASE)
     current = BASE
     for edit in edits:

@@ -1,4 +1,4 @@
-"""The short way from a stored snapshot to its HTML gives what the long way gives."""
+"""The fast renderer of stored snapshots gives the same HTML as the full one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ texts = st.builds(build_text_node, st.sampled_from(("text", " ", "a < b & c", "\
 
 
 def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
-    """Draw elements, with everything an element can have."""
+    """Generate elements with every possible property."""
     nodes = st.lists(below, max_size=4).map(tuple)
     return st.builds(
         lambda tag, namespace, attributes, state, children, shadow: DomNode(
@@ -152,7 +152,7 @@ def test_recorded_pages_use_the_fast_renderer(path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_an_invalid_snapshot_raises_the_same_error(change: object) -> None:
-    """The short way finds fault with exactly what the long way does, in the same words."""
+    """The fast renderer reports the same errors as the full one, in the same words."""
     root = DomNode(tag="html", children=(DomNode(tag="p", children=(build_text_node("x"),)),))
     frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)
     plain = json.loads(snapshot_json(PageSnapshot(frames=(frame,))))
@@ -197,7 +197,7 @@ ENTRIES = st.one_of(PARTS, st.tuples(*[PARTS] * 7).map(list))
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), PARTS), max_size=2), st.lists(ENTRIES, max_size=1))
 @settings(max_examples=300, deadline=None)
 def test_both_renderers_report_the_same_faults(changes: list[tuple[int, int, object]], more: list[object]) -> None:
-    """For any malformed node, both give the same page or the same error."""
+    """For any malformed node, both renderers give the same page or the same error."""
     below = (DomNode(tag="p", attributes=(("class", "a"),), children=(build_text_node("x"), DomNode(tag="br"))),)
     root = DomNode(tag="html", children=(DomNode(tag="noscript", children=below), *below))
     frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)

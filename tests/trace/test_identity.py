@@ -1,4 +1,4 @@
-"""What tells an element from others, and what does not."""
+"""Which properties identify an element."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ WEAK = (
 
 @pytest.mark.parametrize("identity", STRONG)
 def test_a_naming_property_makes_an_identity_strong(identity: Identity) -> None:
-    """One such property is enough."""
+    """One identifying property is sufficient."""
     assert identity_weakness(identity) is None
 
 
 @pytest.mark.parametrize("identity", WEAK)
 def test_tag_and_position_alone_are_weak(identity: Identity) -> None:
-    """They change with everything around the element."""
+    """Tag and position change with the elements around."""
     assert "only its position" in (identity_weakness(identity) or "")
 
 
 def test_every_property_but_the_box_is_compared() -> None:
-    """The box depends on fonts."""
+    """The box is not compared because it depends on fonts."""
     one = Identity(tag="a", name="Help", box=Box(x=0, y=0, width=1, height=1))
     other = one.model_copy(update={"box": Box(x=9, y=9, width=1, height=1)})
 

@@ -20,18 +20,18 @@ from tests.trace.edited import KNOWN, edited, observed
 
 
 def put(step: str, what: Action, place: Literal["before", "after"] = "before", name: str = "new") -> InsertStep:
-    """Put an action beside a step."""
+    """Insert an action next to a step."""
     return InsertStep(step=step, place=place, id=name, action=what, reason="why")
 
 
 def placed(of: ExecutionTrace) -> dict[str, int | None]:
-    """Return how many actions the recording had done before each action of which that is said."""
+    """Return the recorded position of each action that has one."""
     actions = [step for _, step in iter_steps(of) if isinstance(step, ActionTrace)]
     return {step.id: None if step.timing is None else step.timing.actions_before for step in actions}
 
 
 def test_an_inserted_action_invalidates_later_observations() -> None:
-    """It gets its position; later observations and element identities are dropped."""
+    """It gets a position; later observations and element identities are dropped."""
     changed = edited(put("type", Press(key="Tab")))
 
     assert [step.id for _, step in iter_steps(changed)] == ["open", "new", "type", "read", "look", "drag"]
@@ -51,7 +51,7 @@ def test_an_inserted_read_only_step_invalidates_nothing() -> None:
 
 
 def test_an_action_can_be_inserted_after_the_last_step() -> None:
-    """Everything recorded stays; a second insertion follows the first."""
+    """All recorded data is kept; a second insertion follows the first."""
     changed = edited(put("drag", Press(key="Tab"), "after"), put("new", Press(key="Tab"), "after", "newer"))
 
     assert [step.id for _, step in iter_steps(changed)][-3:] == ["drag", "new", "newer"]
@@ -78,13 +78,13 @@ def test_an_action_next_to_a_skill_joins_its_attempt() -> None:
     ],
 )
 def test_an_action_that_cannot_be_inserted_is_refused(edit: InsertStep, message: str) -> None:
-    """One line has the expected value."""
+    """The error line has the expected value."""
     with pytest.raises(TraceFieldError, match=message):
         edited(edit)
 
 
 def test_an_inserted_action_that_is_deleted_leaves_the_steps_as_they_were() -> None:
-    """What was recorded is gone all the same, and the numbers of the steps are whole."""
+    """Recorded data stays dropped, and the steps are numbered without gaps."""
     changed = edited(put("type", Press(key="Tab")), DeleteStep(step="new", reason="why"))
 
     assert [step.id for _, step in iter_steps(changed)] == ["open", "type", "read", "look", "drag"]

@@ -56,7 +56,7 @@ def _journal(folder: Path, *records: JournalRecord) -> Path:
 
 
 def test_a_complete_journal_is_the_trace(tmp_path: Path) -> None:
-    """Everything that was written to the journal is in the trace that is read from it."""
+    """The trace read from a journal contains everything that was written."""
     path = _journal(tmp_path, *RECORDS)
 
     attempt = subgoal(
@@ -90,7 +90,7 @@ def test_a_truncated_journal_is_read_up_to_its_last_complete_line(tmp_path: Path
 
 
 def test_a_journal_truncated_in_its_first_line_is_refused(tmp_path: Path) -> None:
-    """Without a header nothing is known of the mission."""
+    """Without a header the mission is unknown."""
     path = _journal(tmp_path, HEADER)
     data = path.read_bytes()
 
@@ -101,14 +101,14 @@ def test_a_journal_truncated_in_its_first_line_is_refused(tmp_path: Path) -> Non
 
 
 def test_an_attempt_without_an_end_is_aborted(tmp_path: Path) -> None:
-    """The attempt that was going on when the process died has no status of success."""
+    """The attempt running when the process died is not successful."""
     read = read_journal(_journal(tmp_path, *RECORDS[:3]))
 
     assert read.subgoal_traces[0].status == "aborted"
 
 
 def test_a_folder_with_only_a_journal_is_a_bundle(tmp_path: Path) -> None:
-    """The recording of a process that died is read like any other; `trace.json` has precedence."""
+    """The recording of a killed process is read like any other; `trace.json` takes precedence."""
     _journal(tmp_path, *RECORDS)
     assert read_trace(tmp_path).status == "failed"
 
@@ -117,7 +117,7 @@ def test_a_folder_with_only_a_journal_is_a_bundle(tmp_path: Path) -> None:
 
 
 def test_a_second_recording_into_the_same_folder_is_refused(tmp_path: Path) -> None:
-    """Two recordings never mix."""
+    """Two recordings are never mixed."""
     path = _journal(tmp_path, HEADER)
 
     with pytest.raises(OutputError, match="a recording exists already"):
@@ -156,7 +156,7 @@ MISPLACED: dict[str, tuple[tuple[JournalRecord, ...], str]] = {
 
 @pytest.mark.parametrize(("records", "message"), MISPLACED.values(), ids=MISPLACED)
 def test_a_line_out_of_order_is_named(tmp_path: Path, records: tuple[JournalRecord, ...], message: str) -> None:
-    """The message has the line number, the allowed records and the one found."""
+    """The message has the line number, the allowed records and the actual one."""
     path = _journal(tmp_path, *records)
 
     with pytest.raises(TraceFieldError) as raised:
@@ -166,7 +166,7 @@ def test_a_line_out_of_order_is_named(tmp_path: Path, records: tuple[JournalReco
 
 
 def test_a_bad_line_before_the_last_is_refused_with_its_number(tmp_path: Path) -> None:
-    """Only the end of a journal may be torn."""
+    """Only the last line of a journal may be truncated."""
     path = _journal(tmp_path, *RECORDS)
     lines = path.read_bytes().split(b"\n")
 

@@ -21,13 +21,13 @@ _JSON = st.recursive(
 
 
 def test_keys_are_sorted_and_characters_stay() -> None:
-    """One value has one text."""
+    """Equal values have equal texts."""
     assert canonical_json({"b": [1, 1.0, True, None], "a": "ä€"}) == '{"a":"ä€","b":[1,1.0,true,null]}'
 
 
 @given(value=_JSON)
 def test_the_text_reads_back(value: JsonValue) -> None:
-    """Nothing is lost, and the text of what was read is the same text."""
+    """The text is parsed to an equal value with the same text."""
     text = canonical_json(value)
 
     assert json.loads(text) == value
@@ -44,6 +44,6 @@ def test_the_text_reads_back(value: JsonValue) -> None:
     ],
 )
 def test_a_value_other_than_json_is_named_by_its_path(value: object, message: str) -> None:
-    """NaN, tuples and numbered members are refused."""
+    """NaN, tuples and non-string keys are refused."""
     with pytest.raises(TraceFieldError, match=message):
         canonical_json(cast("JsonValue", value))

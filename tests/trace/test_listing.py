@@ -31,7 +31,7 @@ TRACE = trace(
 
 
 def test_a_listing_names_every_step_and_what_is_special_about_it() -> None:
-    """Ids, what steps do, how they ended, and what a replay will not be able to prove stand in one line each."""
+    """Each line has the step's id, action, result, and what a replay cannot verify."""
     listing = render_listing(TRACE)
 
     assert listing.splitlines() == [
@@ -48,7 +48,7 @@ def test_a_listing_names_every_step_and_what_is_special_about_it() -> None:
 
 
 def test_one_step_is_json() -> None:
-    """An action, a skill and an attempt are printed as they stand in the trace."""
+    """Actions, skills and attempts are printed as in the trace."""
     for name in ("a2", "s4", "s1__attempt_1"):
         assert json.loads(render_step(TRACE, name))["id"] == name
 

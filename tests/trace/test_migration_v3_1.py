@@ -42,7 +42,7 @@ def test_every_sample_is_read_and_written_in_this_version(path: Path) -> None:
 
 
 def test_the_old_bundle_opens() -> None:
-    """The bundled older recording is a bundle, with every field it could not carry over named."""
+    """The older bundle opens, and every field that could not be migrated is named."""
     trace = open_bundle(TRACES / "old_format").trace
 
     assert [len(each.steps) for each in trace.subgoal_traces] == [6, 5]
@@ -61,7 +61,7 @@ def test_the_old_bundle_opens() -> None:
 
 
 def test_every_action_type_becomes_an_action() -> None:
-    """Each of the eleven types, with the fields that it may lack, has its action in this version."""
+    """Each of the eleven types, with optional fields missing, becomes an action of this version."""
     selector: dict[str, Any] = {"kind": "selector", "state": "visible"}
     expected: tuple[dict[str, Any], ...] = (
         {"type": "navigate", "url": f"{SITE}/"},
@@ -88,7 +88,7 @@ def test_every_action_type_becomes_an_action() -> None:
 
 
 def test_failures_keep_what_the_old_format_recorded() -> None:
-    """The code is read from the error; a blocked action is not performed; only a failure is followed by a reload."""
+    """The code is derived from the error; a blocked action is not performed; only a failure is followed by a reload."""
     actions = _actions(_sample("failures"))
 
     codes = [each.result.code for each in actions if isinstance(each.result, Failed)]
@@ -109,7 +109,7 @@ def test_failures_keep_what_the_old_format_recorded() -> None:
 
 
 def test_a_masked_input_becomes_a_reference_and_its_clear_text_nowhere_appears() -> None:
-    """Fields get names of their own, the same field the same name; texts that may quote the input are left out."""
+    """Equal fields get equal names, different fields different ones; texts that may quote the input are omitted."""
     trace = _sample("masked")
 
     fills = [each.action for attempt in trace.subgoal_traces for each in attempt.actions_taken]
@@ -120,7 +120,7 @@ def test_a_masked_input_becomes_a_reference_and_its_clear_text_nowhere_appears()
 
 
 def test_skills_follow_the_actions_with_their_stored_output() -> None:
-    """A mission's skill joins its attempt; without a stored result its output is not claimed."""
+    """A mission's skill joins its attempt; without a stored result it has no output."""
     first, second = _sample("skills").subgoal_traces
 
     assert [(s.skill, s.sequence, s.output, s.output_recorded) for s in first.skills_used] == [
@@ -132,7 +132,7 @@ def test_skills_follow_the_actions_with_their_stored_output() -> None:
 
 
 def test_every_dropped_field_is_named() -> None:
-    """Each dropped field is a warning, also an unknown one."""
+    """Each dropped field is a warning, even an unknown one."""
     warnings = _sample("full_mission").warnings
 
     assert warnings[0] == "slow network"
@@ -150,7 +150,7 @@ def test_every_dropped_field_is_named() -> None:
 
 
 def test_a_missing_end_is_the_start_and_the_duration() -> None:
-    """A trace that kept how long it took kept its end."""
+    """The end is the start plus the recorded duration."""
     ended_at = _sample("full_mission").ended_at
 
     assert ended_at is not None
@@ -188,7 +188,7 @@ FAULTS: dict[str, tuple[dict[str, object], str]] = {
 
 @pytest.mark.parametrize(("changes", "message"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_in_an_older_trace_is_named_by_its_path_there(changes: dict[str, object], message: str) -> None:
-    """The path is the one of the file that was given, not of what it becomes."""
+    """The path refers to the given file, not to its migrated form."""
     with pytest.raises(TraceFieldError) as raised:
         parse_trace(_old(**changes), "t")
 
@@ -196,7 +196,7 @@ def test_a_fault_in_an_older_trace_is_named_by_its_path_there(changes: dict[str,
 
 
 def test_a_timeout_means_what_the_action_waited_for() -> None:
-    """The same words mean a wait that ran out, a navigation without a document, or nothing known."""
+    """The same error is a wait timeout, a failed navigation or an unknown error, depending on the action."""
     text = "Timeout 5000ms exceeded"
 
     assert [error_code(kind, text) for kind in ("wait_for", "navigate", "click")] == [
@@ -208,7 +208,7 @@ def test_a_timeout_means_what_the_action_waited_for() -> None:
 
 @given(st.lists(st.text(min_size=1), unique=True, max_size=8))
 def test_different_fields_never_share_a_secret(selectors: list[str]) -> None:
-    """Each selector has one name, no two have the same, and each name is one a reference may have."""
+    """Each selector has its own valid secret name."""
     names = SecretNamer()
 
     found = [SecretRef(secret=names.name_for(selector)).secret for selector in selectors]

@@ -1,4 +1,4 @@
-"""New outputs of skills as patches."""
+"""New skill outputs as patches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASE = trace(
 
 
 def test_an_output_and_an_intent_are_set_and_nothing_else() -> None:
-    """Version, result and output are the new ones; the strategy of an older recording is none of ours."""
+    """Version, result, output and intent are replaced, and nothing else changes."""
     output = SetSkillOutput(skill="s2", version=2, result=Succeeded(), output=[2], reason="better")
     intent = SetPageIntent(page_intent="i1", intent="dashboard", confidence=0.5, signals=("x",), reason="better")
 
@@ -42,7 +42,7 @@ def test_an_output_and_an_intent_are_set_and_nothing_else() -> None:
 
 
 def test_a_skill_that_fails_now_has_no_output() -> None:
-    """What failed returned nothing, which is not the same as null."""
+    """A failed skill has no output, which differs from null."""
     failed = Failed(code="skill-failed", message="no table")
     operation = SetSkillOutput(skill="s2", version=2, result=failed, reason="the page has none")
 
@@ -60,6 +60,6 @@ def test_a_skill_that_fails_now_has_no_output() -> None:
     ],
 )
 def test_an_output_of_a_missing_step_cannot_be_set(operation: SetSkillOutput | SetPageIntent) -> None:
-    """An id of nothing, or of an action, is an error."""
+    """An unknown id, or that of an action, is an error."""
     with pytest.raises(TraceFieldError, match="patch: expected"):
         apply_patch(BASE, TracePatch(operations=(operation,)))

@@ -53,7 +53,7 @@ def test_each_operation_changes_what_it_names() -> None:
 
 
 def test_a_patch_is_shown_as_a_difference_of_the_file() -> None:
-    """Lines that change, and no other, stand in the diff; an empty patch shows nothing."""
+    """The diff has only the changed lines; that of an empty patch is empty."""
     diff = render_patch(BASE, TracePatch(operations=(SETTLE,)))
 
     changed = [line for line in diff.splitlines() if line[0] in "+-"]
@@ -93,13 +93,13 @@ def test_an_operation_describes_its_change_and_reason() -> None:
 @settings(max_examples=30, deadline=None)
 @given(values_of(TracePatch))
 def test_a_patch_reads_back_as_it_was_written(patch: TracePatch) -> None:
-    """A patch is data: its JSON holds all of it."""
+    """A patch survives a JSON round trip."""
     assert TracePatch.model_validate_json(patch.model_dump_json()) == patch
 
 
 @given(st.lists(st.sampled_from([MASK, RULE, SETTLE, BASELINE]), max_size=4))
 def test_a_patch_is_its_operations_one_after_the_other(operations: list[AddMask | AddRule | SetPageTime]) -> None:
-    """Applying operations one by one or at once gives the same trace, and the trace before stays as it was."""
+    """Applying operations one by one or at once gives the same trace, and does not change the input."""
     before = serialize_trace(BASE)
     one_by_one = BASE
     for operation in operations:

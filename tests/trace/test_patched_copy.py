@@ -26,19 +26,19 @@ SHOP = Path(__file__).parents[1] / "data" / "traces" / "shop_failing"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Read all files of a folder."""
+    """Return the content of all files in a folder."""
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
 def renamed(bundle: Path) -> ExecutionTrace:
-    """Return the trace of a bundle with another text."""
+    """Return the trace of a bundle with a changed text."""
     edit = SetFields(fields={"mission_text": "Other"}, reason="why")
     return apply_patch(read_trace(bundle), TracePatch(operations=(edit,)))
 
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Copy a bundle of the shop, and certify it in name."""
+    """Copy a bundle of the shop, and add a certificate."""
     folder = tmp_path / "bundle"
     shutil.copytree(SHOP, folder)
     (folder / "certificate.json").write_text("{}")
@@ -46,7 +46,7 @@ def bundle(tmp_path: Path) -> Path:
 
 
 def test_a_copy_has_everything_but_the_certificate(bundle: Path, tmp_path: Path) -> None:
-    """All files are there with the new trace, and the bundle is as it was, byte for byte."""
+    """All files are copied with the new trace, and the original is unchanged byte for byte."""
     before = contents(bundle)
 
     copy_bundle(bundle, renamed(bundle), tmp_path / "deep" / "copy")
@@ -61,7 +61,7 @@ def test_a_copy_has_everything_but_the_certificate(bundle: Path, tmp_path: Path)
 
 
 def test_a_trace_file_selects_its_bundle(bundle: Path, tmp_path: Path) -> None:
-    """A trace file with a name of its own is copied as `trace.json`."""
+    """A trace file with another name is copied as `trace.json`."""
     (bundle / "trace.json").rename(bundle / "mission.json")
 
     copy_bundle(bundle / "mission.json", renamed(bundle / "mission.json"), tmp_path / "copy")
@@ -75,7 +75,7 @@ def test_a_trace_file_selects_its_bundle(bundle: Path, tmp_path: Path) -> None:
     [("taken", OutputError), ("file", OutputError), ("bundle/copy", UsageError), ("bundle", UsageError)],
 )
 def test_existing_files_are_not_overwritten(bundle: Path, tmp_path: Path, output: str, error: type[EikonError]) -> None:
-    """A folder that holds something, a file, and the bundle itself are refused, and stay as they are."""
+    """A non-empty folder, a file, and the bundle itself are refused and unchanged."""
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("x")
     (tmp_path / "file").write_text("x")
@@ -89,7 +89,7 @@ def test_existing_files_are_not_overwritten(bundle: Path, tmp_path: Path, output
 
 
 def test_symlinks_out_of_the_bundle_are_refused(bundle: Path, tmp_path: Path) -> None:
-    """A link to a file of the bundle is copied as that file; others are refused, and so is what is no file."""
+    """A link to a file of the bundle is copied as that file; other links and special files are refused."""
     (bundle / "again").symlink_to(bundle / "trace.json")
     copy_bundle(bundle, renamed(bundle), tmp_path / "one")
     assert not (tmp_path / "one" / "again").is_symlink()
@@ -118,7 +118,7 @@ def test_an_edit_that_names_a_missing_file_is_rejected(bundle: Path, tmp_path: P
 
 
 def test_an_unfinished_recording_is_not_edited(tmp_path: Path) -> None:
-    """Its network may be truncated too, which a complete trace would hide."""
+    """Its network may be truncated too, which a complete trace would conceal."""
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "journal.jsonl").write_text("")
 
@@ -127,7 +127,7 @@ def test_an_unfinished_recording_is_not_edited(tmp_path: Path) -> None:
 
 
 def test_a_patch_round_trips_through_a_file(tmp_path: Path) -> None:
-    """A patch reads back unchanged; an invalid file is rejected with its fault."""
+    """A patch file is read back unchanged; an invalid one is rejected with the reason."""
     patch = TracePatch(operations=(DeleteStep(step="a1", reason="why"),))
     write_patch(tmp_path / "patch.json", patch)
 

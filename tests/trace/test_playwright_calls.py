@@ -1,4 +1,4 @@
-"""The one map of calls of the Playwright protocol to actions."""
+"""The map of Playwright protocol calls to actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOT_A_CALL: Final = {
     actions.Scroll: "the wheel turns at the pointer; only if its position is unknown the page is scrolled",
     actions.SetValue: "for tools that do not record the kind of a field",
 }
-"""Actions that no call of Playwright is, and why."""
+"""Actions that have no Playwright call, and why."""
 
 
 def convert(name: str, params: dict[str, Any], **context: Any) -> Action | None:  # noqa: ANN401 - fields of the context
@@ -47,7 +47,7 @@ def convert(name: str, params: dict[str, Any], **context: Any) -> Action | None:
 
 @pytest.mark.parametrize("name", sorted(ACTION_CALLS))
 def test_a_call_becomes_its_action(name: str) -> None:
-    """Every call that is an action becomes the right one, with the options that change what it does."""
+    """Every supported call becomes the right action, with the options that affect it."""
     params, action = ACTION_CALLS[name]
 
     assert convert(name, params) == action
@@ -55,19 +55,19 @@ def test_a_call_becomes_its_action(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "params", "action"), WAITS)
 def test_a_wait_becomes_its_action(name: str, params: dict[str, Any], action: Action | None) -> None:
-    """Assertions that no action expresses become none; the baseline compares what they check."""
+    """Assertions that no action expresses are omitted; the baseline compares what they check."""
     assert convert(name, params) == action
 
 
 def test_every_action_call_has_a_case() -> None:
-    """A call that is added to the table needs a case."""
+    """A call that is added to the table requires a test case."""
     assert {name for name, spec in CALLS.items() if spec.effect == "action"} == ACTION_CALLS.keys() - {
         "Frame.waitForSelector"
     }
 
 
 def test_every_action_is_made_by_a_call_or_has_a_reason_not_to_be() -> None:
-    """An action that Playwright can perform is never one that only other sources can record."""
+    """An action that Playwright can perform must have a call."""
     made = {type(action) for _, action in ACTION_CALLS.values()} | {type(action) for _, _, action in WAITS}
 
     assert made - {type(None)} == set(get_args(get_args(Action)[0])) - NOT_A_CALL.keys()
@@ -94,14 +94,14 @@ def test_a_path_is_resolved_against_the_base_url(given_url: str, wanted: str) ->
 
 @pytest.mark.parametrize(("by", "value"), [("value", "a"), ("label", "Alpha"), ("index", 1)])
 def test_options_are_named_as_the_call_names_them(by: Any, value: object) -> None:  # noqa: ANN401 - a literal
-    """Options are kept by value, label or index; an index is written as a text."""
+    """Options are kept by value, label or index; an index is written as text."""
     action = convert("Frame.selectOption", {"selector": "#a", "options": [{by: value}]})
 
     assert action == SelectOption(target=HERE, by=by, options=(str(value),))
 
 
 def test_a_text_that_may_be_value_or_label_is_recorded_as_a_value() -> None:
-    """`select_option("b")` leaves it open; the note says so."""
+    """`select_option("b")` is ambiguous, which the note states."""
     converted = convert_call(
         "Frame.selectOption", {"selector": "#a", "options": [{"valueOrLabel": "b"}]}, CallContext()
     )
@@ -117,7 +117,7 @@ def test_a_plain_click_that_is_known_to_download_is_a_download(
     params: dict[str, Any],
     is_download: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """`download` waits for the download to begin, but knows neither buttons nor several clicks."""
+    """`download` waits for a download to start, but supports neither other buttons nor multiple clicks."""
     action = convert("Frame.click", {"selector": "#a", **params}, starts_download=True)
 
     assert isinstance(action, Download) == is_download
@@ -127,14 +127,14 @@ def test_a_plain_click_that_is_known_to_download_is_a_download(
 def test_a_call_that_no_action_expresses_is_refused_with_the_reason(
     name: str, params: dict[str, Any], why: str
 ) -> None:
-    """A call that does more than an action can say is refused instead of being recorded in part."""
+    """A call that an action cannot fully express is refused instead of being recorded in part."""
     with pytest.raises(UnsupportedCallError, match=re.escape(why)):
         convert(name, {"selector": "#a", **params})
 
 
 @pytest.mark.parametrize("name", sorted(name for name, spec in CALLS.items() if spec.effect == "unsupported"))
 def test_unsupported_calls_are_refused_with_a_reason(name: str) -> None:
-    """A call that changes something, and is never an action, says what a replay misses."""
+    """The reason for refusing a state-changing call states what a replay would lack."""
     with pytest.raises(UnsupportedCallError, match=r"\w+ \w+"):
         convert(name, {})
 
@@ -151,12 +151,12 @@ def test_a_call_that_a_newer_playwright_adds_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Frame.title", "Page.__waitInfo__", "Tracing.tracingStart", "Page.waitForEventInfo"])
 def test_calls_that_only_read_have_no_effect(name: str) -> None:
-    """A call that changes nothing is no action and causes no warning."""
+    """A call that changes nothing is not an action and causes no warning."""
     assert effect_of(name) == "read"
 
 
 def test_the_table_has_every_call_of_the_installed_playwright() -> None:
-    """No call on a page or on what it contains is unknown, and none is invented."""
+    """The table has exactly the calls on pages and their contents."""
     from playwright._impl._protocol import COMMANDS
 
     inherited = {f"ElementHandle.{method}" for method in COMMANDS["JSHandle"]}
@@ -168,7 +168,7 @@ def test_the_table_has_every_call_of_the_installed_playwright() -> None:
 
 @given(st.lists(st.text("abc#.[]=> '\"", min_size=1), min_size=1, max_size=4))
 def test_a_selector_leads_through_frames(parts: list[str]) -> None:
-    """Each part before a step into a frame is the selector of an iframe, the last one that of the element."""
+    """Each part before a frame step is the selector of an iframe, and the last one that of the element."""
     target = parse_target(ENTER_FRAME.join(parts), frames=("#outer",))
 
     assert (*target.frames, target.selector) == ("#outer", *parts)
@@ -187,19 +187,19 @@ def test_the_frame_of_a_call_is_that_of_all_its_targets() -> None:
 
 
 def test_a_pointer_position_that_the_call_does_not_contain_is_that_of_the_context() -> None:
-    """`mouse.down()` presses where the pointer is."""
+    """`mouse.down()` uses the current position of the pointer."""
     assert convert("Page.mouseDown", {}, pointer=(1.0, 2.0)) == actions.Mouse(event="down", x=1.0, y=2.0)
 
 
 def test_a_field_that_no_action_has_is_refused() -> None:
-    """The message names the field."""
+    """The message has the name of the field."""
     with pytest.raises(UnsupportedCallError, match=r"^speed: Extra inputs"):
         build_action("click", target=Target(selector="#a"), speed=3)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
 def test_properties_of_an_event_are_kept(detail: Any) -> None:  # noqa: ANN401 - any value of JSON
-    """Every property of an event that JSON can represent is in the action."""
+    """Every event property that JSON can represent is in the action."""
     given_init = {"value": {"o": [{"k": "detail", "v": _as_protocol(detail)}], "id": 1}, "handles": []}
 
     action = convert("Frame.dispatchEvent", {"selector": "#a", "type": "b", "eventInit": given_init})

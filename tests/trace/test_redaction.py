@@ -43,7 +43,7 @@ WRITERS: dict[str, Callable[[str], str]] = {
 
 @given(SECRETS, AROUND, AROUND, st.sampled_from(sorted(WRITERS)))
 def test_no_encoding_of_a_secret_survives(value: str, before: str, after: str, writer: str) -> None:
-    """Whoever wrote the value into a text, it is gone after redaction, from text and from bytes."""
+    """However the value is encoded, it is removed from text and bytes."""
     written = WRITERS[writer](value)
     core = written.strip('"') if writer.startswith("json") else written.removeprefix("p=")
     assume(core not in before + after)
@@ -61,7 +61,7 @@ def test_no_encoding_of_a_secret_survives(value: str, before: str, after: str, w
 
 @given(st.dictionaries(st.sampled_from(("A", "B", "PASSWORD")), st.text("secrtA:|\"'&<é ~!/", min_size=1)), st.data())
 def test_restoring_undoes_redaction(secrets: dict[str, str], draw: st.DataObject) -> None:
-    """Redacted bytes restored with the same values are the bytes of before, whatever the values are."""
+    """Redacted bytes are restored unchanged with the same values, whatever these are."""
     pieces = draw.draw(st.lists(st.sampled_from(("", *secrets.values())) | AROUND))
     data = "".join(pieces).encode()
     redactor = Redactor(secrets)
@@ -70,19 +70,19 @@ def test_restoring_undoes_redaction(secrets: dict[str, str], draw: st.DataObject
 
 
 def test_a_value_that_occurs_in_a_placeholder_does_not_break_it() -> None:
-    """Secrets named like one another's values keep their placeholders whole."""
+    """Placeholders stay intact even if a secret's value is part of another one's name."""
     redactor = Redactor({"PASSWORD": "hunter2", "USER": "SWORD"})
 
     assert redactor.redact_text("hunter2 SWORD") == "{{eikon-secret:PASSWORD}} {{eikon-secret:USER}}"
 
 
 def test_the_longer_secret_is_found_whole() -> None:
-    """A secret inside another does not leave the rest of the longer one."""
+    """If a secret contains another one, no part of the longer one remains."""
     assert Redactor({"PIN": "1234", "CARD": "12345678"}).redact_text("12345678") == "{{eikon-secret:CARD}}"
 
 
 def test_without_secrets_nothing_changes() -> None:
-    """No secret, or an empty one, replaces nothing."""
+    """Without secrets, or with empty ones, nothing is replaced."""
     for redactor in (Redactor({}), Redactor({"EMPTY": ""})):
         assert redactor.redact_text("text") == "text"
         assert redactor.redact_bytes(b"data") == b"data"

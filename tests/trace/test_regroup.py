@@ -1,4 +1,4 @@
-"""Attempts that are split and merged keep everything that was done in them, in its order, under numbers of its own."""
+"""Splitting and merging attempts preserves their content and its order, and renumbers it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 OK: Final = Succeeded()
 KINDS: Final = ("action", "skill", "tool", "completion")
 MIXED: Final = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 3)), max_size=8)
-"""What was done, and by how much its number is above that of what was done before."""
+"""Recorded items, each with the difference of its number to that of the previous one."""
 
 
 def made(name: str, number: int) -> SequencedStep:
-    """Make something that was done, of the kind that its name begins with."""
+    """Make a recorded item of the kind that its name begins with."""
     match name.split("-")[1]:
         case "action":
             return ActionTrace(id=name, sequence=number, action=Reload(), result=OK)
@@ -53,7 +53,7 @@ def made(name: str, number: int) -> SequencedStep:
 
 
 def attempt(name: str, mixed: list[tuple[str, int]]) -> SubgoalTrace:
-    """Make an attempt in which all this was done."""
+    """Make an attempt with these items."""
     done: list[SequencedStep] = []
     number = 0
     for place, (kind, more) in enumerate(mixed):
@@ -72,12 +72,12 @@ def attempt(name: str, mixed: list[tuple[str, int]]) -> SubgoalTrace:
 
 
 def trace_of(*attempts: SubgoalTrace) -> ExecutionTrace:
-    """Make a trace of some attempts."""
+    """Make a trace with these attempts."""
     return BASE.model_copy(update={"subgoal_traces": attempts, "failures": ()})
 
 
 def in_order(of: SubgoalTrace) -> list[str]:
-    """Name everything in an attempt by its numbers, which have to be unique."""
+    """Return the names of an attempt's items by their numbers, which must be unique."""
     done = sorted((each for name in SEQUENCED_FIELDS for each in getattr(of, name)), key=lambda each: each.sequence)
     assert all(one.sequence < other.sequence for one, other in pairwise(done))
     assert not done or done[0].sequence >= 1
@@ -99,7 +99,7 @@ def test_merged_attempts_contain_the_steps_of_both_in_order(
 
 @given(MIXED, st.data())
 def test_a_split_attempt_has_each_thing_once_and_merges_back(mixed: list[tuple[str, int]], data: st.DataObject) -> None:
-    """What stood before the border is in the first part, the rest in the second."""
+    """Items before the split are in the first part, the others in the second."""
     whole = attempt("a", [("action", 1), *mixed, ("action", 1)])
     border = data.draw(st.sampled_from(whole.steps[1:])).id
     names = in_order(whole)
@@ -115,7 +115,7 @@ def test_a_split_attempt_has_each_thing_once_and_merges_back(mixed: list[tuple[s
 
 
 def test_deleting_a_step_keeps_tool_calls() -> None:
-    """Calls that the mission made between its steps stay recorded."""
+    """Recorded tool calls between steps are kept."""
     whole = attempt("a", [("action", 1), ("tool", 1), ("completion", 1), ("action", 1)])
 
     left = delete_step(trace_of(whole), DeleteStep(step="a-action-3", reason="not needed")).subgoal_traces

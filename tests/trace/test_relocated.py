@@ -18,7 +18,7 @@ OLD, NEW = "https://shop.example/app", "http://127.0.0.1:8001/next"
 
 
 def test_urls_of_actions_are_mapped() -> None:
-    """Navigate, wait and assert at the new deployment."""
+    """URLs of navigations, waits and assertions are mapped to the new deployment."""
     moved = [
         map_action_urls(action, URLS)
         for action in (
@@ -36,7 +36,7 @@ def test_urls_of_actions_are_mapped() -> None:
 
 
 def test_the_element_that_was_hit_is_the_one_of_the_new_deployment() -> None:
-    """Expect the links of today in the attributes of the recorded element, other attributes as they are."""
+    """Links in the recorded element's attributes are mapped; other attributes are unchanged."""
     identity = Identity(tag="a", attributes=(("href", "/app/x"), ("id", "/app/x")))
 
     moved = map_action_urls(Click(target=Target(selector="a", identity=identity)), URLS)
@@ -47,14 +47,14 @@ def test_the_element_that_was_hit_is_the_one_of_the_new_deployment() -> None:
 
 
 def test_what_is_typed_stays() -> None:
-    """Type the text of the recording, also if it contains a URL."""
+    """Typed text is unchanged, even if it contains a URL."""
     action = Fill(target=Target(selector="#url"), text=f"{OLD}/x")
 
     assert map_action_urls(action, URLS) == action
 
 
 def test_cookies_and_local_storage_move_with_their_site() -> None:
-    """Give the new host what the old one had; leave other sites alone."""
+    """The new host gets the cookies and storage of the old one; other sites are unchanged."""
     old = {"name": "sid", "value": "1", "domain": ".example", "path": "/app/x", "secure": True, "sameSite": "None"}
     other = {**old, "domain": "other.test"}
     local = [{"name": "home", "value": f"{OLD}/"}]
@@ -71,7 +71,7 @@ def test_cookies_and_local_storage_move_with_their_site() -> None:
 
 
 def test_links_without_a_host_are_those_of_the_recording() -> None:
-    """Map a link of the deployment's own document; texts and documents of others stay."""
+    """Links in the deployment's own documents are mapped; texts and other documents are not."""
 
     def page(link: str, url: str) -> PageSnapshot:
         link_node = DomNode(tag="a", attributes=(("href", link), ("title", link)), children=(build_text_node(link),))

@@ -1,4 +1,4 @@
-"""Rules in a trace are checked like everything else in it."""
+"""Rules in a trace are validated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_rule_applies_to_every_request_by_default() -> None:
     ],
 )
 def test_an_invalid_rule_is_refused_with_its_field(change: dict[str, object], message: str) -> None:
-    """An unknown kind, an empty reason or a path that is none ends with the path of the field."""
+    """The error for an unknown kind, an empty reason or an invalid path has the path of the field."""
     rule = GOOD | change
     if "path" in change:
         del rule["name"]

@@ -25,7 +25,7 @@ def _faults(data: bytes) -> list[str]:
 
 
 def test_the_published_schema_is_the_one_of_the_models() -> None:
-    """`docs/trace.schema.json` is what `eikon schema` prints."""
+    """`docs/trace.schema.json` equals the output of `eikon schema`."""
     assert (ROOT / "docs" / "trace.schema.json").read_text() == render_schema()
 
 
@@ -38,19 +38,19 @@ def test_the_schema_is_one() -> None:
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_stored_trace_fits_the_schema(path: Path) -> None:
-    """Traces in the repository, older ones after migration, fit the published schema."""
+    """All traces in the repository, after migration, conform to the published schema."""
     assert _faults(serialize_trace(read_trace(path))) == []
 
 
 @settings(max_examples=30, deadline=None)
 @given(traces())
 def test_every_trace_we_can_write_fits_the_schema(value: ExecutionTrace) -> None:
-    """Models and schema say the same."""
+    """Every trace that the models allow conforms to the schema."""
     assert _faults(serialize_trace(value)) == []
 
 
 def test_the_schema_refuses_what_the_parser_refuses() -> None:
-    """An unknown field, a missing version and an action without a type do not fit."""
+    """The schema rejects an unknown field, a missing version and an action without a type."""
     plain = json.loads(serialize_trace(trace(subgoal_traces=(subgoal(actions_taken=(action(1),)),))))
     step = plain["subgoal_traces"][0]["actions_taken"][0]
 
@@ -63,7 +63,7 @@ def test_the_schema_refuses_what_the_parser_refuses() -> None:
 
 
 def test_the_command_prints_and_writes_the_schema(tmp_path: Path) -> None:
-    """`eikon schema` prints it, `--output` writes it."""
+    """`eikon schema` prints the schema, and `--output` writes it."""
     assert CliRunner().invoke(schema_command).stdout == render_schema()
 
     CliRunner().invoke(schema_command, ["--output", str(tmp_path / "schema.json")])

@@ -1,4 +1,4 @@
-"""What is a secret by its name, and what looks like one."""
+"""Which names and values are secrets."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ PLAIN = ("", "short1", "en-US-2024", "version2", "2025-03-14T09", "dark-mode-v2"
 
 @pytest.mark.parametrize("name", SECRET_NAMES.split())
 def test_these_names_are_of_secrets(name: str) -> None:
-    """However they are written."""
+    """Names of secrets are detected in any notation."""
     assert is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", PLAIN_NAMES.split())
 def test_these_names_are_not_of_secrets(name: str) -> None:
-    """Also where one of the words stands inside of another."""
+    """A word inside another word does not make a name secret."""
     assert not is_secret_name(name)
 
 
 def test_some_names_count_in_addresses_only() -> None:
-    """A code is one of OAuth in an address, and of an error or a country elsewhere."""
+    """`code` is an OAuth code in a URL, but an error or country code elsewhere."""
     assert is_secret_parameter("code")
     assert not is_secret_name("code")
     assert not is_secret_parameter("page")
@@ -44,7 +44,7 @@ def test_some_names_count_in_addresses_only() -> None:
 
 @pytest.mark.parametrize("name", ["password", "userPasswd", "#login-pwd", "[name='PIN']", "otp"])
 def test_password_fields_are_known_by_their_names(name: str) -> None:
-    """A target is as good as a name."""
+    """A target is matched like a name."""
     assert is_password_name(name)
 
 
@@ -56,7 +56,7 @@ def test_these_values_look_random(text: str) -> None:
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_these_may_be_words_of_a_document(text: str) -> None:
-    """Replacing them everywhere would mangle it."""
+    """Replacing these everywhere would corrupt documents."""
     assert not looks_random(text)
 
 
@@ -66,7 +66,7 @@ def test_a_value_is_matched_in_parts() -> None:
 
 
 def test_a_value_with_enough_entropy_is_strong() -> None:
-    """Nobody finds 128 bits by trying; 32 everybody does."""
+    """128 bits cannot be guessed by trial; 32 can."""
     assert has_high_entropy("9f86d081884c7d659a2feaa0c55ad015")
     assert not has_high_entropy("9f86d081")
 
@@ -84,12 +84,12 @@ def test_a_value_with_enough_entropy_is_strong() -> None:
     ],
 )
 def test_tokens_are_known_by_their_shapes(text: str, kind: str, secret: str) -> None:
-    """Only the part that gives access is the secret one."""
+    """Only the part of a token that grants access is its secret."""
     (found,) = find_tokens(f"before {text} after")
 
     assert (found.kind, found.secret) == (kind, secret)
 
 
 def test_words_are_not_tokens() -> None:
-    """What begins like a token is none yet."""
+    """A common token prefix alone is not a token."""
     assert list(find_tokens("task-force risk-averse eyJ ghp_ AKIA xoxb- AIza desk-lamp-and-everything-on-it")) == []

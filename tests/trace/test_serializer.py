@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @settings(max_examples=150, deadline=None)
 @given(traces())
 def test_every_trace_reads_back_as_it_was_written(value: ExecutionTrace) -> None:
-    """What is read equals what was written, and written again gives the same bytes."""
+    """A trace is read back equal, and writing it again gives the same bytes."""
     data = serialize_trace(value)
 
     again = parse_trace(data, "trace.json")
@@ -35,7 +35,7 @@ def test_every_trace_reads_back_as_it_was_written(value: ExecutionTrace) -> None
 
 
 def test_a_bundle_folder_and_its_file_are_the_same_trace(tmp_path: Path) -> None:
-    """A path may name the folder or the file, for reading and for writing."""
+    """A path may be the folder or the file, for reading and writing."""
     value = trace(subgoal_traces=(subgoal(actions_taken=(action(1),)),))
 
     write_trace(value, tmp_path)
@@ -51,7 +51,7 @@ def test_the_class_offers_the_functions(tmp_path: Path) -> None:
 
 
 def test_the_file_is_utf8_in_model_order_and_ends_with_a_newline() -> None:
-    """People and diffs can read a trace: one field a line, version first, text as it is."""
+    """A trace is readable and diffable: one field per line, version first, text unescaped."""
     text = serialize_trace(trace(mission_text="Käse")).decode()
 
     assert text.startswith('{\n "trace_version": 4,\n "id": "t1",\n')
@@ -70,7 +70,7 @@ def test_a_path_without_a_trace_is_named(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
-    """A trace that cannot be put in place leaves the folder as it was."""
+    """A trace that cannot be moved into place leaves the folder unchanged."""
     (tmp_path / "trace.json").mkdir()
     (tmp_path / "trace.json" / "kept").touch()
 

@@ -1,4 +1,4 @@
-"""Stand-ins: what they keep of a value, and what they do not."""
+"""Which properties of a value its stand-in keeps."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def test_length_and_punctuation_are_preserved(value: str, key: bytes) -> None:
 
 @given(st.text("0123456789abcdef", min_size=8, max_size=64))
 def test_hexadecimal_stays_hexadecimal(value: str) -> None:
-    """A page that reads digits of base 16 can read the stand-in."""
+    """A page that parses hexadecimal digits can parse the stand-in."""
     assert re.fullmatch(r"[0-9a-f]+", make_stand_in(value))
 
 
 def test_a_uuid_stays_one_of_its_version() -> None:
-    """Version and variant are kept."""
+    """Version and variant of the UUID are kept."""
     assert re.fullmatch(r"e1c0ded[0-9a-f]-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}", make_stand_in(UUID))
 
 
 @pytest.mark.parametrize("value", [TOKEN, TOKEN * 3, TOKEN.upper(), UUID, "9f86d081884c7d659a2feaa0c55ad015"])
 def test_a_long_stand_in_is_recognized_by_its_format(value: str) -> None:
-    """A stand-in is never mistaken for a secret, nor its value for a stand-in."""
+    """A stand-in is never taken for a secret, nor a secret for a stand-in."""
     assert looks_like_stand_in(make_stand_in(value))
     assert not looks_like_stand_in(value)
 
@@ -65,7 +65,7 @@ def test_another_key_gives_another_stand_in() -> None:
 
 @given(st.text(string.printable, min_size=1, max_size=40), st.integers(0, 50))
 def test_what_is_typed_for_a_password_is_as_long_and_as_mixed(value: str, number: int) -> None:
-    """Length and kinds of characters are those of the password, as far as they fit into its length."""
+    """It has the password's length and kinds of characters, as far as they fit into that length."""
     drawn = make_password_stand_in(len(value), character_classes(value), number)
 
     assert len(drawn) == len(value)
@@ -74,7 +74,7 @@ def test_what_is_typed_for_a_password_is_as_long_and_as_mixed(value: str, number
 
 @given(st.text(string.ascii_letters + string.digits + "_-", min_size=8, max_size=60).filter(looks_random), st.text())
 def test_no_encoding_changes_a_length(value: str, around: str) -> None:
-    """Pieces of bodies stay what they are, and no value is left."""
+    """Redacted bytes have the same length and no longer contain the value."""
     known = StandInMap()
     known.add(value, make_stand_in(value))
     data = f"{around} {value} {around}".encode("utf-8", "surrogatepass")
@@ -86,7 +86,7 @@ def test_no_encoding_changes_a_length(value: str, around: str) -> None:
 
 
 def test_a_replay_recognizes_a_token_its_page_creates_again() -> None:
-    """A page creates a token again and gets the response for it, though the recording has only the stand-in."""
+    """A token that a page creates again gets its response, although the recording has only the stand-in."""
     known = RecordedStandIns([make_stand_in(TOKEN)])
     redactor = Redactor({}, known)
 
@@ -98,7 +98,7 @@ def test_a_replay_recognizes_a_token_its_page_creates_again() -> None:
 
 
 def test_a_replay_restores_only_what_its_page_created() -> None:
-    """A value from a server is a stand-in in the recording, and the page gets the stand-in."""
+    """A value from a server stays a stand-in, which is what the page gets."""
     redactor = Redactor({}, RecordedStandIns([make_stand_in(TOKEN)]))
 
     assert redactor.restore_bytes(make_stand_in(TOKEN).encode()) == make_stand_in(TOKEN).encode()

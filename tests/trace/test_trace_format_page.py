@@ -52,7 +52,7 @@ def _models(module: ModuleType) -> dict[str, type[BaseModel]]:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_the_page_has_a_section_for_every_model(module: ModuleType) -> None:
-    """Each model has its section, with its fields in their order; fields that all actions or rules share are above."""
+    """Each model has a section with its fields in order; fields common to all actions or rules are listed above."""
     for name, model in _models(module).items():
         if name.startswith("_") or model in MEMBERS:
             continue
@@ -67,7 +67,7 @@ def test_the_page_has_a_section_for_every_model(module: ModuleType) -> None:
 
 @pytest.mark.parametrize("union", UNIONS)
 def test_the_page_lists_every_action(union: str) -> None:
-    """Actions, conditions and expectations have a line each, with their tag and their fields in their order."""
+    """Actions, conditions and expectations have one line each, with their tag and fields in order."""
     section = PAGE.partition(f"### {union}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
 
     lines = section.strip().splitlines()

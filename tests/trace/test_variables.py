@@ -61,7 +61,7 @@ USING = trace(
 
 @pytest.mark.parametrize("each", WITH_VARIABLE, ids=lambda each: each.type)
 def test_a_variable_has_its_value_in_texts_and_urls(each: Action) -> None:
-    """Wherever a person types, chooses or expects something, the value stands in the place of the name."""
+    """In every typed, selected or expected text, the value replaces the name."""
     filled = resolve_action(each, {"fruit": "pear"})
 
     assert filled.model_dump_json() == each.model_dump_json().replace("{{fruit}}", "pear")
@@ -70,7 +70,7 @@ def test_a_variable_has_its_value_in_texts_and_urls(each: Action) -> None:
 
 @pytest.mark.parametrize("each", WITHOUT, ids=lambda each: each.type)
 def test_braces_in_other_fields_are_text(each: Action) -> None:
-    """Selectors, notes and secrets have no variables."""
+    """Selectors, notes and secrets are not searched for variables."""
     assert resolve_action(each, {"fruit": "pear"}) == each
     assert action_variables(each) == frozenset()
 
@@ -91,7 +91,7 @@ def test_a_value_is_not_resolved_again() -> None:
 
 
 def test_a_trace_is_filled_with_its_recorded_values() -> None:
-    """Without other values the mission is the recorded one; a trace without variables stays the same object."""
+    """Without other values the mission is the recorded one; a trace without variables is returned unchanged."""
     filled = resolve_trace(USING)
     plain = trace()
 
@@ -102,7 +102,7 @@ def test_a_trace_is_filled_with_its_recorded_values() -> None:
 
 @pytest.mark.parametrize("name", ["frut", "idle"])
 def test_a_value_for_an_unused_variable_is_refused(name: str) -> None:
-    """A mistyped name, and one that no action uses, end with a line that lists the variables."""
+    """An unknown or unused name is an error that lists the variables."""
     with pytest.raises(UsageError, match=f"--var {name}: .* its variables are fruit"):
         require_values(USING, {name: "x"})
 
@@ -121,14 +121,14 @@ def test_a_variable_without_a_value_is_an_error() -> None:
     "texts", [["fruit"], ["=x"], ["a-b=x"], ["ä=x"], ["eikon-secret:P=x"], ["a=1", "a=2"], ["a=\udcff"]]
 )
 def test_text_other_than_a_pair_is_refused(texts: list[str]) -> None:
-    """A name, an equals sign, a value, and each name once."""
+    """Each pair needs a name, an equals sign and a value, and each name occurs once."""
     with pytest.raises(UsageError, match="--var"):
         parse_variables(texts)
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_value(value: str) -> None:
-    """Whatever stands after the first equals sign is the value, and comes out of the action as it is."""
+    """The text after the first equals sign is the value, and reaches the action unchanged."""
     values = parse_variables([f"name={value}"])
 
     assert resolve_action(Fill(target=FIELD, text="<{{name}}>"), values) == Fill(target=FIELD, text=f"<{value}>")

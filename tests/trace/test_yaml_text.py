@@ -39,14 +39,14 @@ class Bounded(FileModel):
 
 
 class Wanted(FileModel):
-    """A model to read as."""
+    """A model for reading a file."""
 
     name: str
     size: int = 1
 
 
 def test_plain_values_are_those_of_yaml_1_2() -> None:
-    """`no`, `on`, dates and times are text; numbers are those of the core schema."""
+    """`no`, `on`, dates and times are text; numbers follow the core schema."""
     assert read_yaml(TEXT, "t").data == {
         "id": "shop",
         "on": "no",
@@ -58,7 +58,7 @@ def test_plain_values_are_those_of_yaml_1_2() -> None:
 
 
 def test_every_value_has_its_position() -> None:
-    """A path leads to line and column; a missing value, to those of its parent."""
+    """A path has a line and column; the path of a missing value has those of its parent."""
     text = read_yaml(TEXT, "t.yaml")
 
     assert text.position_of(("steps", 0, "wait")) == TextPosition(line=6, column=29)
@@ -70,7 +70,7 @@ def test_every_value_has_its_position() -> None:
 @settings(deadline=None)
 @given(json_values)
 def test_json_is_yaml(value: JsonValue) -> None:
-    """Whatever JSON can say is read as it is."""
+    """Any JSON document is read unchanged."""
     read = read_yaml(json.dumps(value), "t").data
 
     assert read == value
@@ -97,7 +97,7 @@ def test_json_is_yaml(value: JsonValue) -> None:
     ],
 )
 def test_what_json_cannot_express_is_rejected_with_its_position(text: str, words: tuple[str, ...]) -> None:
-    """One line names line and column."""
+    """The error line has line and column."""
     with pytest.raises(YamlError) as caught:
         read_yaml(text, "t.yaml")
 
@@ -139,7 +139,7 @@ def test_a_model_is_read_strictly(text: str, message: str) -> None:
     ],
 )
 def test_violated_bounds_of_a_model_are_reported_with_their_position(text: str, message: str) -> None:
-    """The message has our wording, line and column, however long the text is."""
+    """The message has our wording, line and column, for any length of the text."""
     with pytest.raises(YamlError) as caught:
         read_yaml(text, "t").parse_as(Bounded)
 

@@ -1,4 +1,4 @@
-"""Random values of every model of the trace, built from the models themselves, so that no field is forgotten."""
+"""Random values of every model of the trace, derived from the models, so that no field is omitted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PATTERNS = {
 
 
 def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
-    """Draw values of a model with every field drawn or left at its default."""
+    """Generate values of a model, with every field random or at its default."""
     fields = {name: _field(field) for name, field in model.model_fields.items()}
     if model is SelectorPart:
         fields["selector"] = st.sampled_from(["a", "aside.ad, #b", "ul > li:nth-child(2)"])
@@ -94,7 +94,7 @@ def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
 
 
 def _if_any(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Leave None as it is, where a field with limits may be absent."""
+    """Allow None for an optional field with constraints."""
     return lambda value: None if value is None else change(value)
 
 
@@ -129,12 +129,12 @@ def _type(annotation: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, PLR0911 -
 
 
 def traces() -> st.SearchStrategy[ExecutionTrace]:
-    """Draw whole traces."""
+    """Generate whole traces."""
     return values_of(ExecutionTrace)
 
 
 def action(sequence: int, **changes: Any) -> ActionTrace:  # noqa: ANN401 - the model checks them
-    """Build one click that went well."""
+    """Build one successful click."""
     click = Click(target=Target(selector="#go"))
     fields: dict[str, Any] = {"id": f"a{sequence}", "sequence": sequence, "action": click, "result": Succeeded()}
     return ActionTrace(**fields | changes)

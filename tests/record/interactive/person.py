@@ -1,4 +1,4 @@
-"""A person who drives a recorded browser from elsewhere: real keys and pointers over the remote-debugging port."""
+"""A scripted person who drives a recorded browser with real keys and pointers over the remote-debugging port."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Viewport
 
 SHOWN_S: Final = 30.0
-"""Within which the bar shows a new subgoal."""
+"""Timeout for the bar to show a new subgoal."""
 READY = "window.__eikon__?.recorder !== undefined && document.readyState === 'complete'"
 
 
@@ -48,7 +48,7 @@ class RecorderOutput:
 
 
 OUTPUT: ContextVar[RecorderOutput] = ContextVar("OUTPUT")
-"""Output of the recorder that this person uses."""
+"""Output of the recorder that this scripted person uses."""
 
 
 async def finish(page: Page) -> None:
@@ -57,7 +57,7 @@ async def finish(page: Page) -> None:
 
 
 async def begin_subgoal(page: Page, text: str) -> None:
-    """Name the next subgoal in the bar of the recorder, and see it there, as people do before they go on."""
+    """Enter the next subgoal in the recorder's bar, and wait until the bar shows it."""
     await page.keyboard.press("Control+Shift+F8")
     await page.keyboard.type(text)
     await page.keyboard.press("Enter")
@@ -68,7 +68,7 @@ async def begin_subgoal(page: Page, text: str) -> None:
 
 
 async def type_into(page: Page, selector: str, text: str) -> None:
-    """Click into a field, mark what is in it, and type."""
+    """Click into a field, select its content, and type."""
     await page.locator(selector).click()
     await page.keyboard.press("Control+a")
     await page.keyboard.type(text)
@@ -82,12 +82,12 @@ def record(
     certify: CertifyOptions | None = None,
     viewport: Viewport | None = None,
 ) -> InteractiveReport:
-    """Record what `act` does, from the first page on, until the recording is finished."""
+    """Record what `act` does, from the first page until the recording is finished."""
     return asyncio.run(_record(folder, url, act, certify, viewport))
 
 
 def actions_of(folder: Path) -> list[Action]:
-    """Return the actions of a recording, in their order."""
+    """Return the actions of a recording, in order."""
     return [
         each.action
         for subgoal in read_trace(folder).subgoal_traces

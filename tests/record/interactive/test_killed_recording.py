@@ -30,7 +30,7 @@ LOGIN = """<form method=post action=/in><input id=name name=name aria-label=Name
 
 
 def test_a_killed_recording_has_no_secret_in_any_file(tmp_path: Path) -> None:
-    """What is left opens, knows which secrets have stand-ins, and holds neither password nor session cookie."""
+    """The remaining files open, list the redacted secrets, and have neither the password nor the session cookie."""
     with serve_pages() as site:
         site.answers["/in"] = Answer(
             body="<h1>Hello</h1><button>Go on</button>", headers=(("Set-Cookie", f"session={COOKIE}; HttpOnly"),)
@@ -46,7 +46,7 @@ def test_a_killed_recording_has_no_secret_in_any_file(tmp_path: Path) -> None:
 
 
 async def sign_in_and_kill(url: str, folder: Path) -> None:
-    """Sign in over the debugging port of the command, click on, and kill the command."""
+    """Sign in over the debugging port of the command, click again, and kill the command."""
     command = [sys.executable, "-m", "eikon_engine", "record", "--url", url, "--headless", "--no-certify"]
     recorder = await asyncio.create_subprocess_exec(
         *command, "-o", str(folder), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=os.environ
@@ -74,7 +74,7 @@ async def sign_in_and_kill(url: str, folder: Path) -> None:
 
 
 async def port_of(recorder: asyncio.subprocess.Process) -> str:
-    """Read the output of the command until it names its port."""
+    """Read the output of the command until it has its port."""
     assert recorder.stdout is not None
     async for line in recorder.stdout:
         if match := re.search(rb"127\.0\.0\.1:(\d+) under", line):

@@ -1,4 +1,4 @@
-"""A person does missions in the shop; the recordings are certified, and replay with the shop gone."""
+"""A person performs missions in the shop; the recordings are certified, and replay without the shop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TWICE = CertifyOptions(runs=2, parallel=2)
 
 
 def kinds(actions: list[Action]) -> list[str]:
-    """Name the actions by type."""
+    """Return the types of the actions."""
     return [action.type for action in actions]
 
 
@@ -59,7 +59,7 @@ async def order(page: Page) -> None:
 
 
 def test_an_interactive_order_is_certified_and_replays_sealed(tmp_path: Path) -> None:
-    """Subgoals, fields, keys and the password are recorded; the password is written nowhere; the shop may be gone."""
+    """Subgoals, fields and keys are recorded, the password is in no file, and the shop may be stopped."""
     with serve_shop() as shop:
         report = record(tmp_path / "order", f"{shop.url}/product/1", order, certify=TWICE)
 
@@ -83,7 +83,7 @@ def test_an_interactive_order_is_certified_and_replays_sealed(tmp_path: Path) ->
 
 
 async def shop_around(page: Page) -> None:
-    """Do what else a shop knows: a download, a frame, a shadow root, dialogs, the history."""
+    """Use the shop's other features: a download, a frame, a shadow root, dialogs, the history."""
     page.on("dialog", _answer)
     await page.keyboard.press("/")
     await page.goto(f"{page.url.partition('/prices')[0]}/prices")
@@ -105,7 +105,7 @@ async def shop_around(page: Page) -> None:
     await page.locator("#cart-lines .remove").click()
     await page.locator("#tab-coupon").click()
     await page.locator("#enter-coupon").click()
-    await begin_subgoal(page, "Leave")  # what comes now is not what the click before led to
+    await begin_subgoal(page, "Leave")  # later actions are not caused by the previous click
     await page.go_back()
     await page.reload()
 
@@ -139,16 +139,16 @@ async def ask_for_help(page: Page) -> None:
     async with page.expect_popup() as opening:
         await page.locator("#open-help").click()
     popup = await opening.value
-    await popup.wait_for_load_state("networkidle")  # as long as a person looks at it
+    await popup.wait_for_load_state("networkidle")  # a person needs that time to read it
     async with popup.expect_event("close"):
-        with suppress(Error):  # the click closes its page
+        with suppress(Error):  # the click closes its own page
             await popup.locator("#close-help").click()
 
 
 def test_a_popup_is_awaited_before_actions_in_it(tmp_path: Path) -> None:
-    """What is done in a page that a click opened comes after a switch to it, with the number of the page.
+    """An action in a popup that a click opened follows a switch to the popup, with the number of its page.
 
-    It is not certified: both clients of the browser hold the popup, and the second one lets it go too early.
+    It is not certified: both clients of the browser hold the popup, and the second one releases it too early.
     """
     with serve_shop() as shop:
         record(tmp_path / "help", f"{shop.url}/prices", ask_for_help)

@@ -1,4 +1,4 @@
-"""What a person does to small pages, and the actions that it comes to."""
+"""Small pages that a person uses, and the actions recorded there."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_an_upload_keeps_the_file(tmp_path: Path) -> None:
-    """Its content lies in the bundle."""
+    """The uploaded content is in the bundle."""
 
     async def act(page: Page) -> None:
-        devtools = await page.context.new_cdp_session(
-            page
-        )  # as the browser's own dialog gives files: by trusted events
+        devtools = await page.context.new_cdp_session(page)  # trusted events, as from the browser's own file dialog
         document = await devtools.send("DOM.getDocument")
         found = await devtools.send("DOM.querySelector", {"nodeId": document["root"]["nodeId"], "selector": "input"})
         await devtools.send("DOM.setFileInputFiles", {"nodeId": found["nodeId"], "files": [str(tmp_path / "a.txt")]})
@@ -41,7 +39,7 @@ def test_an_upload_keeps_the_file(tmp_path: Path) -> None:
 
 
 def test_only_scrolling_with_an_effect_is_recorded(tmp_path: Path) -> None:
-    """A page that stays as it is was only looked at; one that changes is scrolled again, by the whole distance."""
+    """Scrolling that changes nothing is not recorded; otherwise the whole distance is recorded."""
     plain = "<div style='height: 5000px'></div>"
     lazy = plain + "<script>onscroll = () => { document.title = 'x'; document.body.append('more'); };</script>"
 
@@ -59,7 +57,7 @@ def test_only_scrolling_with_an_effect_is_recorded(tmp_path: Path) -> None:
 
 
 def test_a_press_that_moves_is_a_drag(tmp_path: Path) -> None:
-    """It begins on one element and ends on another one."""
+    """A drag begins on one element and ends on another one."""
     html = "<div id=one style='width:90px;height:90px'></div><div id=two style='width:90px;height:90px'></div>"
 
     async def act(page: Page) -> None:
@@ -76,7 +74,7 @@ def test_a_press_that_moves_is_a_drag(tmp_path: Path) -> None:
 
 
 def test_events_of_scripts_are_not_recorded(tmp_path: Path) -> None:
-    """A click that a script makes is no click of a person."""
+    """A scripted click is not recorded as a person's click."""
 
     async def act(page: Page) -> None:
         await page.evaluate("document.querySelector('button').click()")
@@ -108,7 +106,7 @@ def test_fast_back_and_forward_navigation_is_recorded(tmp_path: Path) -> None:
 
 
 def test_a_back_navigation_of_a_script_is_not_recorded(tmp_path: Path) -> None:
-    """Its click did that; a person who goes back just as fast is recorded."""
+    """A script's back navigation is covered by the click that caused it; a person's equally fast one is recorded."""
 
     async def act(page: Page) -> None:
         await page.goto(second)
@@ -129,7 +127,7 @@ def test_a_back_navigation_of_a_script_is_not_recorded(tmp_path: Path) -> None:
 
 
 def test_an_action_before_the_document_arrived_is_a_warning(tmp_path: Path) -> None:
-    """What was given up cannot be replayed."""
+    """An action that ended before its document arrived cannot be replayed, so it is a warning."""
 
     async def act(page: Page) -> None:
         await page.goto(slow, wait_until="commit")

@@ -72,7 +72,7 @@ def test_invalid_usage_is_one_line(
     wanted: str,
     status: int,
 ) -> None:
-    """The exit status gives the kind of error, and nothing is left behind."""
+    """The exit status identifies the kind of error, and no files are left behind."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -84,7 +84,7 @@ def test_invalid_usage_is_one_line(
 
 
 def test_an_unreachable_page_is_one_line(tmp_path: Path) -> None:
-    """An unreachable server is reported once the browser has tried it, and nothing is left behind."""
+    """An unreachable server is reported after the browser has tried it, and no files are left behind."""
     command = start("-o", str(tmp_path / "b"), "--url", "http://127.0.0.1:9/x", "--headless")
     _, said = command.communicate(timeout=60)
 
@@ -96,7 +96,7 @@ def test_an_unreachable_page_is_one_line(tmp_path: Path) -> None:
 def test_a_recording_that_could_not_start_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Though its browser takes longer to close than the first action has time."""
+    """No files are left behind, even if the browser takes longer to close than the first action's timeout."""
     stop = Window.stop
 
     async def stop_late(window: Window) -> None:

@@ -1,4 +1,4 @@
-"""Elements get unique selectors even where the obvious one is wrong, and Playwright resolves them all."""
+"""Elements get unique selectors that Playwright resolves, even where the obvious one is ambiguous."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CASES = (
 
 @pytest.fixture(scope="module")
 def name() -> Iterator[Callable[[str, str], Names]]:
-    """Name an element of a document; every selector is proven."""
+    """Return the selectors of an element in a document; every one is verified."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(find_browser(None, environ=os.environ).path))
         context = browser.new_context()
@@ -66,7 +66,7 @@ def test_the_best_selector_is_first(name: Callable[[str, str], Names], html: str
 
 
 def test_elements_in_open_shadow_roots_get_selectors(name: Callable[[str, str], Names]) -> None:
-    """An element in an open shadow root has names, and one of its like outside takes them away."""
+    """Elements in open shadow roots get selectors, but none that a similar element outside also matches."""
     host = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<b class=in>x</b>'</script>"
 
     alone, rivalled = name(host, "b"), name(f"{host}<b class=in>x</b>", "#host b")
@@ -76,7 +76,7 @@ def test_elements_in_open_shadow_roots_get_selectors(name: Callable[[str, str], 
 
 
 def test_a_positional_selector_is_marked_as_such(name: Callable[[str, str], Names]) -> None:
-    """Only their position distinguishes two equal elements; it is the last resort for any element."""
+    """Two equal elements are distinguished only by position, which is the last resort for any element."""
     names = name(f"<p>{ROW}</p><p>{ROW}</p>", "p:nth-of-type(1) button")
 
     assert [each["kind"] for each in names] == ["place"]

@@ -1,4 +1,4 @@
-"""A control room of a delivery service: what comes by itself, behind a login."""
+"""The control room of a delivery service, behind a login and with server-sent updates."""
 
 from tests.sites.dispatch.server import serve_dispatch
 

@@ -1,4 +1,4 @@
-"""Run the control room: a board that is filled by an API, a WebSocket and an event stream, for who is logged in."""
+"""Run the control room: a board for logged-in users, filled by an API, a WebSocket and an event stream."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _file(name: str) -> web.Response:
 async def _demand_login(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Send pages to the login, and refuse everything else, without a session."""
+    """Without a session, redirect pages to the login and reject all other requests."""
     is_public = request.path == "/login" or request.path.startswith("/static/")
     if is_public or request.cookies.get(COOKIE) == SESSION:
         return await handler(request)
@@ -47,13 +47,13 @@ async def _demand_login(
 
 @ROUTES.get("/login")
 async def show_login(_request: web.Request) -> web.Response:
-    """Ask for a name and a code."""
+    """Show the login form with name and code."""
     return _file("login.html")
 
 
 @ROUTES.post("/login")
 async def log_in(request: web.Request) -> web.Response:
-    """Take everybody who gives a name."""
+    """Log in any user who enters a name."""
     form = await request.post()
     if not form.get("name"):
         return web.Response(status=302, headers={"Location": "/login"})
@@ -64,13 +64,13 @@ async def log_in(request: web.Request) -> web.Response:
 
 @ROUTES.get("/static/{name}")
 async def send_static(request: web.Request) -> web.Response:
-    """Send a script, a style sheet or a picture."""
+    """Serve a script, a style sheet or a picture."""
     return _file(Path(request.match_info["name"]).name)
 
 
 @ROUTES.get("/board")
 async def show_board(_request: web.Request) -> web.Response:
-    """Show the board, still empty."""
+    """Show the board before it is filled."""
     return _file("board.html")
 
 
@@ -86,7 +86,7 @@ async def show_order(request: web.Request) -> web.Response:
 
 @ROUTES.get("/api/orders")
 async def list_orders(_request: web.Request) -> web.Response:
-    """List all orders."""
+    """Return all orders."""
     return web.json_response({"orders": ORDERS, "total": sum(each["parcels"] for each in ORDERS)})
 
 
@@ -98,19 +98,19 @@ async def ship(request: web.Request) -> web.Response:
 
 @ROUTES.put("/api/note")
 async def keep_note(request: web.Request) -> web.Response:
-    """Keep a note."""
+    """Store a note."""
     return web.json_response({"kept": (await request.json())["text"]})
 
 
 @ROUTES.post("/api/log")
 async def keep_log(_request: web.Request) -> web.Response:
-    """Keep a line of the log."""
+    """Store a line of the log."""
     return web.json_response({"line": 1})
 
 
 @ROUTES.get("/report.csv")
 async def send_report(_request: web.Request) -> web.Response:
-    """Send the orders as a table."""
+    """Return the orders as a CSV download."""
     lines = "\n".join(f"{each['id']},{each['customer']},{each['parcels']}" for each in ORDERS)
     headers = {"Content-Disposition": 'attachment; filename="report.csv"', "Content-Type": "text/csv; charset=utf-8"}
     return web.Response(body=f"id,customer,parcels\n{lines}\n".encode(), headers=headers)
@@ -118,7 +118,7 @@ async def send_report(_request: web.Request) -> web.Response:
 
 @ROUTES.get("/feed")
 async def send_feed(request: web.Request) -> web.StreamResponse:
-    """Tell what happens on the road, and stay open."""
+    """Send delivery updates as server-sent events, and keep the stream open."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     for event in FEED:
@@ -130,7 +130,7 @@ async def send_feed(request: web.Request) -> web.StreamResponse:
 
 @ROUTES.get("/live")
 async def live(request: web.Request) -> web.WebSocketResponse:
-    """Tell the rate of a parcel, and answer questions."""
+    """Send the rate of a parcel and answer questions over a WebSocket."""
     socket = web.WebSocketResponse()
     await socket.prepare(request)
     await socket.send_str(json.dumps({"rate": "4.25"}))
@@ -143,7 +143,7 @@ async def live(request: web.Request) -> web.WebSocketResponse:
 
 @contextmanager
 def serve_dispatch(*, port: int = 0) -> Iterator[str]:
-    """Run the site on loopback; yields the base URL, without a slash at its end."""
+    """Run the site on loopback; yields the base URL without a trailing slash."""
     application = web.Application(middlewares=[_demand_login])
     application.on_response_prepare.append(hide_the_server)
     application.add_routes(ROUTES)

@@ -1,1 +1,1 @@
-"""Hold a small Django project whose admin pages are recorded and replayed."""
+"""A small Django project whose admin pages are recorded and replayed."""

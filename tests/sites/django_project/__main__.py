@@ -1,6 +1,6 @@
-"""Make the database and answer: ``python -m tests.sites.django_project PORT``, until standard input is closed.
+"""Create the database and serve: ``python -m tests.sites.django_project PORT``, until standard input is closed.
 
-So the site never outlives the process that started it.
+The site therefore never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ SAMPLES = (("Water the plants", "high", True), ("Order tea", "normal", False), (
 
 
 class QuietHandler(WSGIRequestHandler):
-    """Write no log."""
+    """A request handler that writes no log."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the parent's
         """Write nothing."""
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """Answer each connection in a thread: browsers open some that they never use."""
+    """A server with a thread per connection, because browsers open some that they never use."""
 
     daemon_threads = True
     request_queue_size = 128
 
 
 def fill_database() -> None:
-    """Make the tables, the superuser and three notes."""
+    """Create the tables, the superuser and three notes."""
     from tests.sites.django_project.notes.models import Note
 
     call_command("migrate", run_syncdb=True, verbosity=0)
@@ -47,13 +47,13 @@ def fill_database() -> None:
 
 
 def end_with_input() -> None:
-    """End the process when whoever started it closes its input or is gone."""
+    """Exit when the parent process closes standard input or has ended."""
     sys.stdin.read()
     os._exit(0)
 
 
 def main(port: int) -> None:
-    """Answer until the process is ended; the address is the one line on standard output."""
+    """Serve until the process is stopped; print the address as the only line on standard output."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.sites.django_project.settings"
     django.setup()
     fill_database()

@@ -1,4 +1,4 @@
-"""Set up Django for one run: the database lies in the folder that ``EIKON_SITE_FOLDER`` names."""
+"""Django settings for one run: the database is in the folder that ``EIKON_SITE_FOLDER`` names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show the admin, and nothing else."""
+"""The URLs of the site: only the admin."""
 
 from __future__ import annotations
 

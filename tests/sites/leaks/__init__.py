@@ -1,4 +1,4 @@
-"""A page that tries every way out of a browser, and servers that count what gets out."""
+"""A page that tries every way to leak a request, and servers that count what arrives."""
 
 from tests.sites.leaks.classes import CLASSES, LeakClass
 from tests.sites.leaks.counting import Contacts

@@ -1,8 +1,8 @@
-"""The table of ways out of a browser, each with the script that tries it.
+"""The table of leak classes, each with the script that tries it.
 
-A script is the body of an async function of ``to``: ``to.http``, ``to.ws``, ``to.https`` (URLs without a slash at their
-end), ``to.host``, ``to.port``; and ``to.own(path)``, the URL of a file of ours that knows the target too. It may use
-``insert_step(tag, properties)``, ``frame(properties)``.
+A script is the body of an async function of ``to``: ``to.http``, ``to.ws``, ``to.https`` (URLs without a trailing
+slash), ``to.host``, ``to.port``; and ``to.own(path)``, the URL of a file of this site that has the target too. It may
+use ``insert_step(tag, properties)``, ``frame(properties)``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakClass:
-    """One way out."""
+    """One way in which a request can leave the browser."""
 
     name: str
     script: str
     leaves: bool = False
-    """The page is left by trying."""
+    """Whether trying it leaves the page."""
     reaches: bool = True
-    """An unguarded headless shell gets to a loopback port on this way. The others need a name to resolve, a full
-    browser (connecting ahead, prerendering, favicons), a minute (reports), or do not lead out today."""
+    """Whether an unguarded headless shell reaches a loopback port this way. The others need a name to resolve, a full
+    browser (preconnect, prerendering, favicons), a minute (reports), or no longer reach anything."""
 
 
 def _ways(*rows: tuple[str, str]) -> tuple[LeakClass, ...]:

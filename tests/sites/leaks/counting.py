@@ -1,4 +1,4 @@
-"""Count who comes: a TCP and a UDP port for each way out, so that a contact without a request is known by its port."""
+"""Count contacts on a TCP and a UDP port per leak class, so that the port identifies contacts without a request."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ANSWER = (
 
 @dataclass(slots=True)
 class Contacts:
-    """What reached one target."""
+    """The contacts of one target."""
 
     connections: int = 0
     datagrams: int = 0
     requests: list[str] = field(default_factory=list)
-    """First lines, also of what came to our own origin on behalf of the way out."""
+    """Request lines, including requests that this class caused to the site's own origin."""
 
     @property
     def total(self) -> int:
-        """Count everything; a connection with a request counts twice."""
+        """Return the number of contacts; a connection with a request counts twice."""
         return self.connections + self.datagrams + len(self.requests)
 
 
@@ -39,12 +39,12 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._contacts = contacts
 
     def datagram_received(self, data: bytes, addr: tuple[str | object, int]) -> None:  # noqa: ARG002 - the parent's own signature
-        """Count it, and answer nothing."""
+        """Count the datagram without a response."""
         self._contacts.datagrams += 1
 
 
 class Counting:
-    """Listen on a port for each name, TCP and UDP."""
+    """Listeners on a TCP and a UDP port for each name."""
 
     def __init__(self) -> None:
         self.contacts: dict[str, Contacts] = {}
@@ -66,7 +66,7 @@ class Counting:
             server.close()
 
     async def _listen(self, contacts: Contacts) -> int:
-        """Take a port that is free for both protocols."""
+        """Bind a port that is free for both protocols."""
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             contacts.connections += 1

@@ -1,4 +1,4 @@
-"""Run the page that tries to get out, and what counts it."""
+"""Run the leak page and its counting ports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EMPTY = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">'
 
 
 class LeakSite:
-    """A site whose page tries to get out: its address, and what got out."""
+    """A site whose page tries to leak requests: its address, and the counted contacts."""
 
     def __init__(self, port: int, counting: Counting) -> None:
         self._port = port
@@ -32,32 +32,32 @@ class LeakSite:
 
     @property
     def url(self) -> str:
-        """Tell the address without a slash at its end; its page tries to reach the ports that count."""
+        """Return the base URL without a trailing slash; its page tries to reach the counting ports."""
         return f"http://{HOST}:{self._port}"
 
     def url_towards(self, authority: str) -> str:
-        """Tell the address of the page that tries to reach one host and port instead, e.g. ``leak.invalid:80``."""
+        """Return the URL of the page that tries to reach the given host and port instead, e.g. ``leak.invalid:80``."""
         return f"{self.url}/?towards={authority}"
 
     @property
     def contacts(self) -> dict[str, Contacts]:
-        """Tell what came, by class."""
+        """Return the contacts by leak class."""
         return self._counting.contacts
 
     @property
     def escaped(self) -> tuple[str, ...]:
-        """Name the classes that got out, in the order of the table."""
+        """Return the leak classes with contacts, in the order of the table."""
         return tuple(leak.name for leak in CLASSES if self.contacts[leak.name].total)
 
     def forget(self) -> None:
-        """Count from zero again."""
+        """Reset all counts."""
         for name in self.contacts:
             contacts = self.contacts[name]
             contacts.connections = contacts.datagrams = 0
             contacts.requests.clear()
 
     def describe(self) -> str:
-        """List what came, one class a line."""
+        """Return the contacts as text, one class per line."""
         lines = (
             f"{name}: {found.connections} connections, {found.datagrams} datagrams, {len(found.requests)} requests"
             for name, found in self.contacts.items()
@@ -71,7 +71,7 @@ def _target(request: web.Request, name: str) -> str:
 
 @ROUTES.get("/")
 async def page(request: web.Request) -> web.Response:
-    """Show a button for each way out."""
+    """Show a button for each leak class."""
     ways = {leak.name: {"script": leak.script, "authority": _target(request, leak.name)} for leak in CLASSES}
     buttons = "".join(
         f'<p><button id="leak-{name}">{name}</button> <output id="leak-{name}-result"></output></p>\n' for name in ways
@@ -86,25 +86,25 @@ async def page(request: web.Request) -> web.Response:
 
 @ROUTES.get("/left")
 async def left(_request: web.Request) -> web.Response:
-    """Be where somebody goes who leaves."""
+    """Serve the page to which the browser navigates away."""
     return web.Response(text=f"{_EMPTY}<title>Left</title>", content_type="text/html")
 
 
 @ROUTES.get("/static/leaks.js")
 async def script(_request: web.Request) -> web.Response:
-    """Give the script of the page."""
+    """Serve the script of the page."""
     return web.Response(body=(_STATIC / "leaks.js").read_bytes(), content_type="text/javascript")
 
 
 @ROUTES.get("/counts")
 async def counts(request: web.Request) -> web.Response:
-    """List what came."""
+    """Return the counted contacts as JSON."""
     return web.json_response({name: found.total for name, found in request.app[COUNTING].contacts.items()})
 
 
 @ROUTES.get("/own/{name}/{authority}/{what}")
 async def own(request: web.Request) -> web.Response:
-    """Give what a way out needs from its own origin; where that is the whole way, it is counted here."""
+    """Serve what a leak class needs from its own origin; if that request is the leak, count it here."""
     name, what = request.match_info["name"], request.match_info["what"]
     if name.endswith("worker-script"):
         request.app[COUNTING].contacts[name].requests.append(f"{request.method} {request.path_qs}")
@@ -151,7 +151,7 @@ async def _count(application: web.Application) -> AsyncIterator[None]:
 
 @contextmanager
 def serve_leaks(*, port: int = 0) -> Iterator[LeakSite]:
-    """Run the page on loopback, and a counting port for each way out."""
+    """Run the page on loopback, with a counting port for each leak class."""
     application = web.Application()
     application[COUNTING] = counting = Counting()
     application.on_response_prepare.append(hide_the_server)

@@ -1,4 +1,4 @@
-"""A site behind a login, with everything that a recording must not keep."""
+"""A site behind a login, with every kind of secret that a recording must not contain."""
 
 from tests.sites.login.server import PASSWORD, LoginSite, serve_login
 

@@ -1,4 +1,4 @@
-"""Serve the login: cookies, a code in an address, a JWT, tokens in scripts, and tokens that pages make."""
+"""Serve the login: cookies, a code in a URL, a JWT, tokens in scripts, and tokens that pages create."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _KEY: Final = secrets.token_bytes(32)
 
 @dataclass(slots=True)
 class LoginSite:
-    """A running site, and every value that it gave out or was sent."""
+    """A running site, and every secret that it issued or received."""
 
     url: str = ""
     given: dict[str, str] = field(default_factory=dict)
 
     def give(self, name: str, value: str) -> str:
-        """Keep a secret to search for."""
+        """Remember a secret, to search recordings for it."""
         self.given[name] = value
         return value
 
@@ -45,7 +45,7 @@ class LoginSite:
         return response
 
     async def enter(self, request: web.Request) -> web.Response:
-        """Set the session cookie, and lead on with a code, as OAuth does."""
+        """Set the session cookie and redirect with a code, as OAuth does."""
         sent = await request.post()
         if (sent["password"], sent["csrfmiddlewaretoken"]) != (PASSWORD, self.given["csrf"]):
             raise web.HTTPForbidden(text="wrong")
@@ -57,7 +57,7 @@ class LoginSite:
         return response
 
     async def app(self, _request: web.Request) -> web.Response:
-        """Serve the application, with tokens in its script that no name tells of, one of them short."""
+        """Serve the application, with tokens in its script that no name identifies as secrets, one of them short."""
         page = (_STATIC / "app.html").read_text(encoding="utf-8")
         late = self.give("late", secrets.token_hex(20))
         page = page.replace("LATE", late).replace("WEAK", self.give("weak", f"a{secrets.token_hex(4)}7"))
@@ -73,7 +73,7 @@ class LoginSite:
         return web.json_response({"access_token": jwt, "refresh_token": refresh, "token_type": "Bearer"})
 
     async def account(self, request: web.Request) -> web.Response:
-        """Say who is signed in; the device's own token is sent back."""
+        """Return the signed-in user and the device's own token."""
         if request.headers["Authorization"] != f"Bearer {self.given['jwt']}" or not request.headers["X-Api-Key"]:
             raise web.HTTPForbidden(text="wrong token")
         sent = await request.json()
@@ -83,11 +83,11 @@ class LoginSite:
         return web.json_response({"name": "Ada", "echo": sent["device_token"], "next": f"/more?api_key={key}"})
 
     async def more(self, request: web.Request) -> web.Response:
-        """Answer with what was asked."""
+        """Return the length of the key in the query."""
         return web.Response(text=f"more for {len(request.query['api_key'])} characters")
 
     async def live(self, request: web.Request) -> web.WebSocketResponse:
-        """Take a token over a WebSocket, and give another one."""
+        """Receive a token over a WebSocket and send another one."""
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         async for message in socket:

@@ -1,4 +1,4 @@
-"""Serve a small shop that does what real sites do, the same way every time."""
+"""A small shop with the features of real sites, deterministic on every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name what the shop sells and tells."""
+"""The products, news and coupons of the shop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """One thing on sale."""
+    """One product on sale."""
 
     id: int
     name: str
@@ -18,12 +18,12 @@ class Product:
 
     @property
     def price(self) -> str:
-        """Show the price as the pages do."""
+        """Return the price as the pages show it."""
         return money(self.cents)
 
 
 def money(cents: int) -> str:
-    """Show an amount as the pages do."""
+    """Format an amount as the pages do."""
     return f"{cents / 100:.2f} €"
 
 
@@ -53,7 +53,7 @@ WRAP_COLOURS = ("red", "green", "blue")
 DELIVERIES = {"standard": "Standard, 3 days", "express": "Express, next day", "pickup": "Pick up in the shop"}
 PAYMENTS = {"card": "Card", "invoice": "Invoice"}
 COUPONS = {"SAVE10": 10}
-"""Percent taken off, by code."""
+"""Discount in percent, by coupon code."""
 
 USERS = {"ada": "correct-horse-battery"}
 WISHLIST = (5, 9, 6, 3)
@@ -62,5 +62,5 @@ NEWS_PER_PAGE = 10
 
 
 def find_product(number: int) -> Product | None:
-    """Find a product by its number."""
+    """Return the product with a number, if there is one."""
     return next((product for product in PRODUCTS if product.id == number), None)

@@ -1,4 +1,4 @@
-"""Name every way in which the shop can deviate from its normal behaviour: one at a time, closed set."""
+"""The closed set of deviations from the shop's normal behaviour, one at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Change:
 
     name: str
     where: tuple[str, ...]
-    """The requests whose answers differ, as ``METHOD path`` without the query; empty where answers only come later."""
+    """The requests whose answers differ, as ``METHOD path`` without the query; empty if answers are only delayed."""
 
     what: str
 
@@ -61,7 +61,7 @@ CHANGES: tuple[str, ...] = tuple(change.name for change in _TABLE)
 
 
 def check_change(name: str | None) -> str | None:
-    """Return a known change or none.
+    """Return a known change, or None.
 
     Raises:
         ValueError: The name is not in ``CHANGES``.

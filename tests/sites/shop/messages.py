@@ -1,4 +1,4 @@
-"""Say what a page function gets and gives: a request and an answer."""
+"""The request and the answer of a page function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request, with the visitor's session found and the path taken apart."""
+    """One request, with the visitor's session and the parsed path."""
 
     method: str
     path: str
@@ -33,12 +33,12 @@ class Request:
     shop: ShopState
 
     def form(self) -> dict[str, str]:
-        """Read the body as form fields, without white space around the values."""
+        """Return the body as form fields, with surrounding white space removed from the values."""
         pairs = parse_qsl(self.body.decode(), keep_blank_values=True)
         return {name: value.strip() for name, value in pairs}
 
     def json(self) -> dict[str, Any]:
-        """Read the body as a JSON object; anything else reads as an empty one."""
+        """Return the body as a JSON object; any other body is read as an empty one."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -46,7 +46,7 @@ class Request:
         return value if isinstance(value, dict) else {}
 
     def changed(self, name: str) -> bool:
-        """Tell whether the site deviates in this way."""
+        """Return whether the site has this change."""
         return self.shop.change == name
 
 
@@ -61,11 +61,11 @@ class Answer:
 
 
 def answer_json(value: object, status: HTTPStatus = HTTPStatus.OK) -> Answer:
-    """Answer with JSON."""
+    """Return an answer with JSON."""
     return Answer(status=status, content_type=JSON, body=json.dumps(value, ensure_ascii=False).encode())
 
 
 def redirect(target: str, status: HTTPStatus, *cookies: str) -> Answer:
-    """Send the browser elsewhere, with cookies to keep."""
+    """Return a redirect that may set cookies."""
     headers = (("Location", target), *(("Set-Cookie", cookie) for cookie in cookies))
     return Answer(status=status, headers=headers)

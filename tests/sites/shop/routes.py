@@ -1,4 +1,4 @@
-"""Find the function that answers a request."""
+"""The function that answers a request."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _not_found(request: Request) -> Answer:
 
 
 def find_page(method: str, path: str) -> tuple[Page, tuple[str, ...]]:
-    """Find the function for a method and a path, and the variable parts of the path."""
+    """Return the function for a method and a path, and the variable parts of the path."""
     for wanted, pattern, page in ROUTES:
         match = re.fullmatch(pattern, path)
         if match and method == wanted:

@@ -24,10 +24,10 @@ _DELAY_SECONDS = 0.3
 
 
 class ShopServer:
-    """A shop that answers: its address, what it was asked, what it knows."""
+    """A running shop: its address, the requests it received, and its state."""
 
     def __init__(self, *, port: int, change: str | None) -> None:
-        """Bind to the port, with nothing remembered yet."""
+        """Bind to the port, with an empty state."""
         self._lock = threading.Lock()
         self._requests: list[str] = []
         self._state = ShopState(change=check_change(change))
@@ -35,12 +35,12 @@ class ShopServer:
 
     @property
     def http(self) -> LoopbackServer:
-        """Give the server underneath."""
+        """Return the underlying server."""
         return self._http
 
     @property
     def url(self) -> str:
-        """Tell the address without a slash at its end."""
+        """Return the base URL without a trailing slash."""
         return self._http.url
 
     @property
@@ -51,22 +51,22 @@ class ShopServer:
 
     @property
     def state(self) -> ShopState:
-        """Give what the shop knows."""
+        """Return the state of the shop."""
         return self._state
 
     def restart(self, change: str | None = None) -> None:
-        """Forget everything and go on under the same address, normally or with one change."""
+        """Reset the state and continue at the same address, normally or with one change."""
         with self._lock:
             self._requests.clear()
             self._state = ShopState(change=check_change(change))
 
     def note(self, line: str) -> None:
-        """Remember a request."""
+        """Store a request."""
         with self._lock:
             self._requests.append(line)
 
     def answer(self, handler: QuietHandler) -> Answer:
-        """Answer one request: requests that change something never meet, the state is locked for each."""
+        """Answer one request; the state is locked, so that changes are never concurrent."""
         parts = urlsplit(handler.path)
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         page, arguments = find_page(handler.command, parts.path)
@@ -89,7 +89,7 @@ class ShopServer:
         return answer if is_known else _with_cookie(answer, session)
 
     def _find_session(self, cookies: str, path: str) -> tuple[Session, bool]:
-        """Find the visitor, or open a session for a guest: assets belong to nobody and open none."""
+        """Return the visitor's session, or open one for a guest; requests for assets open none."""
         found = SimpleCookie(cookies).get("sid")
         session = self._state.sessions.get(found.value) if found else None
         if session is not None:
@@ -110,7 +110,7 @@ def _with_cookie(answer: Answer, session: Session) -> Answer:
 
 def _handler(shop: ShopServer) -> type[QuietHandler]:
     class ShopHandler(QuietHandler):
-        """Hand every request to the shop."""
+        """A handler that passes every request to the shop."""
 
         def _serve(self) -> None:
             shop.note(f"{self.command} {self.path}")
@@ -132,7 +132,7 @@ def _handler(shop: ShopServer) -> type[QuietHandler]:
 
 @contextmanager
 def serve_shop(*, port: int = 0, change: str | None = None) -> Iterator[ShopServer]:
-    """Run a fresh shop on loopback, as it always is or with one change.
+    """Run a fresh shop on loopback, normally or with one change.
 
     Raises:
         ValueError: The change is not in ``CHANGES``.

@@ -1,4 +1,4 @@
-"""Hold what the shop remembers between requests: numbers come from counters, never from a clock or chance."""
+"""The state of the shop between requests: numbers come from counters, never from a clock or random source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CartLine:
 
     @property
     def cents(self) -> int:
-        """Tell what the line costs."""
+        """Return the price of the line."""
         return self.product.cents * self.quantity
 
 
@@ -35,7 +35,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What a customer wrote."""
+    """A customer's review."""
 
     author: str
     text: str
@@ -53,17 +53,17 @@ class Session:
 
     @property
     def name(self) -> str:
-        """Tell the name that the pages show."""
+        """Return the name that the pages show."""
         return self.user or "guest"
 
     @property
     def count(self) -> int:
-        """Count the pieces in the cart."""
+        """Return the number of items in the cart."""
         return sum(line.quantity for line in self.cart.values())
 
     @property
     def total(self) -> int:
-        """Sum up the cart in cents, coupon taken off."""
+        """Return the total of the cart in cents, minus the coupon."""
         full = sum(line.cents for line in self.cart.values())
         return full - full * COUPONS.get(self.coupon, 0) // 100
 
@@ -78,7 +78,7 @@ def _sample_order() -> Order:
 
 @dataclass(slots=True, kw_only=True)
 class ShopState:
-    """Everything one shop knows; fresh with every server."""
+    """The whole state of one shop; fresh with every server."""
 
     change: str | None = None
     sessions: dict[str, Session] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class ShopState:
     )
 
     def open_session(self, user: str | None = None, before: Session | None = None) -> Session:
-        """Start a session under the next number, with the cart and the lists of the one before."""
+        """Start a session under the next number, with the cart and the lists of the previous one."""
         session = Session(id=f"s{len(self.sessions) + 1}", user=user)
         if before is not None:
             session.cart, session.coupon, session.wishlist = dict(before.cart), before.coupon, before.wishlist

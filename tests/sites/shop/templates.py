@@ -1,4 +1,4 @@
-"""Fill the pages' templates: ``{{name}}`` is escaped, ``{{{name}}}`` is put in as it is."""
+"""Fill the pages' templates: ``{{name}}`` is escaped, ``{{{name}}}`` is inserted unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fill_each(template: str, rows: tuple[Mapping[str, object], ...]) -> str:
 
 
 def options(choices: Mapping[str, str], chosen: str = "") -> str:
-    """Write the options of a select."""
+    """Return the options of a select."""
     marks = {value: " selected" if value == chosen else "" for value in choices}
     return "".join(
         f'<option value="{escape(value)}"{marks[value]}>{escape(text)}</option>' for value, text in choices.items()
@@ -51,7 +51,7 @@ def options(choices: Mapping[str, str], chosen: str = "") -> str:
 
 
 def page(request: Request, title: str, main: str, script: str = "", status: HTTPStatus = HTTPStatus.OK) -> Answer:
-    """Answer with a whole page: the shop's head and menu around ``main``, and the page's own script."""
+    """Return a whole page: the shop's head and menu around ``main``, and the page's own script."""
     session = request.session
     menu = "".join(f'<li role="none"><a role="menuitem" href="/?category={c}">{c.title()}</a></li>' for c in CATEGORIES)
     text = fill(
@@ -68,6 +68,6 @@ def page(request: Request, title: str, main: str, script: str = "", status: HTTP
 
 
 def bare_page(title: str, main: str, script: str = "") -> Answer:
-    """Answer with a page without the shop's head: frames and popups."""
+    """Return a page without the shop's head, for frames and popups."""
     tag = f'<script src="/static/{script}" defer></script>' if script else ""
     return Answer(body=fill("bare.html", title=title, main=main, script=tag).encode())

@@ -1,4 +1,4 @@
-"""A site that does to a browser what the web does, item by item, the same way every time."""
+"""A site with every feature that a browser has to handle, item by item, deterministic on every run."""
 
 from tests.sites.torture.items import ITEMS, PAGES, Item
 from tests.sites.torture.server import TortureSite, serve_torture

@@ -14,12 +14,12 @@ from tests.sites.torture.state import state_of
 ROUTES = web.RouteTableDef()
 SIZE = 20_000
 BLOB = bytes((7 * index * index + index // 256) % 256 for index in range(SIZE))
-"""What can be asked for in ranges and downloaded."""
+"""Content for range requests and downloads."""
 
 
 @ROUTES.get("/bytes/ranged")
 async def ranged(request: web.Request) -> web.Response:
-    """Give the part that was asked for."""
+    """Return the requested range."""
     wanted = request.http_range
     if wanted.start is None and wanted.stop is None:
         return web.Response(body=BLOB, headers={"Accept-Ranges": "bytes"})
@@ -31,19 +31,19 @@ async def ranged(request: web.Request) -> web.Response:
 
 @ROUTES.post("/bytes/inverted")
 async def inverted(request: web.Request) -> web.Response:
-    """Send the bytes back, each inverted."""
+    """Return the received bytes, each inverted."""
     return web.Response(body=bytes(255 - byte for byte in await request.read()))
 
 
 @ROUTES.get("/bytes/gzip")
 async def zipped(_request: web.Request) -> web.Response:
-    """Send text that is zipped."""
+    """Return text compressed with gzip."""
     return _encoded("gzip", gzip.compress(_long_text(), mtime=0))
 
 
 @ROUTES.get("/bytes/deflate")
 async def deflated(_request: web.Request) -> web.Response:
-    """Send text that is deflated."""
+    """Return text compressed with deflate."""
     return _encoded("deflate", zlib.compress(_long_text()))
 
 
@@ -61,13 +61,13 @@ def _encoded(encoding: str, body: bytes) -> web.Response:
 
 @ROUTES.route("*", "/bytes/head")
 async def head(request: web.Request) -> web.Response:
-    """Have headers that matter without a body."""
+    """Return headers without a body."""
     return web.Response(body=BLOB[:321], headers={"X-Torture": f"{request.method} {state_of(request).count('head')}"})
 
 
 @ROUTES.get("/download/blob.bin")
 async def download(_request: web.Request) -> web.Response:
-    """Offer a file."""
+    """Return a download."""
     return web.Response(
         body=BLOB,
         headers={"Content-Disposition": 'attachment; filename="torture.bin"', "Content-Type": "application/x-torture"},
@@ -87,11 +87,11 @@ async def _describe(request: web.Request) -> str:
 
 @ROUTES.post("/upload/form")
 async def upload_form(request: web.Request) -> web.Response:
-    """Show what a form uploaded, on a page of its own."""
+    """Show what a form uploaded, on a separate page."""
     return landing("upload-form", f"upload {state_of(request).count('upload')}: {await _describe(request)}")
 
 
 @ROUTES.post("/upload/fetch")
 async def upload_fetch(request: web.Request) -> web.Response:
-    """Tell what a script uploaded."""
+    """Return what a script uploaded."""
     return web.Response(text=f"upload {state_of(request).count('upload')}: {await _describe(request)}")

@@ -1,4 +1,4 @@
-"""The documents of the site: one page a topic, what forms and redirects lead to, frames, popups, the summary."""
+"""The documents of the site: one page per topic, targets of forms and redirects, frames, popups, the summary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ $scripts</body></html>
 
 
 def document(title: str, body: str, *, scripts: tuple[str, ...] = (), other: str = "") -> web.Response:
-    """Build a page around a body."""
+    """Return a page around a body."""
     links = " ".join(f'<a href="/{page}">{page}</a>' for page in (*PAGES, "summary"))
     loaded = "".join(f'<script src="/static/{name}.js"></script>\n' for name in scripts)
     text = _PAGE.substitute(title=escape(title), other=escape(other), links=links, body=body, scripts=loaded)
@@ -33,7 +33,7 @@ def document(title: str, body: str, *, scripts: tuple[str, ...] = (), other: str
 
 
 def section(item: Item) -> str:
-    """Draw one item: its controls, a button for each step, its result."""
+    """Return the section of one item: its controls, a button for each step, its result."""
     buttons = "".join(
         f'<button id="{item.name}-{step}" data-step="{step}">{step}</button>' for step in item.steps if step != "link"
     )
@@ -44,7 +44,7 @@ def section(item: Item) -> str:
 
 
 def landing(name: str, text: str) -> web.Response:
-    """Build a page that is the result of an item."""
+    """Return a page that is the result of an item."""
     body = (
         f'<section id="{name}" data-item="{name}">'
         f'<pre id="{name}-result" class="result" data-state="done">{escape(text)}</pre></section>\n'
@@ -54,13 +54,13 @@ def landing(name: str, text: str) -> web.Response:
 
 @ROUTES.get("/")
 async def index(_request: web.Request) -> web.Response:
-    """Link all pages."""
+    """Show links to all pages."""
     return document("Torture", "<p>One page a topic.</p>")
 
 
 @ROUTES.get("/summary")
 async def summary(_request: web.Request) -> web.Response:
-    """Show the results of all pages; the page draws them from what this tab remembers."""
+    """Show the results of all pages that this tab has stored."""
     table = '<table id="summary"><thead><tr><th>item</th><th>result</th></tr></thead><tbody></tbody></table>\n'
     return document("Summary", table, scripts=("summary",))
 
@@ -75,7 +75,7 @@ async def page(request: web.Request) -> web.Response:
 
 @ROUTES.get("/static/{name}")
 async def static(request: web.Request) -> web.Response:
-    """Give a file of the folder."""
+    """Return a file of the folder."""
     found = STATIC / request.match_info["name"]
     if not found.is_file():
         raise web.HTTPNotFound
@@ -84,7 +84,7 @@ async def static(request: web.Request) -> web.Response:
 
 @ROUTES.get("/frame/{name}")
 async def frame(request: web.Request) -> web.Response:
-    """Be a document in a frame or a window; its script tells the page around it what it is."""
+    """Return a document for a frame or a window; its script reports to the surrounding page."""
     name, number = request.match_info["name"], state_of(request).count("frame")
     text = f"""<!doctype html><meta charset="utf-8"><title>{escape(name)}</title><link rel="icon" href="data:,">
 <p id="name">{escape(name)}</p><p id="number">document {number}</p><p id="answer"></p>
@@ -95,7 +95,7 @@ async def frame(request: web.Request) -> web.Response:
 
 @ROUTES.get("/written")
 async def written(_request: web.Request) -> web.Response:
-    """Write a script into the document while it is parsed."""
+    """Return a script that is written into the document while it is parsed."""
     text = """<!doctype html><meta charset="utf-8"><title>written</title><script>window.order = ["before"];</script>
 <script>document.write('<script src="/script/written.js?ms=40"><\\/script><p id="after">after</p>');</script>
 <script>order.push("inline"); parent.postMessage({ written: order.join(" ") }, "*");</script>

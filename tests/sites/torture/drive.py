@@ -1,4 +1,4 @@
-"""Drive the torture site by hand with Playwright, and read what its pages say."""
+"""Drive the torture site with plain Playwright, and read the results on its pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.sites.torture.items import Item
 
 UPLOADED: FilePayload = {"name": "given.bin", "mimeType": "application/x-given", "buffer": bytes(range(256)) * 4}
-"""The file that is given to forms."""
+"""The file that forms upload."""
 _DOWNLOAD_MS = 2_000.0
 _READ = """() => Object.fromEntries(
   Array.from(document.querySelectorAll("[data-item]"), (item) => {
@@ -31,13 +31,13 @@ _LINES = """([name, lines]) => {
 
 
 async def torture_items(page: Page) -> dict[str, str]:
-    """Read the results that a page shows, by item; ``/summary`` has those of all pages this tab has visited."""
+    """Return the results on a page, by item; ``/summary`` has those of all pages this tab has visited."""
     found: dict[str, str] = await page.evaluate(_READ)
     return found
 
 
 async def drive_item(page: Page, item: Item, url: str, *, patience_ms: float | None = None) -> str:
-    """Do one item and give its result, with what a download brought; one that does not end is marked as such."""
+    """Do one item and return its result, with any download; an item that does not end is marked as such."""
     remark = ""
     try:
         if page.url != f"{url}/{item.page}":

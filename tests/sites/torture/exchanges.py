@@ -1,4 +1,4 @@
-"""Requests whose answers depend on what came before, or on more than the URL."""
+"""Requests whose answers depend on earlier requests, or on more than the URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = 5.0
 
 @ROUTES.route("*", "/notes/{note}")
 async def notes(request: web.Request) -> web.Response:
-    """Keep a note: PUT replaces, PATCH appends, DELETE forgets, GET shows."""
+    """Store a note: PUT replaces, PATCH appends, DELETE removes, GET returns it."""
     kept, name = state_of(request).notes, f"note {request.match_info['note']}"
     if request.method == "PUT":
         kept[name] = await request.text()
@@ -31,7 +31,7 @@ async def notes(request: web.Request) -> web.Response:
 
 @ROUTES.post("/graphql")
 async def graphql(request: web.Request) -> web.Response:
-    """Answer three queries on one URL; the mutation changes what the second one answers."""
+    """Answer three queries on one URL; the mutation changes the answer of the second one."""
     state, asked = state_of(request), json.loads(await request.text())
     match asked["operationName"]:
         case "Viewer":
@@ -46,20 +46,20 @@ async def graphql(request: web.Request) -> web.Response:
 
 @ROUTES.get("/poll")
 async def poll(request: web.Request) -> web.Response:
-    """Be done when asked for the fourth time."""
+    """Answer "done" at the fourth request."""
     number = state_of(request).count("poll")
     return web.json_response({"number": number, "state": "done" if number >= _DONE_AT else "pending"})
 
 
 @ROUTES.get("/fresh")
 async def fresh(request: web.Request) -> web.Response:
-    """Count, whatever the query says."""
+    """Count requests, whatever their query is."""
     return web.Response(text=f"fresh {state_of(request).count('fresh')}")
 
 
 @ROUTES.get("/negotiated")
 async def negotiated(request: web.Request) -> web.Response:
-    """Answer what the page accepts."""
+    """Answer in the content type that the page accepts."""
     match request.headers.get("Accept"):
         case "application/json":
             answer = web.json_response({"kind": "json"})
@@ -73,14 +73,14 @@ async def negotiated(request: web.Request) -> web.Response:
 
 @ROUTES.get("/delayed/{name}")
 async def delayed(request: web.Request) -> web.Response:
-    """Answer after the number of milliseconds that the query asks for."""
+    """Answer after the number of milliseconds in the query."""
     await asyncio.sleep(int(request.query["ms"]) / 1000)
     return web.Response(text=f"{request.match_info['name']} of {state_of(request).count('delayed')}")
 
 
 @ROUTES.route("*", "/broken")
 async def broken(request: web.Request) -> web.Response:
-    """Close the connection without an answer."""
+    """Close the connection without a response."""
     if request.transport is not None:
         request.transport.close()
     return web.Response()
@@ -88,20 +88,20 @@ async def broken(request: web.Request) -> web.Response:
 
 @ROUTES.get("/never")
 async def never(_request: web.Request) -> web.Response:
-    """Never answer."""
+    """Never send a response."""
     await asyncio.Event().wait()
     return web.Response()
 
 
 @ROUTES.get("/nothing")
 async def nothing(_request: web.Request) -> web.Response:
-    """Have nothing to say."""
+    """Return an empty response."""
     return web.Response(status=204, headers={"X-Torture": "empty"})
 
 
 @ROUTES.get("/tagged")
 async def tagged(request: web.Request) -> web.Response:
-    """Tell the version, or that it has not changed."""
+    """Return the version, or 304 if it has not changed."""
     version = f'"v{state_of(request).counts["version"] + 1}"'
     if request.headers.get("If-None-Match") == version:
         return web.Response(status=304, headers={"ETag": version})
@@ -110,13 +110,13 @@ async def tagged(request: web.Request) -> web.Response:
 
 @ROUTES.post("/tagged")
 async def change_tagged(request: web.Request) -> web.Response:
-    """Change the version."""
+    """Increment the version."""
     return web.Response(text=f"changed {state_of(request).count('version')}")
 
 
 @ROUTES.options("/cors/open")
 async def preflight(request: web.Request) -> web.Response:
-    """Allow what the page is about to do."""
+    """Answer the CORS preflight request."""
     state_of(request).count("preflight")
     return web.Response(
         status=204,
@@ -131,7 +131,7 @@ async def preflight(request: web.Request) -> web.Response:
 
 @ROUTES.route("*", "/cors/open")
 async def cors_open(request: web.Request) -> web.Response:
-    """Answer pages of other origins, with one header that they may see and one that they may not."""
+    """Answer pages of other origins, with one header that they may read and one that they may not."""
     return web.Response(
         text=f"{request.method} {request.headers.get('X-Torture', 'no header')} {await request.text()}".strip(),
         headers={
@@ -145,20 +145,20 @@ async def cors_open(request: web.Request) -> web.Response:
 
 @ROUTES.get("/cors/closed")
 async def cors_closed(_request: web.Request) -> web.Response:
-    """Answer, but not to pages of other origins."""
+    """Answer without CORS headers, so that pages of other origins cannot read it."""
     return web.Response(text="not for you")
 
 
 @ROUTES.post("/arrive/{name}")
 async def arrive(request: web.Request) -> web.Response:
-    """Remember what was sent on a road without answer."""
+    """Store what was sent without expecting a response."""
     state_of(request).arrive(request.match_info["name"], await request.text())
     return web.Response(status=204)
 
 
 @ROUTES.get("/arrived/{name}")
 async def arrived(request: web.Request) -> web.Response:
-    """Show what came, once something has come."""
+    """Return what arrived, once something has arrived."""
     state, name = state_of(request), request.match_info["name"]
     await asyncio.wait_for(state.arrival[name].wait(), _PATIENCE)
     return web.Response(text=" | ".join(state.arrived[name]))

@@ -1,4 +1,4 @@
-"""The table of items: what is tried, on which page, and what has to be clicked for it."""
+"""The table of items: what each tests, on which page, and what must be clicked for it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ PAGES = {
     "frames": "Frames, windows and dialogs",
     "chance": "Clock, chance and workers",
 }
-"""Names of the pages, which are also the names of their scripts, and their titles."""
+"""Names of the pages, which are also those of their scripts, and their titles."""
 
 _RUN = ("run",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One thing that a page does, and how it is driven.
+    """One feature of a page, and how to drive it.
 
     Clicking ``#{name}-{step}`` for each step, in order, ends in ``#{name}-result[data-state=done]``.
     """
@@ -30,13 +30,13 @@ class Item:
     steps: tuple[str, ...] = _RUN
     """Buttons; ``link`` is a link or a submit button among the controls. None: it runs by itself when loaded."""
     controls: str = ""
-    """HTML that stands before the buttons."""
+    """HTML before the buttons."""
     takes_file: bool = False
-    """``#{name}-file`` must be given a file first."""
+    """A file must be chosen in ``#{name}-file`` first."""
     downloads: bool = False
     """The last step downloads a file."""
     leaves: bool = False
-    """The last step leads to another document of the same window; the result stands there."""
+    """The last step leads to another document of the same window, which has the result."""
     opens: bool = False
     """The last step opens another window."""
     dialogs: tuple[str | None, ...] = ()

@@ -1,4 +1,4 @@
-"""What documents load: pictures, fonts, style sheets, scripts and modules, some of them late."""
+"""Subresources: pictures, fonts, style sheets, scripts and modules, some of them late."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.sites.torture.state import state_of
 ROUTES = web.RouteTableDef()
 _EM = 1000
 BUILT = 3_000_000_000
-"""When the font says it was built, in seconds since 1904."""
+"""The creation time in the font, in seconds since 1904."""
 _ADVANCE = 2000
-"""Every letter is two em wide, which no other font has."""
+"""Every letter is two em wide, unlike in any other font."""
 
 
 def build_png(width: int, height: int) -> bytes:
-    """Build a picture of one colour."""
+    """Return a picture of one colour."""
     rows = (b"\x00" + b"\x20\x80\xc0" * width) * height
     parts = (
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
@@ -38,7 +38,7 @@ def build_png(width: int, height: int) -> bytes:
 
 @cache
 def build_font() -> bytes:
-    """Build a font whose letters are boxes, with the same bytes every time."""
+    """Return a font whose letters are boxes, with the same bytes every time."""
     names = [".notdef", "box"]
     pen = TTGlyphPen(None)
     for index, corner in enumerate(((0, 0), (0, 700), (1800, 700), (1800, 0))):
@@ -67,13 +67,13 @@ async def _wait(request: web.Request) -> None:
 
 @ROUTES.get("/image/missing.png")
 async def missing(_request: web.Request) -> web.Response:
-    """Be no picture."""
+    """Return 404 for a picture."""
     return web.Response(status=404, text="no such picture")
 
 
 @ROUTES.get(r"/image/{width:\d+}x{height:\d+}.png")
 async def image(request: web.Request) -> web.Response:
-    """Give a picture of the size in its name, after the milliseconds of the query."""
+    """Return a picture of the size in its name, after the milliseconds of the query."""
     await _wait(request)
     state_of(request).arrive(request.query.get("for", "image"), request.path)
     body = build_png(int(request.match_info["width"]), int(request.match_info["height"]))
@@ -82,14 +82,14 @@ async def image(request: web.Request) -> web.Response:
 
 @ROUTES.get("/font/torture.ttf")
 async def font(request: web.Request) -> web.Response:
-    """Give the font, late."""
+    """Return the font after a delay."""
     await _wait(request)
     return web.Response(body=build_font(), content_type="font/ttf")
 
 
 @ROUTES.get("/style/{name}.css")
 async def style(request: web.Request) -> web.Response:
-    """Give a style sheet; one imports the other."""
+    """Return a style sheet; one imports the other."""
     await _wait(request)
     text = {
         "outer": '@import "/style/inner.css?ms=30";\n.styled { color: rgb(1, 2, 3); }\n',
@@ -101,14 +101,14 @@ async def style(request: web.Request) -> web.Response:
 
 @ROUTES.get("/script/{name}.js")
 async def script(request: web.Request) -> web.Response:
-    """Give a script that says its name, late."""
+    """Return a script that reports its name, after a delay."""
     await _wait(request)
     return web.Response(text=f'window.order.push("{request.match_info["name"]}");\n', content_type="text/javascript")
 
 
 @ROUTES.get("/module/{name}.js")
 async def module(request: web.Request) -> web.Response:
-    """Give a module that counts how often it was served; ``outer`` imports ``inner``."""
+    """Return a module that counts how often it was served; ``outer`` imports ``inner``."""
     await _wait(request)
     name = request.match_info["name"]
     number = state_of(request).count(f"module {name}")

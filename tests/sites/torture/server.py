@@ -18,7 +18,7 @@ _TOPICS = (bodies, documents, event_streams, exchanges, parts, redirects, socket
 
 
 class TortureSite:
-    """A site that answers: its two origins, what it was asked, what it knows."""
+    """A running site: its two origins, the requests it received, and its state."""
 
     def __init__(self, memory: Memory, ports: tuple[int, ...]) -> None:
         self._memory = memory
@@ -26,12 +26,12 @@ class TortureSite:
 
     @property
     def url(self) -> str:
-        """Tell the address of the pages, without a slash at its end."""
+        """Return the base URL of the pages without a trailing slash."""
         return f"http://{HOST}:{self._ports[0]}"
 
     @property
     def other_url(self) -> str:
-        """Tell the address of the second origin, without a slash at its end."""
+        """Return the base URL of the second origin without a trailing slash."""
         return f"http://{HOST}:{self._ports[1]}"
 
     @property
@@ -41,11 +41,11 @@ class TortureSite:
 
     @property
     def state(self) -> TortureState:
-        """Give what the site knows."""
+        """Return the state of the site."""
         return self._memory.state
 
     def restart(self) -> None:
-        """Forget everything and go on under the same addresses."""
+        """Reset the state and continue at the same addresses."""
         self._memory.requests.clear()
         self._memory.state = TortureState()
 
@@ -59,7 +59,7 @@ async def _note(
 
 
 def build_application(memory: Memory) -> web.Application:
-    """Put the routes of all topics together."""
+    """Return an application with the routes of all topics."""
     application = web.Application(middlewares=[_note])
     application[MEMORY] = memory
     application.on_response_prepare.append(hide_the_server)
@@ -70,7 +70,7 @@ def build_application(memory: Memory) -> web.Application:
 
 @contextmanager
 def serve_torture(*, port: int = 0, other_port: int = 0) -> Iterator[TortureSite]:
-    """Run a fresh site on loopback, on two ports that are two origins."""
+    """Run a fresh site on two loopback ports, which are two origins."""
     memory = Memory()
     with running_application(build_application(memory), (port, other_port)) as ports:
         site = TortureSite(memory, ports)

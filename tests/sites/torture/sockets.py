@@ -1,4 +1,4 @@
-"""WebSockets: who speaks first, how often, in what form, and how it ends."""
+"""WebSockets: which side sends first, how often, in what form, and how they close."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def _open(request: web.Request, *, protocols: tuple[str, ...] = ()) -> web
 
 @ROUTES.get("/ws/echo")
 async def echo(request: web.Request) -> web.WebSocketResponse:
-    """Send every text back, numbered over all connections."""
+    """Send every text back, numbered across all connections."""
     state, socket = state_of(request), await _open(request)
     async for message in socket:
         if message.type is WSMsgType.TEXT:
@@ -33,7 +33,7 @@ async def echo(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/named/{name}")
 async def named(request: web.Request) -> web.WebSocketResponse:
-    """Answer after a delay that belongs to the name."""
+    """Answer after a delay that depends on the name."""
     name, socket = request.match_info["name"], await _open(request)
     async for message in socket:
         await asyncio.sleep(_NAMED_DELAYS[name])
@@ -43,7 +43,7 @@ async def named(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/turns")
 async def turns(request: web.Request) -> web.WebSocketResponse:
-    """Answer the n-th frame of the page with n frames."""
+    """Answer the page's n-th frame with n frames."""
     socket, turn = await _open(request), 0
     async for message in socket:
         turn += 1
@@ -54,7 +54,7 @@ async def turns(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/push")
 async def push(request: web.Request) -> web.WebSocketResponse:
-    """Send five frames without being asked, 20 ms between them."""
+    """Send five frames without a request, 20 ms apart."""
     socket = await _open(request)
     for number in range(1, 6):
         await socket.send_str(f"push {number}")
@@ -75,7 +75,7 @@ async def binary(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/close")
 async def close(request: web.Request) -> web.WebSocketResponse:
-    """Say one thing and close with a code of our own."""
+    """Send one message and close with a custom code."""
     socket = await _open(request)
     await socket.send_str("last words")
     await socket.close(code=CLOSED_BY_SITE, message=b"enough for today")
@@ -84,7 +84,7 @@ async def close(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/reconnect")
 async def reconnect(request: web.Request) -> web.WebSocketResponse:
-    """Give every connection frames of its own, and close it."""
+    """Send different frames on each connection, and close it."""
     number, socket = state_of(request).count("reconnect"), await _open(request)
     for frame in range(number):
         await socket.send_str(f"connection {number} frame {frame + 1}")
@@ -94,7 +94,7 @@ async def reconnect(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/subprotocol")
 async def subprotocol(request: web.Request) -> web.WebSocketResponse:
-    """Speak the second version only."""
+    """Accept only the second version of the subprotocol."""
     socket = await _open(request, protocols=("v2.torture",))
     await socket.send_str(f"speaking {socket.ws_protocol}")
     await socket.receive()
@@ -103,13 +103,13 @@ async def subprotocol(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.get("/ws/refused")
 async def refused(_request: web.Request) -> web.Response:
-    """Refuse the handshake."""
+    """Reject the handshake."""
     return web.Response(status=403, text="no sockets here\n")
 
 
 @ROUTES.get("/ws/notify")
 async def notify(request: web.Request) -> web.WebSocketResponse:
-    """Say hello, then wait for the actions."""
+    """Send a greeting, then wait for the actions."""
     state, socket = state_of(request), await _open(request)
     state.sockets.append(socket)
     await socket.send_str("listening")
@@ -119,7 +119,7 @@ async def notify(request: web.Request) -> web.WebSocketResponse:
 
 @ROUTES.post("/ws/act")
 async def act(request: web.Request) -> web.Response:
-    """Count an action; after the third, every listener gets a frame, shortly after the answer has gone out."""
+    """Count an action; after the third, send every listener a frame shortly after the response."""
     state = state_of(request)
     number = state.count("act")
     if number == _NOTICE_AFTER:

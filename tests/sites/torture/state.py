@@ -1,4 +1,4 @@
-"""What the torture site knows: counters, notes, who listens. It is a function of the requests and their order."""
+"""The state of the torture site: counters, notes, listeners. It is a function of the requests and their order."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from aiohttp import web
 
 @dataclass(slots=True)
 class TortureState:
-    """Everything remembered since the start."""
+    """The whole state since the start."""
 
     counts: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
     arrived: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """What came in by a road on which nothing comes back, by its name."""
+    """What arrived by requests without a response, by name."""
     arrival: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
-    """The sockets that wait for the notice, in order of opening."""
+    """The sockets that wait for the notification, in order of opening."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def count(self, name: str) -> int:
-        """Count one more of a kind, and tell how many there are now."""
+        """Increment a counter and return its value."""
         self.counts[name] += 1
         return self.counts[name]
 
     def arrive(self, name: str, what: str) -> None:
-        """Remember what came in, for those who ask for it later or wait for it already."""
+        """Store what arrived, and wake the requests that wait for it."""
         self.arrived[name].append(what)
         self.arrival[name].set()
 
 
 @dataclass(slots=True)
 class Memory:
-    """Hold the state, so that it can be replaced while the site runs."""
+    """A holder of the state, so that it can be replaced while the site runs."""
 
     state: TortureState = field(default_factory=TortureState)
     requests: list[str] = field(default_factory=list)
@@ -46,5 +46,5 @@ MEMORY = web.AppKey("memory", Memory)
 
 
 def state_of(request: web.Request) -> TortureState:
-    """Find what the site knows."""
+    """Return the state of the site."""
     return request.app[MEMORY].state

@@ -1,4 +1,4 @@
-"""Bundles that recorded uses of skills, as a mission leaves them."""
+"""Bundles with recorded skill runs, as a mission writes them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def page(*body: DomNode) -> PageSnapshot:
 
 
 def use(number: int, skill: str, output: JsonValue, **fields: object) -> SkillUsage:
-    """Make a use of a skill without a page."""
+    """Make a skill run without a page."""
     blank = SkillUsage(id=f"use-{number}", sequence=number, skill=skill, version=1, result=Succeeded(), output=output)
     return blank.model_copy(update=fields)
 
 
 def write_bundle(root: Path, uses: Iterable[tuple[SkillUsage, PageSnapshot | None]]) -> Path:
-    """Write a bundle with these uses, each on its page."""
+    """Write a bundle with these skill runs, each on its page."""
     store = BlobStore(root / "dom")
     placed = tuple(
         usage

@@ -1,4 +1,4 @@
-"""`eikon skills rerun`, as whoever writes a skill runs it: an installed skill is edited between two runs."""
+"""`eikon skills rerun`, as a skill author uses it: an installed skill is edited between two runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CHANGED = SKILL.replace("version = 1", "version = 2").replace(
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of 20 bundles with 12 pages each; every seventh page has an offer too."""
+    """Return a folder of 20 bundles with 12 pages each; every seventh page also has an offer."""
     folder = tmp_path_factory.mktemp("bundles")
     for bundle in range(BUNDLES):
         uses = []
@@ -69,7 +69,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with one installed distribution that brings the skill."""
+    """Return a folder with one installed distribution that provides the skill."""
     site = tmp_path_factory.mktemp("site")
     info = site / "price_skills-1.0.dist-info"
     info.mkdir()
@@ -80,7 +80,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command came to."""
+    """The result of a command."""
 
     returncode: int
     stdout: str
@@ -92,7 +92,7 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def run(site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return what runs `eikon skills` in this process, with the skill as it is now."""
+    """Return a function that runs `eikon skills` in this process, with the current code of the skill."""
     monkeypatch.syspath_prepend(str(site))
 
     def run_here(source: str, *arguments: str) -> Done:
@@ -112,7 +112,7 @@ def write(site: Path, source: str) -> None:
 
 
 def run_apart(site: Path, source: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `eikon skills` in a process of its own, with the skill as it is now."""
+    """Run `eikon skills` in a separate process, with the current code of the skill."""
     write(site, source)
     return subprocess.run(
         [sys.executable, "-B", "-m", "eikon_engine", "skills", *arguments],
@@ -125,7 +125,7 @@ def run_apart(site: Path, source: str, *arguments: str) -> subprocess.CompletedP
 
 
 def test_a_change_of_a_skill_shows_exactly_the_pages_it_changes(bundles: Path, site: Path, run: Run) -> None:
-    """Of 240 stored pages, unchanged before, every seventh changes, no other; accepted, none does any more."""
+    """Of 240 stored pages exactly every seventh changes; after accepting, none does."""
     before = run_apart(site, SKILL, "rerun", str(bundles), "--jobs", "2")
     after = run(CHANGED, "rerun", str(bundles), "--jobs", "1", "--json")
     shown = run(CHANGED, "rerun", str(bundles), "--jobs", "1")
@@ -156,7 +156,7 @@ def test_a_change_of_a_skill_shows_exactly_the_pages_it_changes(bundles: Path, s
 
 
 def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None:
-    """The trace holds the new outputs and their version, nothing else; a certificate that holds no more is told."""
+    """The trace gets only the new outputs and their version; a stale certificate is reported."""
     folder = write_bundle(
         tmp_path / "mission",
         [
@@ -185,7 +185,7 @@ def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None
 def test_the_mission_of_a_run_is_not_accepted(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    """A replay of the run would end at its outputs, so that nothing is written into any bundle; showing is allowed."""
+    """A replay of the run would end at its outputs, so nothing is written to a bundle; showing is allowed."""
     shown = page(element("p", "€ 1", class_="price"))
     bundles = [
         write_bundle(tmp_path / name, [(use(1, "price_of", {"price": "€ 2"}), shown)]) for name in ("a", "run/mission")
@@ -204,7 +204,7 @@ def test_the_mission_of_a_run_is_not_accepted(
 
 @pytest.mark.parametrize("recorded", [1, True, 1.0], ids=["whole", "truth", "decimal"])
 def test_equal_numbers_of_another_kind_have_changed(run: Run, tmp_path: Path, recorded: JsonValue) -> None:
-    """1, true and 1.0 are three values, though Python takes them for one."""
+    """1, true and 1.0 are three different values, although Python considers them equal."""
     link: JsonValue = {"url": f"{URL}a", "text": "a", "kind": "internal", "rel": [], "new_window": False}
     shown = page(element("a", "a", href="/a"))
     write_bundle(tmp_path / "a", [(use(1, "extract_links", {"links": [link], "count": recorded}), shown)])
@@ -215,7 +215,7 @@ def test_equal_numbers_of_another_kind_have_changed(run: Run, tmp_path: Path, re
 
 
 def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tmp_path: Path) -> None:
-    """The others are rerun and shown; the status is 65, whatever else was found."""
+    """The other bundles are rerun and shown; the exit status is 65, whatever else was found."""
     shown = page(element("p", "€ 1", class_="price"))
     write_bundle(tmp_path / "a", [(use(1, "price_of", {"price": "€ 2"}), shown)])
     broken = write_bundle(tmp_path / "b", [(use(1, "price_of", {"price": "€ 1"}), shown)])
@@ -235,7 +235,7 @@ def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tm
 
 @pytest.mark.parametrize("left", ["dom", CERTIFICATE_FILE])
 def test_a_bundle_without_a_trace_is_reported_beside_another(run: Run, tmp_path: Path, left: str) -> None:
-    """Its pages, or its certificate, say that it was one: it cannot be read, whatever became of the other."""
+    """A folder with pages or a certificate is recognized as a bundle, and reported as unreadable."""
     shown = page(element("p", "€ 1", class_="price"))
     for name in ("a", "b"):
         write_bundle(tmp_path / name, [(use(1, "price_of", {"price": "€ 1"}), shown)])
@@ -252,7 +252,7 @@ def test_a_bundle_without_a_trace_is_reported_beside_another(run: Run, tmp_path:
 
 
 def test_what_cannot_be_rerun_is_reported_and_never_a_pass(run: Run, tmp_path: Path) -> None:
-    """No page, no output, no such skill, no such frame, no model: status 3, and each says why."""
+    """A missing page, output, skill, frame or model ends with status 3, each with its reason."""
     shown = page(element("p", "€ 1", class_="price"))
     folder = write_bundle(
         tmp_path / "mission",
@@ -280,7 +280,7 @@ def test_what_cannot_be_rerun_is_reported_and_never_a_pass(run: Run, tmp_path: P
 
 
 def test_a_skill_that_fails_now_has_changed(run: Run, tmp_path: Path) -> None:
-    """A fault of a skill ends its run alone, and is a change of a use that succeeded."""
+    """An error of a skill ends only its run, and counts as a change of a run that succeeded."""
     shown = page(element("p", "€ 1", class_="price"))
     folder = write_bundle(tmp_path / "mission", [(use(1, "price_of", {"price": "€ 1"}), shown)])
 
@@ -291,7 +291,7 @@ def test_a_skill_that_fails_now_has_changed(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_skill_that_ends_the_process_has_failed(run: Run, tmp_path: Path) -> None:
-    """Neither a skill nor its import ends anything but itself, whatever status it asks for."""
+    """A skill or module that exits ends only itself, whatever its exit status."""
     html = tmp_path / "page.html"
     html.write_text("<p class=price>€ 5</p>", encoding="utf-8")
 
@@ -306,7 +306,7 @@ def test_a_skill_that_ends_the_process_has_failed(run: Run, tmp_path: Path) -> N
 def test_questions_to_a_model_are_captured_once_and_replayed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `--debug-dir` the first rerun asks the model; the second answers from the folder, the model being gone."""
+    """With `--debug-dir` the first rerun calls the model; the second uses the stored answers, without a model."""
     shown = page(element("p", "€ 1", class_="price"))
     asked = use(1, "ask_page", {"answer": "one euro", "cut": False}, parameters={"question": "What does it cost?"})
     folder = write_bundle(tmp_path / "mission", [(asked, shown)])
@@ -329,7 +329,7 @@ def test_questions_to_a_model_are_captured_once_and_replayed(
 def test_a_model_that_gives_no_answer_is_no_result_of_a_skill(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Result, scripted: Scripted | None
 ) -> None:
-    """The use was not rerun, status 3, and `--accept` writes nothing of it."""
+    """The skill run is not rerun, the status is 3, and `--accept` writes nothing for it."""
     shown = page(element("p", "€ 1", class_="price"))
     parameters: JsonValue = {"question": "What does it cost?"}
     asked = use(1, "ask_page", {"answer": "one euro", "cut": False}, parameters=parameters, result=recorded)
@@ -348,7 +348,7 @@ def test_a_model_that_gives_no_answer_is_no_result_of_a_skill(
 
 
 def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path) -> None:
-    """A folder without bundles, an unknown skill, a recording that was cut off: one line, and its own status."""
+    """A folder without bundles, an unknown skill and a truncated recording each cause one line and their own status."""
     empty = run(SKILL, "rerun", str(tmp_path))
     unknown = run(SKILL, "rerun", str(tmp_path), "--skill", "nope")
     lone = write_bundle(
@@ -363,7 +363,7 @@ def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path
 
 
 def test_a_file_in_another_encoding_is_read_as_declared_or_refused(run: Run, tmp_path: Path) -> None:
-    """No character is replaced in silence."""
+    """No character is replaced silently."""
     html = tmp_path / "page.html"
     html.write_bytes("<p class=price>5 é</p>".encode("latin-1"))
     refused = run(SKILL, "run", "price_of", str(html))
@@ -375,7 +375,7 @@ def test_a_file_in_another_encoding_is_read_as_declared_or_refused(run: Run, tmp
 
 
 def test_installed_skills_are_listed_shown_and_run(run: Run, tmp_path: Path) -> None:
-    """The list marks broken ones and goes on; what is asked for by name is strict."""
+    """The list marks broken skills and continues; a skill requested by name must be valid."""
     html = tmp_path / "page.html"
     html.write_text("<p class=price>€ 5</p>", encoding="utf-8")
 

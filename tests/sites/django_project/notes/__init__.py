@@ -1,1 +1,1 @@
-"""Keep notes: the one model of the site."""
+"""Notes: the only app of the site."""

@@ -1,4 +1,4 @@
-"""Show notes in the admin."""
+"""The admin of the notes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sites.django_project.notes.models import Note
 
 @admin.register(Note)
 class NoteAdmin(admin.ModelAdmin):
-    """List notes with their priority, filters and a search box."""
+    """A list of notes with their priority, filters and a search box."""
 
     list_display = ("title", "priority", "pinned")
     list_filter = ("priority", "pinned")

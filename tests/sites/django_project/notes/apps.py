@@ -1,4 +1,4 @@
-"""Name the application."""
+"""The configuration of the application."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class NotesConfig(AppConfig):
-    """Introduce the notes to Django."""
+    """The application of the notes."""
 
     name = "tests.sites.django_project.notes"
     label = "notes"

@@ -1,4 +1,4 @@
-"""Describe a note."""
+"""The model of a note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Note(models.Model):
     """A short text with a priority."""
 
     class Priority(models.TextChoices):
-        """How soon a note wants to be read."""
+        """The priority of a note."""
 
         LOW = "low", "Low"
         NORMAL = "normal", "Normal"
@@ -27,5 +27,5 @@ class Note(models.Model):
         ordering = ("id",)
 
     def __str__(self) -> str:
-        """Show the title."""
+        """Return the title."""
         return str(self.title)

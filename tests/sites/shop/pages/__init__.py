@@ -1,1 +1,1 @@
-"""Answer each page of the shop: one module a page, one function a request."""
+"""The pages of the shop: one module per page, one function per request."""

@@ -1,4 +1,4 @@
-"""Send styles, scripts and pictures."""
+"""Styles, scripts and pictures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _REWORDED: dict[str, tuple[str, str, str]] = {
     "popup-blocked": ("shop.js", "const HELP_OPENS = true;", "const HELP_OPENS = false;"),
     "shadow-text": ("product.js", '"In stock: "', '"Pieces left: "'),
 }
-"""By change: the script, the words in it, and what stands there instead."""
+"""By change: the script, the text in it, and its replacement."""
 
 
 def send_asset(request: Request) -> Answer:
-    """Send one file of the static folder."""
+    """Return one file of the static folder."""
     name = request.arguments[0]
     found = STATIC / name
     if not found.is_file():
@@ -35,7 +35,7 @@ def send_asset(request: Request) -> Answer:
 
 
 def send_picture(request: Request) -> Answer:
-    """Draw a product's picture."""
+    """Return a product's picture as SVG."""
     number = int(request.arguments[0])
     drawing = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">'

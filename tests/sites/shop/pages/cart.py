@@ -1,4 +1,4 @@
-"""Show the cart and answer its script."""
+"""The cart page and its API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 9
 
 
 def show_cart(request: Request) -> Answer:
-    """Show the empty shell that the script fills."""
+    """Show the empty page that the script fills."""
     notice = ""
     if request.query.get("notice"):
         notice = fill("alert.html", id="cart-notice", text="Look over your cart once more.")
@@ -44,12 +44,12 @@ def _cart(session: Session, message: str = "") -> dict[str, object]:
 
 
 def read_cart(request: Request) -> Answer:
-    """Give the cart as JSON."""
+    """Return the cart as JSON."""
     return answer_json(_cart(request.session))
 
 
 def add_to_cart(request: Request) -> Answer:
-    """Put a product into the cart; adding it again adds to its quantity."""
+    """Add a product to the cart; adding it again increases its quantity."""
     if request.changed("cart-error"):
         return answer_json({"message": "The cart is closed for a moment."}, HTTPStatus.SERVICE_UNAVAILABLE)
     value, session = request.json(), request.session
@@ -69,13 +69,13 @@ def add_to_cart(request: Request) -> Answer:
 
 
 def remove_from_cart(request: Request) -> Answer:
-    """Take a product out of the cart."""
+    """Remove a product from the cart."""
     request.session.cart.pop(int(request.arguments[0]), None)
     return answer_json(_cart(request.session))
 
 
 def use_coupon(request: Request) -> Answer:
-    """Take a coupon, or say that it is not known."""
+    """Apply a coupon, or answer that it is unknown."""
     code = str(request.json().get("code", "")).strip().upper()
     if code not in COUPONS:
         return answer_json(_cart(request.session, "This coupon is not known."), HTTPStatus.UNPROCESSABLE_ENTITY)

@@ -1,4 +1,4 @@
-"""Show the listing with its search."""
+"""The listing and its search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _listed(request: Request) -> tuple[Product, ...]:
 
 
 def show_catalogue(request: Request) -> Answer:
-    """Show the cards that fit the search."""
+    """Show the products that match the search."""
     listed = _listed(request)
     rows = tuple({"id": p.id, "name": p.name, "price": p.price, "category": p.category} for p in listed)
     if request.changed("sponsored-first"):

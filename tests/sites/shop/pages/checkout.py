@@ -1,4 +1,4 @@
-"""Take orders and show them."""
+"""Checkout, orders and invoices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _form(request: Request, fields: dict[str, str], error: str, status: HTTPStat
 
 
 def show_checkout(request: Request) -> Answer:
-    """Show the form to those who are signed in."""
+    """Show the form to signed-in visitors."""
     return _sign_in_first(request) or _form(request, {}, "", HTTPStatus.OK)
 
 
@@ -92,7 +92,7 @@ def show_order(request: Request) -> Answer:
 
 
 def send_invoice(request: Request) -> Answer:
-    """Send an order's invoice as a file to keep."""
+    """Return an order's invoice as a download."""
     order = request.shop.orders.get(int(request.arguments[0]))
     if order is None:
         return show_message(request, HTTPStatus.NOT_FOUND, "There is no such invoice.")

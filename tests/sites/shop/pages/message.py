@@ -1,4 +1,4 @@
-"""Show a page that has nothing but a message."""
+"""A page that contains only a message."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 
 def show_message(request: Request, status: HTTPStatus, text: str) -> Answer:
-    """Say what went wrong, under the status's own phrase."""
+    """Show what went wrong, below the reason phrase of the status."""
     return page(request, status.phrase, fill("message.html", heading=status.phrase, text=text), status=status)

@@ -1,4 +1,4 @@
-"""Show the news, ten at a time."""
+"""The news, ten per page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_news(request: Request) -> Answer:
 
 
 def read_news(request: Request) -> Answer:
-    """Give one page of news as JSON, and the number of the next or null."""
+    """Return one page of news as JSON, with the number of the next page or null."""
     asked = request.query.get("page", "1")
     number = max(1, int(asked)) if asked.isdecimal() else 1
     following = number + 1 if number * NEWS_PER_PAGE < NEWS_COUNT else None

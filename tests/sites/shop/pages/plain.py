@@ -1,4 +1,4 @@
-"""Show the pages that have one purpose each: help, late content, faults."""
+"""Pages with a single purpose: help, late content, errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def show_help(request: Request) -> Answer:
 
 
 def show_slow(request: Request) -> Answer:
-    """Show a page whose content comes 400 ms later."""
+    """Show a page whose content appears 400 ms later."""
     return page(request, "Slow", fill("slow.html"), "slow.js")
 
 
 def show_broken(request: Request) -> Answer:
-    """Show a page that throws, logs an error and misses a picture."""
+    """Show a page that throws an error, logs another one, and has a missing picture."""
     return page(request, "Broken", fill("broken.html"), "broken.js")

@@ -1,4 +1,4 @@
-"""Show the table of prices."""
+"""The table of prices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CARROT = 4
 
 
 def show_prices(request: Request) -> Answer:
-    """Show name, price and stock of everything."""
+    """Show name, price and stock of every product."""
     surcharge = {_CARROT: 10} if request.changed("other-price") else {}
     rows = tuple(
         {"id": p.id, "name": p.name, "price": money(p.cents + surcharge.get(p.id, 0)), "stock": p.stock}

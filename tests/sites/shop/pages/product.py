@@ -1,4 +1,4 @@
-"""Show one product with its form, its custom elements and its reviews."""
+"""A product with its form, its custom elements and its reviews."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _button(request: Request) -> str:
 
 
 def show_product(request: Request) -> Answer:
-    """Show the product whose number stands in the path."""
+    """Show the product whose number is in the path."""
     product = find_product(int(request.arguments[0]))
     if product is None:
         return show_message(request, HTTPStatus.NOT_FOUND, "This product is not in our list.")

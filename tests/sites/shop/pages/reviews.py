@@ -1,4 +1,4 @@
-"""Show the reviews in their frame and take new ones."""
+"""The reviews in their frame, and new ones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def show_reviews(request: Request) -> Answer:
 
 
 def show_rules(request: Request) -> Answer:
-    """Show the frame inside the frame."""
+    """Show the nested frame."""
     del request
     return bare_page("Rules for reviews", fill("review_rules.html"))
 
 
 def post_review(request: Request) -> Answer:
-    """Keep a review, or answer 422 to one without text."""
+    """Store a review, or answer 422 if it has no text."""
     value = request.json()
     product, author, text = int(value.get("product", 0)), str(value.get("author", "")), str(value.get("text", ""))
     if not text.strip():

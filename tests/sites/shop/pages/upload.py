@@ -1,4 +1,4 @@
-"""Take a file and show what arrived."""
+"""File uploads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _find_upload(request: Request) -> tuple[str, bytes] | None:
 
 
 def take_upload(request: Request) -> Answer:
-    """Show name, size and SHA-256 of the file, or 422 where none was chosen."""
+    """Show name, size and SHA-256 of the file, or answer 422 if none was chosen."""
     found = _find_upload(request)
     if found is None:
         alert = fill("alert.html", id="import-error", text="Choose a file first.")

@@ -1,4 +1,4 @@
-"""Show the wish list and keep its order."""
+"""The wish list and its order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show_wishlist(request: Request) -> Answer:
 
 
 def keep_order(request: Request) -> Answer:
-    """Keep a new order of the same items, or answer 422."""
+    """Store a new order of the same items, or answer 422."""
     order = request.json().get("order", [])
     if not isinstance(order, list) or sorted(order) != sorted(request.session.wishlist):
         return answer_json({"message": "The list has changed meanwhile."}, HTTPStatus.UNPROCESSABLE_ENTITY)
