@@ -230,11 +230,12 @@ def test_no_replay_reports_a_skill_on_a_changed_page_as_faithful(branches_run: B
 
 def test_a_saved_branch_with_an_unverifiable_skill_has_no_certificate(branches_run: Branches) -> None:
     """The expected result of the skill is unknown, and saving reports it."""
-    first, step, why = branches_run.saved["lines"]
+    first, step, why, next_step = branches_run.saved["lines"]
 
     assert first.endswith(": saved as a bundle, unverifiable, without a certificate:")
     assert step.endswith("(skill extract_table): cannot be compared")
     assert "the trace has no document for the skill" in why
+    assert next_step.startswith("  next: ")
 
 
 def test_a_branch_without_the_last_step_is_not_faithful(branches_run: Branches) -> None:

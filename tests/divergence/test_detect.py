@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.trace.execution import Result
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 NOT_COMPARED = {
@@ -37,13 +38,13 @@ STEPS = [
 ]
 
 
-def compare(recorded: ActionTrace, observed: Observation) -> tuple[Divergence, ...]:
-    """Compare a recorded action with a possible observation of it."""
+def compare(recorded: ActionTrace, observed: Observation, result: Result | None = None) -> tuple[Divergence, ...]:
+    """Compare a recorded action with a possible observation of it, and with its own result by default."""
     place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=recorded.sequence)
     comparison = Comparison(
         position=place,
         recorded=recorded,
-        result=recorded.result,
+        result=recorded.result if result is None else result,
         observed=observed,
         is_sealed=True,
         compares_stored_values=True,
@@ -119,6 +120,20 @@ def test_the_result_is_compared_in_both_directions() -> None:
     ]
 
     assert found == ["target-missing", "unexpected-success", "failure-changed"]
+
+
+@pytest.mark.parametrize("code", ["page-missing", "unknown"])
+def test_an_action_that_closes_its_page_may_be_recorded_as_failed(code: str) -> None:
+    """The page of a popup may close before it reports the click: no divergence, provided that it closes again."""
+    step = next(each for each in STEPS if isinstance(each.result, Succeeded) and each.observation is not None)
+    failed = Failed(code=code, message="Locator.click: Target page, context or browser has been closed")
+    assert step.observation is not None
+    closing = step.observation.model_copy(update={"closed": (step.action.page,)})
+    recorded = step.model_copy(update={"result": failed, "observation": closing})
+
+    assert compare(recorded, closing, Succeeded()) == ()
+    staying = compare(recorded, step.observation, Succeeded())
+    assert "unexpected-success" in [found.code for found in staying]
 
 
 def test_what_had_not_settled_is_no_baseline() -> None:

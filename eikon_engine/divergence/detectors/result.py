@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.candidates import find_candidates
 from eikon_engine.divergence.detectors.lifecycle import describe_dialog
+from eikon_engine.errors import PageMissingError
 from eikon_engine.trace.actions import Expect
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.labels import expectation_label
@@ -24,6 +25,8 @@ DIALOG_MISSING: Final = "dialog-missing"
 """Code of an action that did not open the dialog that a prepared answer was waiting for."""
 UNKNOWN_FAILURE = "unknown"
 """Code of a recorded failure that an older format did not describe; it matches any failure."""
+PAGE_CLOSED_MESSAGE: Final = "Target page, context or browser has been closed"
+"""Playwright's message of an action whose page was closed."""
 
 
 def detect_result(comparison: Comparison) -> Iterator[Divergence]:
@@ -39,6 +42,8 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
         )
         yield finding.model_copy(update={"candidates": _target_candidates(comparison, observed.code)})
     elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
+        if _closed_its_page(comparison, recorded):
+            return
         yield comparison.make_divergence(
             "result",
             "unexpected-success",
@@ -58,6 +63,18 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             observed=_describe_result(observed),
             message=f"The action failed with {observed.code}; in the recording it failed with {recorded.code}.",
         )
+
+
+def _closed_its_page(comparison: Comparison, recorded: Failed) -> bool:
+    """Return whether the action failed in the recording only because it closed its page, as it did now.
+
+    The page of a popup may close before it reports that it was clicked; tools then record a failure.
+    """
+    reported = recorded.code == PageMissingError.code or (
+        recorded.code == UNKNOWN_FAILURE and PAGE_CLOSED_MESSAGE in recorded.message
+    )
+    closed = comparison.observed.closed if comparison.observed is not None else ()
+    return reported and comparison.recorded.action.page in closed
 
 
 def _describe_failure(recorded: ActionTrace) -> str:
