@@ -46,10 +46,12 @@ _MIN_DISTINCT: Final = 4
 _MIN_LONG_DIGITS: Final = 15
 _MIN_BUSTER_LENGTH: Final = 4
 _CONSONANTS: Final = re.compile(r"[b-df-hj-np-tv-z]{4}", re.IGNORECASE)
-_ALPHABETS: Final = (
-    *("0-9a-f", "0-9A-F", "0-9a-z", "0-9A-Z", "0-9A-Za-z", "0-9A-Za-z_-", "0-9A-Za-z+/=", "0-9A-Za-z+/=_-"),
-)
-"""Alphabets of ids, narrowest first."""
+_ALPHABETS: Final = ("0-9a-f", "0-9A-F", "0-9a-z", "0-9A-Z", "0-9A-Za-z+/=_-")
+"""Alphabets of ids, narrowest first.
+
+Two ids with letters of both cases may well lack the signs of base64: half of all pairs of 11 characters do.
+"""
+_BASE64: Final = re.compile(f"[{_ALPHABETS[-1]}]+")
 
 
 def value_pattern(name: str, recorded: str, observed: str, near_s: float | None = None) -> str | None:
@@ -85,12 +87,22 @@ def _pattern_of_parts(recorded: str, observed: str, near_s: float | None) -> str
     ours, theirs = _TOKEN.findall(recorded), _TOKEN.findall(observed)
     if len(ours) == len(theirs):
         parts = [_part_pattern(one, other, near_s) for one, other in zip(ours, theirs, strict=True)]
-        if all(part is not None for part in parts):
+        if all(part is not None for part in parts) and not _are_split_base64(ours, theirs):
             return "".join(part for part in parts if part is not None)
-    base64 = re.compile(r"[0-9A-Za-z+/=_-]+")
-    if base64.fullmatch(recorded) and base64.fullmatch(observed) and _are_drawn(recorded, observed):
+    if _BASE64.fullmatch(recorded) and _BASE64.fullmatch(observed) and _are_drawn(recorded, observed):
         return _class_pattern(recorded, observed)
     return None
+
+
+def _are_split_base64(ours: list[str], theirs: list[str]) -> bool:
+    """Return whether two lists of parts are base64 whose signs are in the same positions by chance."""
+    words = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.isalnum()]
+    return (
+        0 < len(words) < len(ours)
+        and all(one != other for one, other in words)
+        and all(_BASE64.fullmatch(part) for part in (*ours, *theirs))
+        and all(re.search("[A-Z]", each) and re.search("[a-z]", each) for each in ("".join(ours), "".join(theirs)))
+    )
 
 
 def _part_pattern(recorded: str, observed: str, near_s: float | None) -> str | None:

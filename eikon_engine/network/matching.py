@@ -445,7 +445,7 @@ class Playback:
         first = place = next(place for place, each in enumerate(alike) if each is exchange)
         while (
             0 < place < len(alike) - 1
-            and alike[place + 1].started_ms + SKIP_AFTER_MS <= self._timer_ms
+            and _was_answered_by(alike[place + 1], self._timer_ms - SKIP_AFTER_MS)
             and has_equal_answer(alike[place - 1], alike[place])
         ):
             self._passed.add(alike[place].ordinal)
@@ -457,7 +457,7 @@ class Playback:
         if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in SAFE_METHODS):
             return None
         now_ms = self._timer_ms
-        answered = [each for each in alike if each.moment is not None and each.moment.at_ms <= now_ms]
+        answered = [each for each in alike if _was_answered_by(each, now_ms)]
         last = max((each for each in answered if not each.is_cancelled), key=_delivery_order, default=alike[-1])
         return Hit(exchange=last, rules=rules, is_repeat=True, has_predecessor=True)
 
@@ -469,8 +469,12 @@ class Playback:
         return Miss(key=expected.key, reason=reason, nearest=nearest)
 
 
-SKIP_AFTER_MS: Final = 100.0
-"""Page time by which the next recorded repetition must be past, so that this one is skipped."""
+SKIP_AFTER_MS: Final = 50.0
+"""Page time by which the answer to the next recorded repetition must be past, so that this one is skipped."""
+
+
+def _was_answered_by(exchange: Exchange, now_ms: float) -> bool:
+    return exchange.moment is not None and exchange.moment.at_ms <= now_ms
 
 
 def has_equal_answer(before: Exchange, after: Exchange) -> bool:

@@ -95,7 +95,7 @@ def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
 
     first, second = (open_bundle(tmp_path / name).trace for name in ("b", "b-2"))
     assert done.returncode == 1
-    assert (kinds(tmp_path / "b"), kinds(tmp_path / "b-2")) == (["click"], ["double_click"])
+    assert (kinds(tmp_path / "b"), kinds(tmp_path / "b-2")) == (["click"], ["double_click", "read"])
     assert ("test_first" in first.mission_text, "test_second" in second.mission_text) == (True, True)
     assert (first.status, second.status) == ("complete", "failed")
     assert "AssertionError" in second.failures[0].message

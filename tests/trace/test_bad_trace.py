@@ -20,7 +20,8 @@ ACTION = "subgoal_traces[1].actions_taken[0].action"
 KNOWN_ACTIONS = (
     "navigate, go_back, go_forward, reload, click, double_click, hover, fill, type, press, select_option, set_value, "
     "focus, dispatch_event, mouse, key, insert_text, check, uncheck, set_input_files, drag, scroll, wait_for, "
-    "answer_dialog, switch_page, open_page, close_page, set_viewport, download, screenshot, extract_dom, assert, note"
+    "answer_dialog, switch_page, open_page, close_page, set_viewport, download, screenshot, extract_dom, assert, read, "
+    "evaluate, expect, note"
 )
 
 

@@ -83,6 +83,7 @@ async def _wait_for_load(session: Session, load: Awaitable[Response | None], ope
     from playwright.async_api import Error
 
     redirects, downloads = session.redirects_served, session.tracker.download_count
+    session.timeline.is_timer_driven = False
     task = asyncio.ensure_future(load)
     try:
         await session.stabilizer.run_with_deliveries(task)

@@ -463,7 +463,8 @@ class SealedTraffic:
         async with self._started.schedule.in_turn(
             moment, route.request, is_immediate=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
-            self._started.session.timeline.is_timer_driven = route.request in self._timer_driven
+            is_poll = exchange.ordinal in self._scheduled
+            self._started.session.timeline.is_timer_driven = is_poll or route.request in self._timer_driven
             response = exchange.response
             if response is None and was_blocked_by_cors(exchange):
                 await self._fulfill(route, OK, cors_denial(exchange), b"")
