@@ -281,6 +281,9 @@ def _read_drag(params: Params, context: CallContext) -> Fields:
     }
 
 
+_OPTION_KEYS: Final = frozenset({"value", "valueOrLabel", "label", "index"})
+
+
 def _read_options(params: Params, context: CallContext) -> Fields:
     """Read how the options are selected; a text that may be value or label is recorded as a value."""
     if params.get("elements"):
@@ -292,11 +295,15 @@ def _read_options(params: Params, context: CallContext) -> Fields:
         message = f"options were selected by {' and '.join(sorted(names))} at once"
         raise UnsupportedCallError(message)
     name = next(iter(names), "value")
+    chosen = [option.get(name) for option in options]
+    if name not in _OPTION_KEYS or not all(isinstance(each, str | int) for each in chosen):
+        message = "an option has no value, label or index"
+        raise UnsupportedCallError(message)
     fields = _on_target("select_option")(params, context)
     return {
         **fields,
         "by": "value" if name == "valueOrLabel" else name,
-        "options": [str(option[name]) for option in options],
+        "options": [str(each) for each in chosen],
     }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import ObservedDialog
 
 FIRST, SECOND, THIRD = "http://shop.test/", "http://shop.test/cart", "http://shop.test/help"
+UNKNOWN = "http://shop.test/unknown"
 
 
 class Devtools:
@@ -94,7 +95,7 @@ class Listener:
     def on_history_navigated(self, page: int, url: str, direction: Awaitable[NavigationKind | None]) -> None:
         """Record a history navigation."""
         assert page == 0
-        assert url in {FIRST, SECOND, THIRD}
+        assert url in {FIRST, SECOND, THIRD, UNKNOWN}
         self.reports.append(direction)
 
     def on_dialog_opened(self) -> None:
@@ -206,10 +207,30 @@ def test_a_history_navigation_to_an_unknown_url_has_no_direction() -> None:
     async def go() -> list[object]:
         listener = Listener()
         devtools, _ = await _listen(listener)
-        devtools.start("historyDifferentDocument", SECOND)
+        devtools.start("historyDifferentDocument", UNKNOWN)
         return await _all(listener)
 
     assert asyncio.run(go()) == [None]
+
+
+@pytest.mark.parametrize("is_read_late", [False, True])
+def test_a_step_back_may_be_reported_before_the_document_that_it_leaves(
+    is_read_late: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """The browser reports the start of a step itself, but its renderer the document: they can overtake each other."""
+
+    async def go() -> list[object]:
+        listener = Listener()
+        devtools, _ = await _listen(listener)
+        devtools.place = 2
+        devtools.start("historyDifferentDocument", SECOND)
+        if is_read_late:
+            devtools.arrive(1)
+        else:
+            devtools.emit("Page.navigatedWithinDocument", frameId="main", url=THIRD)
+        return await _all(listener)
+
+    assert asyncio.run(go()) == ["back"]
 
 
 def test_a_request_to_navigate_that_never_starts_hides_no_reload() -> None:

@@ -151,7 +151,7 @@ def test_pages_of_the_torture_site_pass(tmp_path: Path, page: str) -> None:
     """Redirects, files, shadow roots, frames, windows and dialogs are supported."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,amount\nbanana,3\n")
-    items = [each for each in ITEMS if each.page == page]
+    items = [each for each in ITEMS if each.page == page and not each.races]
     with serve_torture() as site:
         _record(tmp_path / "bundle", lambda mission: torture(mission, site.url, file, items=items))
     test = export(tmp_path / "bundle", tmp_path / "test")

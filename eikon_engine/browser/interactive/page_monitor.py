@@ -153,18 +153,26 @@ class PageMonitor:
         """Determine the direction of history navigation number `navigation` to `url`.
 
         It ends at the entry with that URL. If several entries have it, wait for the navigation to end and read the
-        index, unless another navigation has started.
+        index, unless another navigation has started. It starts at the current entry until it has ended, although the
+        document of that entry may not have been reported yet. If it ends where the last reported document is, it left
+        one that was not reported: a later entry, so that the direction is back.
         """
         async with self._history_lock:
             previous, self._history_index = self._history_index, None
             deadline = time.monotonic() + HISTORY_NAVIGATION_TIMEOUT_S
             while True:
-                is_last = navigation == self._navigation_count
-                has_arrived = is_last and not self._is_history_navigation
                 if (history := await self._read_history()) is None:
                     return None
-                current = history["currentIndex"]
-                indexes = ({current} if has_arrived else _indexes_of(history, url)) - {previous}
+                is_last = navigation == self._navigation_count
+                current, entries = history["currentIndex"], _indexes_of(history, url)
+                if is_last and entries and current not in entries:
+                    previous = current
+                has_arrived = is_last and not self._is_history_navigation and (current in entries or not entries)
+                indexes = {current} if has_arrived else entries
+                if indexes == {previous}:
+                    self._history_index = previous
+                    return "back"
+                indexes -= {previous}
                 if len(indexes) == 1:
                     self._history_index = indexes.pop()
                     return None if previous is None else _navigation_kind(self._history_index - previous)

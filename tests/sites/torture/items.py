@@ -41,6 +41,8 @@ class Item:
     """The last step opens another window."""
     dialogs: tuple[str | None, ...] = ()
     """How the dialog of each step is answered: a text, ``None`` to dismiss."""
+    races: bool = False
+    """The result depends on the order in which responses arrive, which a live site does not repeat under load."""
     patience_ms: float = 5_000.0
     """Page time within which the last step is done."""
 
@@ -146,7 +148,7 @@ _BODIES = (
 )
 
 _PARTS = (
-    Item(name="images", page="parts", title="Six pictures at once, shown on arrival"),
+    Item(name="images", page="parts", title="Six pictures at once, shown on arrival", races=True),
     Item(name="image-missing", page="parts", title="A picture that is not there"),
     Item(name="image-pixels", page="parts", title="The pixels of a picture"),
     Item(name="font", page="parts", title="The width of a text before and after its font"),
@@ -157,7 +159,7 @@ _PARTS = (
         controls='<p class="styled">styled</p>',
     ),
     Item(name="background", page="parts", title="A background picture", controls='<p class="plain">pictured</p>'),
-    Item(name="scripts", page="parts", title="Inserted scripts, run on arrival"),
+    Item(name="scripts", page="parts", title="Inserted scripts, run on arrival", races=True),
     Item(name="document-write", page="parts", title="A script written into the document"),
     Item(name="dynamic-import", page="parts", title="import() of a module that imports another"),
     Item(name="modulepreload", page="parts", title="A module that was loaded ahead"),
