@@ -227,5 +227,7 @@ class Exchange(FileModel):
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that do not change state: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
+REPEATABLE_METHODS: Final = SAFE_METHODS | {"PUT"}
+"""Methods whose request has the same effect and response when it is repeated at once."""
 FETCH_TYPES: Final = frozenset({"fetch", "xhr"})
 """Resource types of requests sent by scripts; the page scripts count them before Playwright reports them."""

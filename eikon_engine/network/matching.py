@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.exchange import REPEATABLE_METHODS
 from eikon_engine.network.keys import CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.rule_learner import PlayedExchanges
@@ -46,6 +46,9 @@ VARY_HEADERS: Final = (
     "x-requested-with",
 )
 
+_ADDED_BY_BROWSER: Final = frozenset({"accept-language"})
+"""Headers that the browser adds after a request was reported, so that some recorded requests lack them."""
+
 HeaderValues: TypeAlias = tuple[str | None, ...]
 
 
@@ -64,7 +67,11 @@ def differing_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
     """Return the deciding headers in which recorded requests differ."""
     values = [header_values(exchange.request.headers, VARY_HEADERS) for exchange in exchanges]
     columns = zip(*values, strict=True)
-    return tuple(name for name, column in zip(VARY_HEADERS, columns, strict=bool(values)) if len(set(column)) > 1)
+    return tuple(
+        name
+        for name, column in zip(VARY_HEADERS, columns, strict=bool(values))
+        if len(set(column)) > 1 and not (name in _ADDED_BY_BROWSER and None in column)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -454,7 +461,7 @@ class Playback:
 
     def _repeat(self, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()) -> Hit | None:
         """Return what the recorded timeline had last, for a request that a timer may repeat; else None."""
-        if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in SAFE_METHODS):
+        if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in REPEATABLE_METHODS):
             return None
         now_ms = self._timer_ms
         answered = [each for each in alike if _was_answered_by(each, now_ms)]

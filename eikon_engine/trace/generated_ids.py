@@ -11,9 +11,10 @@ from eikon_engine.secrets.detection import looks_random
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _OF_LIBRARIES: Final = re.compile(
     rf"{_UUID}|:r[0-9a-z]+:|^_r_[0-9a-z]+_|\u00abr[0-9a-z]+\u00bb|^react-aria|^radix-|^headlessui-|[0-9]{{8,}}"
-    r"|^(?:cdk|ember|ext-gen|gwt-uid|mui|uid|yui)[-_]?(?:[a-z]+[-_])*[0-9]"
+    r"|^(?:cdk|ember|ext-gen|gwt-uid|mui|uid|yui)[-_]?(?:[a-z]+[-_])*[0-9]|^ag-[0-9]+-[a-z]|^modebar-[0-9a-f]{6}$"
 )
-"""React's `useId`, React Aria, Radix, Headless UI, Angular CDK, Ember, Ext, MUI, YUI, UUIDs and long numbers."""
+"""React's `useId`, React Aria, Radix, Headless UI, Angular CDK, Ember, Ext, MUI, YUI, AG Grid (`ag-62-input`), Plotly
+(`modebar-1f0c9e`), UUIDs and long numbers."""
 _HEXADECIMAL: Final = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8,}")
 _MIN_LENGTH: Final = 8
 _MIN_CHANGES: Final = 3

@@ -69,17 +69,19 @@ IDENTIFYING_ATTRIBUTES: Final = frozenset(
 )
 """Attributes that identify an element; `role`, `type`, `method` and `target` only describe its kind."""
 _ID_ATTRIBUTES: Final = frozenset({"for", "id", "name"})
-"""Attributes whose values may be different in each run; such values are not compared."""
+"""Attributes whose values may be different in each run; such values are not compared, nor are URLs of blobs."""
 
 
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run.
+    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run. Neither is
+    the ordinal of an element with a name and without text: it counts all such elements, whatever their names.
     """
+    is_counted = not recorded.name or bool(recorded.text)
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
-        for name in ("tag", "role", "name", "text", "ordinal")
+        for name in ("tag", "role", "name", "text", *(("ordinal",) if is_counted else ()))
         if getattr(recorded, name) != getattr(observed, name)
     )
     return (*plain, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
@@ -110,7 +112,7 @@ def _compared_attributes(identity: Identity) -> dict[str, str]:
 
 
 def _is_generated(name: str, value: str) -> bool:
-    return name in _ID_ATTRIBUTES and is_generated_id(value)
+    return (name in _ID_ATTRIBUTES and is_generated_id(value)) or value.startswith("blob:")
 
 
 def _ancestor_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:

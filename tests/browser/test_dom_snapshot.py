@@ -234,6 +234,21 @@ def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
     assert patched.main.extras == plain.main.extras
 
 
+def test_urls_of_blobs_are_numbered() -> None:
+    """The browser draws them, so that a page with two images of its own would never be the same again."""
+    page = """<img id=one><img id=two><img id=again><p title="blob: no url"></p><script>
+        const [first, second] = ["1", "2"].map((text) => URL.createObjectURL(new Blob([text])));
+        one.src = first; two.style.backgroundImage = `url(${second})`; again.src = first;
+    </script>"""
+
+    snapshot = snapshot_of(page)
+
+    assert find(snapshot, "img", id="one").attribute("src") == f"blob:{ORIGIN}1"
+    assert find(snapshot, "img", id="two").attribute("style") == f'background-image: url("blob:{ORIGIN}2");'
+    assert find(snapshot, "img", id="again").attribute("src") == f"blob:{ORIGIN}1"
+    assert find(snapshot, "p").attribute("title") == "blob: no url"
+
+
 def test_a_snapshot_does_not_change_the_page() -> None:
     """It causes no mutation and no new global, and the document stays the same."""
 

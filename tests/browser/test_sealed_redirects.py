@@ -58,6 +58,24 @@ def test_a_redirect_to_a_fragment_of_the_same_url_reloads_it(
     assert (last.frames[-1].url if place == "frame" else last.url) == f"{site.url}/end#there"
 
 
+@pytest.mark.parametrize("place", ["page", "popup"])
+def test_a_form_may_be_redirected_to_a_fragment_of_its_own_url(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str
+) -> None:
+    """As a comment does that is added to a ticket: the page loads again and shows it."""
+    target = "_blank" if place == "popup" else "_self"
+    form = f"<form method=post action=/end target={target}><input name=a value=1><button id=b>Add</button></form>"
+    site.answers["/end"] = lambda sent: (
+        redirect("/end#there") if sent.method == "POST" else Answer(body=f"<p>{len(site.asked)}</p>{form}{SHOWS}")
+    )
+
+    seen, _ = both(
+        live_browser, sealed_browser, tmp_path, [Navigate(url=f"{site.url}/end"), Click(target=at("form #b"))]
+    )
+
+    assert seen[1].pages[-1].url == f"{site.url}/end#there"
+
+
 def test_two_frames_may_be_redirected_to_one_url(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:

@@ -83,6 +83,17 @@ def test_unknown_value_of_a_deciding_header_is_a_miss() -> None:
     assert match.nearest.differences == ("header range: recorded 'bytes=0-' or 'bytes=1-', requested 'bytes=7-'",)
 
 
+def test_a_language_decides_only_if_each_recorded_request_has_one() -> None:
+    """The browser may add it after a request was reported, so that some recorded requests lack it."""
+    with_language = make_exchange(ITEMS, headers=(("accept-language", "de"),))
+    without = make_exchange(ITEMS, ordinal=1, occurrence=1)
+
+    playback = Playback((with_language, without))
+    matches = [_get(playback, ITEMS, (("accept-language", "de"),)) for _ in range(2)]
+
+    assert [match.exchange.ordinal for match in matches if isinstance(match, Hit)] == [0, 1]
+
+
 def test_headers_that_agree_in_the_recording_do_not_matter() -> None:
     """A header that does not distinguish recorded responses is not compared."""
     exchanges = [make_exchange(ITEMS, headers=(("accept", "text/html"), ("x-request-id", "1")))]

@@ -118,6 +118,15 @@ def test_a_timer_repeats_an_unsafe_request_only_if_the_recording_does(recorded: 
     assert isinstance(matches[-1], Hit) is is_served
 
 
+def test_a_put_that_a_timer_repeats_is_served() -> None:
+    """Saving the same once more has the same effect and response."""
+    playback = Playback(poll(("saved",), method="PUT"))
+
+    matches = [ask(playback, at_ms, method="PUT") for at_ms in (600.0, 1600.0)]
+
+    assert ordinals(matches) == [0, 0]
+
+
 def test_another_request_is_never_answered_with_a_poll() -> None:
     """The answer is one to the same request."""
     playback = Playback(poll(("pending", "approved")))

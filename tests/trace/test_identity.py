@@ -38,7 +38,36 @@ def test_every_property_but_the_box_is_compared() -> None:
     other = one.model_copy(update={"box": Box(x=9, y=9, width=1, height=1)})
 
     assert identity_differences(one, other) == ()
-    assert identity_differences(one, one.model_copy(update={"ordinal": 2})) == ("ordinal: 0 -> 2",)
+    assert identity_differences(one, one.model_copy(update={"role": "link"})) == ("role: '' -> 'link'",)
+
+
+@pytest.mark.parametrize(
+    ("identity", "is_compared"),
+    [
+        (Identity(tag="a", name="Help", text="Help"), True),
+        (Identity(tag="td", text="7"), True),
+        (Identity(tag="i"), True),
+        (Identity(tag="button", name="Close"), False),
+    ],
+)
+def test_an_ordinal_is_compared_unless_it_counts_elements_of_other_names(
+    identity: Identity,
+    is_compared: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """All buttons without a text have a common count, which another icon in front changes."""
+    differences = identity_differences(identity, identity.model_copy(update={"ordinal": 2}))
+
+    assert differences == (("ordinal: 0 -> 2",) if is_compared else ())
+
+
+def test_urls_of_blobs_are_not_compared() -> None:
+    """The browser draws each of them."""
+    one, other = (
+        Identity(tag="a", name="Save", attributes=(("href", f"blob:http://shop.test/{uuid}"),))
+        for uuid in ("7c9e6679-7425-40de-944b-e07fc1f90ae7", "16fd2706-8baf-433b-82eb-8c7fada847da")
+    )
+
+    assert identity_differences(one, other) == ()
 
 
 @pytest.mark.parametrize(
@@ -50,6 +79,8 @@ def test_every_property_but_the_box_is_compared() -> None:
         ("k3j9x2p1qz", "9f0w3mzla1"),
         ("row-1763873000123", "row-1763873000456"),
         ("mui-12", ""),
+        ("ag-62-input", "ag-71-input"),
+        ("modebar-1f0c9e", "modebar-22aa07"),
     ],
 )
 def test_generated_ids_are_neither_compared_nor_evidence(recorded: str, observed: str) -> None:

@@ -221,6 +221,19 @@
     pushNative(canvas, `[${slot},${quote(seen)}]`);
   };
 
+  // The browser draws the UUID of each `URL.createObjectURL`: here, they are numbered in the order of appearance.
+  const BLOB = /(blob:[^\s"'()]*\/)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/g;
+  const indexOf = method("String", "indexOf");
+  const blobNumbers = new Map();
+  const numberBlob = (found, site, uuid) => {
+    if (!blobNumbers.has(uuid)) blobNumbers.set(uuid, blobNumbers.size + 1);
+    return site + blobNumbers.get(uuid);
+  };
+  const attributeValue = (element, name) => {
+    const value = attribute(element, name) || "";
+    return indexOf(value, "blob:") < 0 ? value : apply(replaceNative, value, [BLOB, numberBlob]);
+  };
+
   const NOTHING_HIDDEN = new Set();
   const attributesJson = (element, names, hidden) => {
     if (names.length === 0) return "[]";
@@ -228,7 +241,7 @@
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index];
       if (hidden.has(name)) continue;
-      json += `${json.length > 1 ? "," : ""}${quoteName(name)},${quote(attribute(element, name) || "")}`;
+      json += `${json.length > 1 ? "," : ""}${quoteName(name)},${quote(attributeValue(element, name))}`;
     }
     return `${json}]`;
   };

@@ -29,7 +29,7 @@
     CSSStyleSheet: "cssRules",
     CSSRule: "cssText",
     Array: "sort join push slice",
-    String: "toWellFormed replace charCodeAt",
+    String: "toWellFormed replace charCodeAt indexOf",
   };
   for (const owner of Object.keys(observedMembers)) {
     const place = window[owner] && window[owner].prototype;

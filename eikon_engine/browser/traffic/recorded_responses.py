@@ -7,7 +7,7 @@ import json
 import re
 from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
@@ -96,10 +96,22 @@ def _origin(exchange: Exchange) -> str:
     return next((value for name, value in exchange.request.headers if name.lower() == "origin"), "")
 
 
-def redirect_document(target: str) -> bytes:
-    """Build a document that redirects to another URL, and is not idle until it has."""
-    address = json.dumps(target).replace("<", "\\u003c")
-    script = f"(window.__eikon__ ??= {{}}).leaving = true; location.replace({address})"
+def detour_of(source: str, target: str) -> str | None:
+    """Return a URL to show before a redirect from `source` to a fragment of the same URL; None for other redirects.
+
+    Without it, the redirect would only scroll the document that was to be replaced.
+    """
+    url, mark, _ = target.partition("#")
+    if not mark or urldefrag(source).url != url:
+        return None
+    return f"{url}{'&' if '?' in url else '?'}eikon-redirect"
+
+
+def redirect_document(target: str, detour: str | None = None) -> bytes:
+    """Build a document that redirects to another URL, from `detour` if given, and is not idle until it has."""
+    address, place = (json.dumps(each).replace("<", "\\u003c") for each in (target, detour))
+    leave = f"(window.__eikon__ ??= {{}}).leaving = true; location.replace({address})"
+    script = leave if detour is None else f"history.replaceState(null, '', {place}); {leave}"
     return f"<!doctype html><script>{script}</script>".encode()
 
 

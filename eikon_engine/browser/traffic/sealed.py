@@ -21,6 +21,7 @@ from eikon_engine.browser.traffic.recorded_responses import (
     cors_denial_headers,
     delivery_moments,
     delivery_orders,
+    detour_of,
     redirect_cookies,
     redirect_document,
     served_headers,
@@ -516,14 +517,16 @@ class SealedTraffic:
         if frame is not None and is_same_document(frame, target):
             frame = None
         session.redirects_served += 1
-        continuation = RedirectContinuation(exchange=exchange, frame=frame, source=request.url, target=target)
+        detour = detour_of(request.url, target) if frame is None else None
+        source = detour or request.url
+        continuation = RedirectContinuation(exchange=exchange, frame=frame, source=source, target=target)
         self._continuations.add(continuation)
         cookies = tuple(redirect_cookies(exchange, self._now_s))
         if frame is None:
             # A popup is no page before its first document, and a URL that differs only in its fragment does not load a
             # document again: a document of ours redirects instead, and is not observed.
             headers = (*cookies, ("content-type", "text/html"), (REDIRECT_DOCUMENT_HEADER, "1"))
-            await self._fulfill(route, OK, headers, redirect_document(target))
+            await self._fulfill(route, OK, headers, redirect_document(target, detour))
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
         self._started.background.start(self._navigate(request, frame, continuation))
