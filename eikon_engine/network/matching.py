@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from eikon_engine.network.exchange import REPEATABLE_METHODS
 from eikon_engine.network.keys import CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
+from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
-from eikon_engine.network.rules import blank_exchange, blank_request, header_rules
+from eikon_engine.network.rules import blank_exchange, blank_request, header_rules, recorded_request
 from eikon_engine.outcome.outcomes import NetworkMiss, RuleApplied
 from eikon_engine.trace.rules import describe_rule, describe_rule_part
 
@@ -331,13 +332,18 @@ class Playback:
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
 
     def alike(self, exchange: Exchange) -> tuple[Exchange, ...]:
-        """Return the recorded exchanges whose requests equal that of a recorded one, in the order sent."""
+        """Return the recorded exchanges whose requests equal that of a recorded one, in the order sent.
+
+        Numbered polls of a series are equal but for their numbers.
+        """
         by_rule = self._rule_matcher.alike(exchange) if self._rule_matcher is not None else ()
         if exchange in by_rule:
             return by_rule
         answers = self._by_key[exchange.key]
         group = answers.groups[header_values(exchange.request.headers, answers.headers)]
-        return tuple(each for each in group.values() if each is not None)
+        equal = tuple(each for each in group.values() if each is not None)
+        request = recorded_request(exchange, self._read_body) if len(equal) == 1 else None
+        return (find_series(request, self._exchanges, self._read_body) if request is not None else ()) or equal
 
     def match(
         self,
@@ -377,7 +383,14 @@ class Playback:
             return by_rule
         if isinstance(exact, Hit):
             return exact
-        return self._match_by_learned_rules(expected, headers, exact) or exact()
+        return self._continue_series(expected) or self._match_by_learned_rules(expected, headers, exact) or exact()
+
+    def _continue_series(self, expected: CanonicalRequest) -> Hit | None:
+        """Return what a series of numbered polls had last, for a request of a timer with a later number."""
+        if self._timer_ms is None:
+            return None
+        series = find_series(expected, self._exchanges, self._read_body)
+        return self._repeat(series) if series else None
 
     def _match_by_learned_rules(
         self, expected: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory

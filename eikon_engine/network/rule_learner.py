@@ -17,9 +17,7 @@ from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
-    CANONICAL_JSON_LIMIT,
     CanonicalRequest,
-    canonical_request,
     canonical_url,
     read_json,
 )
@@ -32,9 +30,9 @@ from eikon_engine.network.rules import (
     blank_request,
     blank_socket_url,
     part_name,
+    recorded_request,
     split_path,
 )
-from eikon_engine.secrets.redaction import strip_encodings
 from eikon_engine.trace.rules import (
     FormFieldRule,
     JsonPathRule,
@@ -310,22 +308,15 @@ def _glob_below(url: str, position: int) -> str:
 def _request_differences(
     exchange: Exchange, expected: CanonicalRequest, read_body: BodyReader | None
 ) -> list[_Difference]:
-    recorded = _canonical(exchange, read_body)
+    recorded = recorded_request(exchange, read_body)
+    if recorded is None:
+        raise _OtherRequestError
     differences = _url_differences(recorded.url, expected.url)
     if recorded.body == expected.body:
         return differences
     if recorded.body is None or expected.body is None or recorded.media_type != expected.media_type:
         raise _OtherRequestError
     return [*differences, *_body_differences(recorded.body, expected.body, expected.media_type)]
-
-
-def _canonical(exchange: Exchange, read_body: BodyReader | None) -> CanonicalRequest:
-    ref, method, url = exchange.request.body, exchange.request.method, exchange.request.url
-    content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
-    if ref is not None and (read_body is None or ref.size > CANONICAL_JSON_LIMIT):
-        raise _OtherRequestError
-    body = None if ref is None or read_body is None else strip_encodings(read_body(ref))
-    return canonical_request(method, url, body, content_type)
 
 
 def _url_differences(recorded: str, requested: str) -> list[_Difference]:

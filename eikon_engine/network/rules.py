@@ -161,6 +161,16 @@ def blank_request(expected: CanonicalRequest, rules: Iterable[VolatileRule]) -> 
     )
 
 
+def recorded_request(exchange: Exchange, read_body: BodyReader | None) -> CanonicalRequest | None:
+    """Return the recorded request of an exchange; None if its body is too large to compare, or cannot be read."""
+    ref, method, url = exchange.request.body, exchange.request.method, exchange.request.url
+    content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
+    if ref is not None and (read_body is None or ref.size > CANONICAL_JSON_LIMIT):
+        return None
+    body = None if ref is None or read_body is None else strip_encodings(read_body(ref))
+    return canonical_request(method, url, body, content_type)
+
+
 def blank_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body: BodyReader | None) -> BlankedRequest:
     """Blank the parts of a recorded request that rules ignore; the body is read only if a rule needs it."""
     head, mark, digest = exchange.key.partition(BODY_MARK)

@@ -146,6 +146,40 @@ def test_polls_that_rules_make_equal_repeat_as_well() -> None:
     assert playback.rule_use.to_outcome()[0].times == 3
 
 
+@pytest.mark.parametrize(
+    ("recorded", "requested", "served"),
+    [
+        ((1, 2), (3, 4), [1, 1]),
+        ((5, 10, 15), (20,), [2]),
+        ((5, 10), (15,), [None]),
+        ((5, 10, 15), (21,), [None]),
+        ((1, 3, 4), (5,), [None]),
+        ((3, 2, 1), (0,), [None]),
+        ((7,), (8,), [None]),
+    ],
+)
+@pytest.mark.parametrize("url", [f"{STATUS}?n={{}}", f"{STATUS}?of=4&n={{}}&all=1"])
+def test_a_numbered_poll_beyond_the_recording_gets_the_last_answer(
+    recorded: tuple[int, ...], requested: tuple[int, ...], served: list[int | None], url: str
+) -> None:
+    """Three polls were recorded, numbered by the page, and the page sends five; other numbers are other requests."""
+    exchanges = tuple(
+        each.model_copy(update={"request": request, "key": f"GET {request.url}", "occurrence": 0})
+        for each, number in zip(poll("a" * len(recorded)), recorded, strict=True)
+        for request in [each.request.model_copy(update={"url": url.format(number)})]
+    )
+    playback = Playback(exchanges)
+    for number in recorded:
+        ask(playback, 500.0, url=url.format(number))
+
+    by_action = ask(playback, None, url=url.format(requested[0]))
+    matches = [ask(playback, 9000.0, url=url.format(number)) for number in requested]
+
+    assert isinstance(by_action, Miss)
+    assert ordinals(matches) == served
+    assert all(match.is_repeat for match in matches if isinstance(match, Hit))
+
+
 def test_long_polls_that_follow_each_other_are_a_loop() -> None:
     """Each is sent as soon as the last one ended; slow responses to separate requests are none."""
     loop = poll(("", "news", ""), latency_ms=1400.0)

@@ -1,0 +1,69 @@
+"""Numbered polls: requests of a timer that differ only in a counter, such as `n_intervals` of Dash."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.network.keys import BODY_MARK
+from eikon_engine.network.rules import recorded_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.keys import CanonicalRequest
+    from eikon_engine.network.nearest import BodyReader
+
+_NUMBER: Final = re.compile(r"(?<![\w.%-])([0-9]{1,9})(?![\w.])")
+_MIN_LENGTH: Final = 3
+"""Requests that make a series, if their numbers do not follow each other by one; else two do."""
+
+
+def find_series(
+    request: CanonicalRequest, exchanges: Iterable[Exchange], read_body: BodyReader | None
+) -> tuple[Exchange, ...]:
+    """Return the recorded series to which a request belongs, in the order sent; empty if there is none.
+
+    The requests of a series differ in one number, which increases by the same step each time. The request itself is one
+    of the series, or has a later number.
+    """
+    text = _text(request)
+    shape, wanted = _NUMBER.sub("0", text), _numbers(text)
+    alike = [
+        (_numbers(other), each)
+        for each, other in ((each, _recorded_text(each, read_body)) for each in exchanges if _may_be(each, request))
+        if _NUMBER.sub("0", other) == shape
+    ]
+    counters = {place for numbers, _ in alike for place, value in enumerate(numbers) if value != wanted[place]}
+    if len(counters) != 1:
+        return ()
+    counter = counters.pop()
+    counts = [numbers[counter] for numbers, _ in alike]
+    steps = {after - before for before, after in pairwise(counts)}
+    step = steps.pop() if len(steps) == 1 else 0
+    if step < 1 or len(counts) < (_MIN_LENGTH if step > 1 else 2):
+        return ()
+    is_member = wanted[counter] >= counts[0] and (wanted[counter] - counts[0]) % step == 0
+    return tuple(each for _, each in alike) if is_member else ()
+
+
+def _may_be(exchange: Exchange, request: CanonicalRequest) -> bool:
+    """Return whether method and path are equal, before a body is read."""
+    head = exchange.key.partition(BODY_MARK)[0].partition("?")[0]
+    return head == f"{request.method} {request.url.partition('?')[0]}"
+
+
+def _recorded_text(exchange: Exchange, read_body: BodyReader | None) -> str:
+    request = recorded_request(exchange, read_body)
+    return "" if request is None else _text(request)
+
+
+def _text(request: CanonicalRequest) -> str:
+    """Return the URL and the body; text of other encodings than UTF-8 is compared byte by byte."""
+    return request.url + "\n" + (request.body or b"").decode("latin-1")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, _NUMBER.findall(text)))
