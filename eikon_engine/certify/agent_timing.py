@@ -7,11 +7,11 @@ responses served on request, and all later replays deliver them at the moments f
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.worker import PASSIVE_ACTIONS
-from eikon_engine.certify.compare_runs import compare_runs
+from eikon_engine.certify.compare_runs import FAILURE_LAYERS, compare_runs
 from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import PHASES_PER_ACTION_WITH_LOOKUP
@@ -23,9 +23,10 @@ from eikon_engine.trace.actions import GoBack, GoForward, Navigate, OpenPage, Re
 from eikon_engine.trace.labels import action_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.draft import Draft
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.runs import ReplayedRun
@@ -34,15 +35,17 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
 
 
-async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
+async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -> FailedAction | None:
     """Replay until the pages are idle after each action, and add the resulting timeline and baselines to the draft.
+
+    Returns the first action that failed, or None. Then the draft is unchanged except for rules.
 
     Raises:
         EikonError: the trace cannot be read, or a run did not complete.
     """
     recording = recorded_network(bundle)
     if recording is None:
-        return
+        return None
     given: dict[int, Moment] = {}
     lesson = await replay_and_learn(
         replace(bundle, trace=draft.trace, dom=draft.dom),
@@ -53,11 +56,32 @@ async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -
     draft.learn(lesson.rules, options)
     runs = () if lesson.run is None else (lesson.run,)
     agreements = compare_runs(draft.trace, runs)
-    if not runs or any(each.has_failed for each in agreements):
+    failed = find_failed_action(agreements)
+    if not runs or failed is not None:
         options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
-        return
+        return failed
     draft.adopt_timeline(agreements, runs, derive_timeline(recording, given))
     options.progress("found a timeline that waits for idle pages, unlike the agent")
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAction:
+    """An action whose target or result differs from the recording."""
+
+    subgoal: str
+    sequence: int
+    codes: frozenset[str]
+    """Codes of the differences."""
+
+
+def find_failed_action(agreements: Iterable[ActionComparison]) -> FailedAction | None:
+    """Return the first action that failed in the first run, and not in the recording, or the other way round."""
+    for each in agreements:
+        codes = frozenset(found.code for found in each.diverged if found.layer in FAILURE_LAYERS)
+        if codes:
+            return FailedAction(subgoal=each.place.subgoal, sequence=each.place.sequence, codes=codes)
+    return None
 
 
 def find_unsent_requests(runs: Sequence[ReplayedRun]) -> tuple[CertificationFinding, ...]:

@@ -13,7 +13,12 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.launch import shared_driver
-from eikon_engine.certify.agent_timing import find_early_actions, find_timeline, find_unsent_requests
+from eikon_engine.certify.agent_timing import (
+    find_early_actions,
+    find_failed_action,
+    find_timeline,
+    find_unsent_requests,
+)
 from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
 from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.findings import collect_findings, find_lost_data, status_for
@@ -42,6 +47,7 @@ from eikon_engine.trace.variables import require_values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eikon_engine.certify.agent_timing import FailedAction
     from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.learn import Lesson
     from eikon_engine.certify.options import CertifyOptions
@@ -137,11 +143,12 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
         return _certification(bundle, options, original, done, dom, time.monotonic() - begin)
     with cpu_load() if options.stress else nullcontext():
         async with shared_driver():
+            failed = None
             if options.network == "sealed" and draft.needs_timeline:
-                await find_timeline(bundle, draft, options)
+                failed = await find_timeline(bundle, draft, options)
             lesson = await _learn(bundle, draft, options) if run_many is None else None
-            if lesson is not None and lesson.finding is not None and not lesson.has_diverged:
-                done = _round_without_runs(draft, (lesson.finding,))
+            if hopeless := _findings_of_all_timings(draft, lesson, failed):
+                done = _round_without_runs(draft, hopeless)
             else:
                 done = await _rounds(bundle, draft, replay, options, lesson)
     if _file_digests(bundle) != before:
@@ -157,6 +164,27 @@ async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> Lesso
     lesson = await replay_and_learn(replace(bundle, trace=draft.trace, dom=draft.dom), options)
     draft.learn(lesson.rules, options)
     return lesson
+
+
+def _findings_of_all_timings(
+    draft: Draft, lesson: Lesson | None, failed: FailedAction | None
+) -> tuple[CertificationFinding, ...]:
+    """Return why no further replay can be faithful; empty if one may be.
+
+    Either a request is in no recording, or the same action fails alike with the timing of idle pages and with that of
+    the agent.
+    """
+    if lesson is None:
+        return ()
+    if lesson.finding is not None and not lesson.has_diverged:
+        return (lesson.finding,)
+    if failed is None or lesson.run is None:
+        return ()
+    agreements = compare_runs(draft.trace, (lesson.run,))
+    if find_failed_action(agreements) != failed:
+        return ()
+    found = collect_findings(agreements, (lesson.run,))
+    return tuple(each for each in found if each.kind == "diverged")  # no baseline was recorded yet
 
 
 async def _rounds(
@@ -175,7 +203,7 @@ async def _rounds(
 
 
 def _round_without_runs(draft: Draft, findings: tuple[CertificationFinding, ...]) -> Round:
-    """Return a round of no complete run, because no replay of the bundle can be faithful."""
+    """Return a round that ends the certification, because no replay of the bundle can be faithful."""
     return Round(number=1, patch=draft.patch, trace=draft.trace, runs=(), agreements=(), findings=findings)
 
 
@@ -273,7 +301,8 @@ def _certification(
     seconds: float,
 ) -> Certification:
     agreed = not last.findings
-    notes = (*_mission_notes(last.trace), *find_early_actions(bundle.root, last.trace)) if agreed else ()
+    limits = (*_mission_notes(last.trace), *find_early_actions(bundle.root, last.trace)) if agreed else ()
+    notes = limits if agreed else tuple(f"the recording warned: {each}" for each in original.warnings)
     patch = last.patch if agreed else TracePatch()
     status = status_for(last.findings) if not (agreed and patch.operations) else "proposed"
     report = CertificationReport(
@@ -290,7 +319,7 @@ def _certification(
         seconds=round(seconds, 1),
         patch=patch,
         diff=render_patch(original, patch),
-        certificate=_certificate(bundle, options, last, notes) if agreed else None,
+        certificate=_certificate(bundle, options, last, limits) if agreed else None,
     )
     return Certification(
         report=report, trace=last.trace if agreed else original, snapshots=dom.new_blobs if agreed else ()

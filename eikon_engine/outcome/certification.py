@@ -58,7 +58,7 @@ class CertificationReport(FileModel):
     stress: bool
     findings: tuple[CertificationFinding, ...] = ()
     notes: tuple[str, ...] = ()
-    """Limits of what identical replays prove, one line each."""
+    """Limits of what identical replays prove, one line each; without a certificate, the warnings of the recording."""
     next_step: str = ""
     """What to do to get a certificate; empty if there is one."""
     mission_status: MissionStatus = "complete"

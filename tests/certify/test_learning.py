@@ -152,6 +152,23 @@ def test_a_value_that_matters_is_not_learned_and_ends_the_run(
     assert report.seconds < time.monotonic() - begin
 
 
+def test_an_action_that_fails_with_every_timing_ends_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A script of the agent added the button, which no replay does: two replays tell, and the warning is repeated."""
+    missions: list[AgentMission] = []
+    url = site.put("<p>empty</p>")
+    with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=3))) as agent:
+        missions.append(agent.mission)
+        agent.page.goto(url)
+        agent.page.add_script_tag(content="document.body.append(document.createElement('button'))")
+        agent.page.click("button")
+
+    report = missions[0].report
+    assert report is not None
+    assert (report.status, report.runs, report.rounds) == ("diverged", 1, 1)
+    assert [each.code for each in report.findings] == ["target-missing"]
+    assert any("the recording warned: " in note and "addScriptTag" in note for note in report.notes), report.notes
+
+
 def test_a_mission_that_failed_is_called_so(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Equal replays of a failed mission are certified as what they are: report, certificate and summary say so."""
     error = RuntimeError("the model gave up")
