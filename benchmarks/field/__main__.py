@@ -1,14 +1,16 @@
 """Applications of strangers: missions recorded with `record_mission`, certified at the first try, replayed sealed.
 
-Run: `python -m benchmarks.field [APPLICATION ...] [--missions NAME ...] [--runs 20] [--parallel 2] [--busy 0]
-[--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in the environment of scripts/test,
-with npm on the path. Each application is installed from PyPI or npm into its own folder of the cache, outside of the
-repository, and started on loopback on fresh state for each mission. A mission is plain Playwright as a user's agent has
-it: roles, labels and texts, its own `expect`s; half of them are asynchronous. It is recorded and certified by
-`record_mission` with its defaults, in a process of its own; then the server is stopped, and the bundle replayed sealed.
+Run: `python -m benchmarks.field [APPLICATION ...] [--missions NAME ...] [--recordings 1] [--runs 20] [--parallel 2]
+[--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in the environment of
+scripts/test, with npm on the path. Each application is installed from PyPI or npm into its own folder of the cache,
+outside of the repository, and started on loopback on fresh state for each recording. A mission is plain Playwright as a
+user's agent has it: roles, labels and texts, its own `expect`s; half of them are asynchronous. It is recorded and
+certified by `record_mission` with its defaults, in a process of its own; then the server is stopped, and the bundle
+replayed sealed.
 
-The table has a line per mission: its seconds and those of certifying, the rules and masks this needed, the replays that
-were faithful and equal, and why it failed. A mission that fails stays in the table; none is adapted until it passes.
+The table has a line per recording: its seconds and those of certifying, the rules and masks this needed, the replays
+that were faithful and equal, and why it failed. A mission that fails stays in the table; none is adapted until it
+passes.
 `--plain` performs the missions without recording them, to see that they pass here: in the environment of the browser,
 with these versions. Ends with 1 if any mission failed, with 2 if a name is unknown.
 """
@@ -104,6 +106,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="APPLICATION", help="applications, instead of all")
     parser.add_argument("--missions", nargs="+", default=(), metavar="NAME", help="missions, instead of all")
+    parser.add_argument("--recordings", type=int, default=1, help="recordings of each mission, each on fresh state")
     parser.add_argument("--runs", type=int, default=20, help="sealed replays of each bundle")
     parser.add_argument("--parallel", type=int, default=2, help="replays at a time")
     parser.add_argument("--busy", type=int, default=0, help="processes that burn processor time all along")
@@ -137,11 +140,14 @@ def measure(applications: list[Application], folder: Path, chosen: argparse.Name
         for mission in application.missions:
             if chosen.missions and mission.__name__ not in chosen.missions:
                 continue
-            result = _measure_mission(application, mission, folder / application.name / mission.__name__, chosen)
-            results.append(result)
-            sys.stderr.write("  ".join(str(cell) for cell in result.row() if cell) + "\n")
-            if chosen.json:
-                chosen.json.write_text(json.dumps([dataclasses.asdict(each) for each in results], indent=1))
+            place = folder / application.name / mission.__name__
+            for number in range(1, chosen.recordings + 1):
+                own = place if chosen.recordings == 1 else place / str(number)
+                result = _measure_mission(application, mission, own, chosen)
+                results.append(result)
+                sys.stderr.write("  ".join(str(cell) for cell in result.row() if cell) + "\n")
+                if chosen.json:
+                    chosen.json.write_text(json.dumps([dataclasses.asdict(each) for each in results], indent=1))
     sys.stdout.write(table(HEADS, [each.row() for each in results]) + _totals(results))
     return int(not results or not all(each.passes for each in results))
 
@@ -218,10 +224,14 @@ def _totals(results: list[Result]) -> str:
     certified = sum(each.performance.is_certified for each in results)
     passed = sum(each.passes for each in results)
     applications = len({each.application for each in results})
+    missions = len({(each.application, each.mission) for each in results})
+    what = f"{missions} missions of {applications} applications"
+    if missions != len(results):
+        what += f", {len(results)} recordings"
     if not any(each.is_tried for each in results):
-        return f"{len(results)} missions of {applications} applications: {passed} passed without being recorded\n"
+        return f"{what}: {passed} passed without being recorded\n"
     return (
-        f"{len(results)} missions of {applications} applications: {recorded} recorded, {certified} certified at the "
+        f"{what}: {recorded} recorded, {certified} certified at the "
         f"first try, {passed} passed\nof those certified: {mission:.0f} s of missions, {certify:.0f} s of certifying\n"
     )
 

@@ -140,6 +140,46 @@ def wire_a_flow(page: Page, url: str) -> None:
     expect(page.get_by_text("Successfully deployed")).to_be_visible()
 
 
+def _start_jupyterlab(place: Place) -> Sequence[str]:
+    place.write("work/prices.csv", "fruit,price\nApple,120\nBanana,80\n")
+    return [
+        *(place.python, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", "--allow-root"),
+        *(f"--port={place.port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={place.home / 'work'}"),
+        *("--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.news_url="),
+        *("--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.extension_manager=readonly"),
+    ]
+
+
+def run_a_cell(page: Page, url: str) -> None:
+    """Open a notebook, compute a product, and save it."""
+    page.goto(f"{url}/lab")
+    page.locator(".jp-LauncherCard[data-category='Notebook']").click()
+    cell = page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first
+    expect(cell).to_be_visible()
+    cell.click()
+    page.keyboard.type("6 * 7")
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".jp-OutputArea-output pre").first).to_have_text("42")
+    page.keyboard.press("Control+s")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def read_a_table(page: AsyncPage, url: str) -> None:
+    """Open a CSV file from the file browser, look at the View menu, and open the file as a text."""
+    await page.goto(f"{url}/lab")
+    file = page.get_by_role("listitem", name="prices.csv")
+    await file.dblclick()
+    await async_expect(page.get_by_role("tab", name="prices.csv")).to_be_visible()
+    await page.get_by_role("menuitem", name="View", exact=True).click()
+    await async_expect(page.get_by_role("menu")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await file.click(button="right")
+    await page.get_by_role("menuitem", name="Open With").hover()
+    await page.get_by_role("menuitem", name="Editor", exact=True).click()
+    await async_expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("Banana,80")
+
+
 APPLICATIONS = (
     Application(
         name="swagger-ui-dist",
@@ -161,6 +201,14 @@ APPLICATIONS = (
         python=("locust==2.47.0",),
         start=_start_locust,
         missions=(run_a_load_test, look_at_the_tabs),
+    ),
+    Application(
+        name="jupyterlab",
+        kind="notebooks",
+        python=("jupyterlab==4.6.6",),
+        start=_start_jupyterlab,
+        ready="/api",
+        missions=(run_a_cell, read_a_table),
     ),
     Application(
         name="node-red",

@@ -29,11 +29,21 @@ from benchmarks.field.application import Mission
 from benchmarks.field.catalogue import find
 from eikon_engine import record_mission
 from eikon_engine.browser.executable import find_browser
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.certification import CertificationReport
 
+
+def _log(line: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
+    sys.stderr.flush()
+
+
+OPTIONS = AttachOptions(certify=CertifyOptions(progress=_log))
+"""The defaults, with progress that is logged."""
 EXPECT_MS = 15_000.0
 """Time that missions allow their expectations, so that a busy machine fails none of them."""
 
@@ -95,7 +105,9 @@ def _perform_synchronously(
         with ExitStack() as block:
             recording = None
             if bundle is not None:
-                recording = block.enter_context(record_mission(page, mission_text=_text(mission), directory=bundle))
+                recording = block.enter_context(
+                    record_mission(page, mission_text=_text(mission), directory=bundle, options=OPTIONS)
+                )
             begin = time.perf_counter()
             act(page, url)
             ended = time.perf_counter()
@@ -119,7 +131,9 @@ def _perform_asynchronously(
                 if bundle is None:
                     done.mission_s = await _timed(act, page, url)
                     return None
-                async with record_mission(page, mission_text=_text(mission), directory=bundle) as recording:
+                async with record_mission(
+                    page, mission_text=_text(mission), directory=bundle, options=OPTIONS
+                ) as recording:
                     done.mission_s = await _timed(act, page, url)
                     ended = time.perf_counter()
                 done.certify_s = time.perf_counter() - ended
