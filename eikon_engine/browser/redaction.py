@@ -58,6 +58,5 @@ def redact_body(session: Session, data: bytes, content_type: str) -> bytes:
     if session.secret_detector is not None:
         session.secret_detector.add(session.secret_detector.search.in_body(data, content_type))
     clean = session.redactor.redact_bytes(data)
-    if session.secret_detector is not None:
-        session.redacted_scripts |= changed_script_digests(data, clean, content_type)
+    session.redacted_scripts |= changed_script_digests(data, clean, content_type)
     return clean

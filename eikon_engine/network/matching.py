@@ -371,6 +371,10 @@ class Playback:
             self._misses.append(found)
         return found
 
+    def retract(self, miss: Miss) -> None:
+        """Forget a miss whose request is matched again, after more of it could be redacted."""
+        self._misses = [each for each in self._misses if each is not miss]
+
     def _match(self, expected: CanonicalRequest, headers: HeaderPairs) -> Match:
         """Find an exact match, or else a request that differs only in what rules ignore."""
         exact = self._match_exactly(expected, headers)

@@ -164,6 +164,9 @@ class StandInMap:
         """Return the data unchanged: recording never restores values."""
         return data
 
+    def learn(self, recorded: str, live: str) -> None:
+        """Do nothing: a recording has no other one to compare with."""
+
 
 class RecordedStandIns(StandInMap):
     """The stand-ins of a recording, for its replay.
@@ -204,6 +207,18 @@ class RecordedStandIns(StandInMap):
             return data
         return re.sub(b"|".join(map(re.escape, present)), lambda found: self._restorations[found[0]], data)
 
+    def learn(self, recorded: str, live: str) -> None:
+        """Recognize the values that a live text has in place of the stand-ins of a recorded one.
+
+        A server draws tokens anew for each session or document, so a live one has the value's place, and not its text:
+        the same characters before and after it. The value learned last is the one that is restored.
+        """
+        for value, replacement in _values_in_place(recorded, live, self._known):
+            for _, encode in ENCODINGS:
+                self._replacements.pop(encode(value), None)
+                self._restorations[encode(replacement).encode()] = encode(value).encode()
+            self.add(value, replacement)
+
     def _recognize(self, candidates: Iterable[str]) -> None:
         for each in candidates:
             if len(each) not in self._lengths or each in self._seen:
@@ -214,3 +229,44 @@ class RecordedStandIns(StandInMap):
                 self.add(each, replacement)
                 for _, encode in ENCODINGS:
                     self._restorations.setdefault(encode(replacement).encode(), encode(each).encode())
+
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")
+"""A whole token; stand-ins replace only those of its segments that look random."""
+_CONTEXT_LENGTHS: Final = (60, 24, 12)
+"""Characters before a token that must be equal; fewer if something near it changed as well."""
+_CONTEXT_AFTER: Final = 8
+_MIN_TOKEN_LENGTH: Final = 6
+
+
+def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield each token of a live text that has the place of a token with stand-ins, and that token."""
+    places: dict[tuple[str, str], list[str]] = {}
+    end = 0
+    for found in _TOKEN.finditer(recorded):
+        if known.isdisjoint(_CANDIDATE.findall(found[0])):
+            continue
+        before = recorded[max(end, found.start() - _CONTEXT_LENGTHS[0]) : found.start()].rpartition("\n")[2]
+        after = recorded[found.end() : found.end() + _CONTEXT_AFTER].partition("\n")[0]
+        places.setdefault((before, after), []).append(found[0])
+        end = found.end()
+    for (before, after), tokens in places.items():
+        values = _tokens_between(live, before, after)
+        of_values = tokens if len(values) == len(tokens) else tokens[:1] * len(values) if len(set(tokens)) == 1 else []
+        yield from (pair for pair in zip(values, of_values, strict=False) if _may_be_drawn(*pair))
+
+
+def _tokens_between(text: str, before: str, after: str) -> list[str]:
+    for length in _CONTEXT_LENGTHS:
+        if not before[-length:].strip():
+            return []
+        pattern = f"{re.escape(before[-length:])}({_TOKEN.pattern}){re.escape(after)}"
+        if found := re.findall(pattern, text):
+            return found
+    return []
+
+
+def _may_be_drawn(value: str, token: str) -> bool:
+    """Return whether a value may be drawn from what a token was: another one, of a similar length."""
+    shortest, longest = sorted((len(value), len(token)))
+    return value != token and shortest >= _MIN_TOKEN_LENGTH and longest <= 2 * shortest

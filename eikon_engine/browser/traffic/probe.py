@@ -6,18 +6,22 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.redaction import redact_body
 from eikon_engine.browser.traffic.live import LiveTraffic
-from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges
+from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import ComparedResponse
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import Request, Response
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.matching import Miss
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.rules import VolatileRule
@@ -41,6 +45,8 @@ class ProbeTraffic(LiveTraffic):
         self._rules = rules
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
+        self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
+        """Requests without a recorded one, as they were when they were sent."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = ResponseChanges(recording)
         self._warnings: list[str] = []
@@ -85,24 +91,31 @@ class ProbeTraffic(LiveTraffic):
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
-        body = request.post_data_buffer
-        match = self._playback.match(
-            request.method,
-            session.redactor.redact_text(request.url),
-            None if body is None else session.redactor.redact_key_bytes(body),
-            request.headers.get("content-type"),
-            request.headers.items(),
-        )
-        if isinstance(match, Hit):
-            self._keys[request] = match.key
-        if isinstance(match, Hit) and not match.exchange.is_pending:
+        self._match(request, RedactedRequest.of(session, request))
+
+    def _match(self, request: Request, redacted: RedactedRequest) -> None:
+        match = redacted.match(self._playback)
+        if not isinstance(match, Hit):
+            self._missed[request] = redacted, match
+            return
+        self._keys[request] = match.key
+        if not match.exchange.is_pending:
             self._matched[request] = match.exchange
+
+    def _match_again(self, session: Session, request: Request) -> None:
+        """Match a request once more if a token in it has been learned since: from a response that was still read."""
+        before, miss = self._missed[request]
+        redacted = RedactedRequest.of(session, request)
+        if redacted != before:
+            del self._missed[request]
+            self._playback.retract(miss)
+            self._match(request, redacted)
 
     def _on_end(self, session: Session, request: Request) -> None:
         root = _first_request(request)
-        if root not in self._matched:
+        if root not in self._matched and root not in self._missed:
             return
-        task = asyncio.ensure_future(self._compare(session, root, request))
+        task = asyncio.ensure_future(self._compare(session, root, request, earlier=frozenset(self._tasks)))
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._on_compared(session, done))
 
@@ -115,7 +128,12 @@ class ProbeTraffic(LiveTraffic):
         elif fault is not None:
             self._warnings.append(f"could not compare a response with the recorded one: {fault}")
 
-    async def _compare(self, session: Session, root: Request, last: Request) -> None:
+    async def _compare(
+        self, session: Session, root: Request, last: Request, earlier: frozenset[asyncio.Task[None]]
+    ) -> None:
+        if root in self._missed:
+            await asyncio.gather(*earlier, return_exceptions=True)
+            self._match_again(session, root)
         response = await last.response() if last.failure is None else None
         if last.redirected_to is not None:
             return  # a redirect: the request that it led to ends the exchange
@@ -130,28 +148,44 @@ class ProbeTraffic(LiveTraffic):
         self._changed.record(exchange.key, exchange.occurrence, values)
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
+        pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
+        body = await self._body(session, response, exchange)
+        recorded = exchange.response
+        if recorded is not None:
+            learn = session.redactor.stand_ins.learn
+            learn(_lines([("url", recorded.url), *recorded.headers]), _lines([("url", response.url), *pairs]))
         redact = session.redactor.redact_text
-        headers = tuple((pair["name"].lower(), redact(pair["value"])) for pair in await response.headers_array())
-        expected = exchange.response is not None and exchange.response.body is not None
         return ComparedResponse(
             url=redact(response.url),
             status=response.status,
-            headers=headers,
-            body=await self._body(session, response) if expected else None,
+            headers=tuple((name, redact(value)) for name, value in pairs),
+            body=body,
         )
 
-    async def _body(self, session: Session, response: Response) -> bytes | None:
+    async def _body(self, session: Session, response: Response, exchange: Exchange) -> bytes | None:
+        """Return the redacted body if there is a recorded one, and learn the tokens in it."""
         from playwright.async_api import Error
+
+        if exchange.response is None or exchange.response.body is None:
+            return None
 
         redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
         if redirect or response.status in NO_BODY_STATUSES or response.request.method == "HEAD":
             return None
         try:
-            return session.redactor.redact_bytes(await response.body())
+            body = await response.body()
         except Error as error:
             url = session.redactor.redact_text(response.url)
             self._warnings.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
             return None
+        recorded = self._recording.body(exchange.response.body)
+        session.redactor.stand_ins.learn(recorded.decode(errors="replace"), body.decode(errors="replace"))
+        return redact_body(session, body, response.headers.get("content-type", ""))
+
+
+def _lines(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return headers as a text of one line each."""
+    return "\n".join(f"{name.lower()}: {value}" for name, value in pairs)
 
 
 def _first_request(request: Request) -> Request:

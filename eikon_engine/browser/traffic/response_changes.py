@@ -23,6 +23,9 @@ from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from playwright.async_api import Request
+
+    from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Match
     from eikon_engine.network.store import NetworkRecording
@@ -52,6 +55,18 @@ class RedactedRequest:
     body: bytes | None
     content_type: str | None
     headers: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, session: Session, request: Request) -> RedactedRequest:
+        """Redact a request of a page, with the secrets and stand-ins that are known by now."""
+        body = request.post_data_buffer
+        return cls(
+            method=request.method,
+            url=session.redactor.redact_text(request.url),
+            body=None if body is None else session.redactor.redact_key_bytes(body),
+            content_type=request.headers.get("content-type"),
+            headers=tuple(request.headers.items()),
+        )
 
     def match(self, playback: Playback, timer_ms: float | None = None) -> Match:
         """Find the recorded response, and count the match; for `timer_ms` see `Playback.match`."""

@@ -341,15 +341,7 @@ class SealedTraffic:
             self._continued[request] = exchange
             await self._serve_in_turn(route, exchange)
             return
-        redactor = session.redactor
-        body = request.post_data_buffer
-        redacted = RedactedRequest(
-            method=request.method,
-            url=redactor.redact_text(request.url),
-            body=None if body is None else redactor.redact_key_bytes(body),
-            content_type=request.headers.get("content-type"),
-            headers=tuple(request.headers.items()),
-        )
+        redacted = RedactedRequest.of(session, request)
         match = redacted.match(self._playback, self._timer_ms(request))
         if self._live_responder is not None and (
             self._live_responder.sends_every_request or not isinstance(match, Hit)
