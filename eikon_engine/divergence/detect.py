@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.divergence.detectors.accessibility import detect_accessibility
 from eikon_engine.divergence.detectors.dom import detect_dom
 from eikon_engine.divergence.detectors.lifecycle import detect_lifecycle
-from eikon_engine.divergence.detectors.network import detect_network
+from eikon_engine.divergence.detectors.network import detect_network, detect_responses
 from eikon_engine.divergence.detectors.pixels import detect_pixels
 from eikon_engine.divergence.detectors.read import detect_read
 from eikon_engine.divergence.detectors.result import detect_result
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
     detect_network,
+    detect_responses,
     detect_lifecycle,
     detect_result,
     detect_read,
@@ -39,6 +40,7 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"target"}),
     frozenset({"request-not-recorded"}),
     frozenset({"status-changed", "redirects-changed", "document-changed", "document-unexpected"}),
+    frozenset({"response-failed"}),
     frozenset({"result"}),
     frozenset({"document-missing"}),
     frozenset({"network"}),

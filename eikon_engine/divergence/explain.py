@@ -76,6 +76,8 @@ _TEMPLATES: Final = {
     "document-unexpected": "{observed} was loaded; the recording loaded no document",
     "document-changed": "{observed} was loaded instead of {expected}",
     "redirects-changed": "the document was loaded via {observed} instead of {expected}",
+    "response-failed": "{expected} is now {observed}",
+    "resource-failed": "{expected} is now {observed}",
     "status-changed": "the site returned {observed} instead of {expected}",
     "url-changed": "the page is at {observed} instead of {expected}",
     "title-changed": "the page title is '{observed}' instead of '{expected}'",

@@ -154,10 +154,12 @@ class ValueChange(FileModel):
 
 
 class ResponseChange(FileModel):
-    """A live response that differs from the recorded one. It explains divergences and never decides a verdict."""
+    """A live response that differs from the recorded one: it explains divergences; only an error is one itself."""
 
     key: str
     """See `eikon_engine.network.keys`."""
+    resource_type: str = ""
+    """As Playwright names it; empty for WebSockets."""
     occurrence: int
     """Number of earlier recorded requests with the same key."""
     subgoal: str

@@ -28,7 +28,9 @@ REFUSED = "net::ERR_CONNECTION_REFUSED"
 def changed(key: str = "GET http://a/begin?x=1", *, sequence: int = 2, live: str = REFUSED) -> ResponseChange:
     """Return a response whose outcome differs from the recording."""
     what = (ValueChange(part="ending", recorded="status 302", live=live),)
-    return ResponseChange(key=key, occurrence=0, subgoal="s__attempt_1", sequence=sequence, what=what)
+    return ResponseChange(
+        key=key, resource_type="image", occurrence=0, subgoal="s__attempt_1", sequence=sequence, what=what
+    )
 
 
 def found(*changes: ResponseChange) -> Divergence:

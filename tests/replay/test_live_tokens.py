@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -32,6 +33,8 @@ class TokenSite:
         """Serve the pages on a site."""
         self.site = site
         self.greeting = "Hello"
+        self.status = 200
+        """Status of the response to an order."""
         self.draws_tokens = True
         self._tokens: set[str] = set()
         site.answers |= {
@@ -81,6 +84,8 @@ class TokenSite:
     def order(self, asked: Asked) -> Answer:
         """Accept an order with a token."""
         is_known = any(token in asked.body.decode() for token in self._tokens)
+        if self.status != HTTPStatus.OK:
+            return Answer(body="out of order", status=self.status)
         return Answer(body="ordered") if is_known else Answer(body="no token", status=403)
 
 
@@ -142,3 +147,28 @@ def test_what_is_no_token_is_compared(
     outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
 
     assert outcome.divergences[0].code == code
+
+
+@pytest.mark.parametrize("is_certified", [True, False])
+def test_an_error_of_the_server_comes_first(
+    chromium: Browser,
+    shop: TokenSite,
+    tmp_path: Path,
+    is_certified: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """A save that the server refuses is the divergence and its explanation, whether or not the bundle is certified."""
+    options = AttachOptions() if is_certified else AttachOptions(certify=None)
+    with recorded_page(chromium, tmp_path / "b", options) as agent:
+        order(agent.page, shop.site.url)
+    shop.status = 500
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    first = outcome.divergences[0]
+    assert first.code == "response-failed"
+    assert outcome.verdict == "diverged"
+    assert outcome.explanation is not None
+    assert outcome.explanation.cause == "site-error"
+    assert "POST " in outcome.explanation.sentence
+    assert "status 200 is now" in outcome.explanation.sentence
+    assert "status 500" in outcome.explanation.why

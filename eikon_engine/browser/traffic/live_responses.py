@@ -388,7 +388,8 @@ class LiveResponder:
         if not match.exchange.is_pending:
             now = RequestEnd(response=answer, failure=exchange.failure)
             values = self._changes.differences(match.exchange, now)
-            self._changes.record(match.exchange.key, match.exchange.occurrence, values)
+            recorded = match.exchange
+            self._changes.record(recorded.key, recorded.occurrence, values, recorded.request.resource_type)
 
     def pop_body(self, exchange: Exchange) -> bytes | None:
         """Return the body of a live response, once, as stored; None for a recorded exchange."""

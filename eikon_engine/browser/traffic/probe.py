@@ -145,7 +145,7 @@ class ProbeTraffic(LiveTraffic):
         values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
-        self._changed.record(exchange.key, exchange.occurrence, values)
+        self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]

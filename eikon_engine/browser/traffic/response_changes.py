@@ -108,7 +108,7 @@ class ResponseChanges:
         before = ComparedResponse(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
         return tuple(compare_responses(before, live.response))
 
-    def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...]) -> None:
+    def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "") -> None:
         """Store what differs in the response to one recorded request, or on one recorded socket."""
         if not values:
             return
@@ -117,6 +117,7 @@ class ResponseChanges:
             shown = values[:MAX_CHANGED_VALUES]
             change = ResponseChange(
                 key=key,
+                resource_type=resource_type,
                 occurrence=occurrence,
                 subgoal="",
                 sequence=0,
@@ -147,7 +148,8 @@ class RecordingComparison:
         if not isinstance(match, Hit) or match.exchange.is_pending or served.is_pending:
             return
         values = self.changes.differences(match.exchange, self._ending(served))
-        self.changes.record(match.exchange.key, match.exchange.occurrence, values)
+        recorded = match.exchange
+        self.changes.record(recorded.key, recorded.occurrence, values, recorded.request.resource_type)
 
     def compare_socket(self, opened: SocketOpened, events: Sequence[SocketEvent]) -> None:
         """Compare what the server sends on a socket with what it sent on the recorded one."""

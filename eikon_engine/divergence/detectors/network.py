@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
+from eikon_engine.divergence.causes import FIRST_ERROR_STATUS
+from eikon_engine.divergence.related_responses import describe_change
 from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.trace.observation import Observation
 
 
 def detect_network(comparison: Comparison) -> Iterator[Divergence]:
@@ -50,6 +54,54 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             message=f"The page sent a request that the recording does not have at this step ({count} extra).",
         )
     yield from _detect_order(comparison, before.writes, comparison.observed.writes)
+
+
+def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
+    """Find responses to this action that are errors and were none in the recording, or the other way round.
+
+    Other differences of responses explain divergences and are none. Those of documents are detected as such.
+    """
+    place = comparison.position
+    here = (place.subgoal, place.sequence)
+    documents = _document_urls(comparison.recorded.observation) | _document_urls(comparison.observed)
+    for change in comparison.response_changes:
+        url = change.key.split(" ")[1]
+        if (change.subgoal, change.sequence) != here or url in documents or urlsplit(url).path.endswith("/favicon.ico"):
+            continue
+        for value in change.what:
+            if value.part in _ENDINGS and _is_error(value.recorded) != _is_error(value.live):
+                found = comparison.make_divergence(
+                    "network",
+                    "resource-failed" if change.resource_type in _PASSIVE_TYPES else "response-failed",
+                    expected=f"{change.key} with {_describe_ending(value.recorded)}",
+                    observed=f"{change.key} with {_describe_ending(value.live)}",
+                    message=f"A request ended with {_describe_ending(value.live)} instead of "
+                    f"{_describe_ending(value.recorded)}.",
+                )
+                yield found.model_copy(update={"because": (describe_change(change, value, here),)})
+
+
+def _document_urls(observation: Observation | None) -> set[str]:
+    """Return the URLs at which documents were loaded, those of their redirects included."""
+    loads = () if observation is None else observation.documents
+    urls = [url for load in loads for url in (load.url, *(hop.url for hop in load.hops))]
+    return {url.partition("#")[0] for url in urls}
+
+
+_PASSIVE_TYPES: Final = frozenset({"font", "image", "media", "ping", "texttrack", "manifest", "other"})
+"""Types of resources whose absence changes nothing else on a page."""
+_ENDINGS: Final = frozenset({"status", "ending"})
+"""Parts of a response change that say how a request ended."""
+
+
+def _is_error(ending: str) -> bool:
+    """Return whether a request ended with an error: a status of 400 or more, or a failure of the network."""
+    status = ending.removeprefix("status ")
+    return not status.isdecimal() or int(status) >= FIRST_ERROR_STATUS
+
+
+def _describe_ending(ending: str) -> str:
+    return f"status {ending}" if ending.isdecimal() else ending
 
 
 def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
