@@ -19,7 +19,7 @@ def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: 
     """The agent's selector is kept, with role and name of its element, and the options of the call."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
-        agent.page.click("#go", button="right", modifiers=["Shift"], position={"x": 3, "y": 4}, timeout=900)
+        agent.page.click("#go", button="right", modifiers=["Shift"], position={"x": 3, "y": 4}, timeout=19_000)
 
     (click,) = recorded_actions(tmp_path / "b")
     assert isinstance(click, Click)
@@ -27,7 +27,7 @@ def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: 
     assert click.target.identity is not None
     assert (click.target.identity.role, click.target.identity.name) == ("button", "Go")
     assert (click.button, click.modifiers, click.position and click.position.x) == ("right", ("Shift",), 3)
-    assert click.timeout_ms == 900
+    assert click.timeout_ms == 19_000
 
 
 def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
