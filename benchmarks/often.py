@@ -8,7 +8,7 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from benchmarks.digest import differences, digests_of, what_counts
 from eikon_engine.replay.engine import replay_many
@@ -114,7 +114,12 @@ class Tally:
 
 
 async def replay_often(
-    subject: Subject, *, runs: int, parallel: int, ended: Callable[[ReplayOutcome], None] | None = None
+    subject: Subject,
+    *,
+    runs: int,
+    parallel: int,
+    network: Literal["sealed", "live"] = "sealed",
+    ended: Callable[[ReplayOutcome], None] | None = None,
 ) -> Tally:
     """Replay a bundle the given number of times; the artifacts of each run are deleted afterwards."""
     tally = Tally(wanted=subject.verdict)
@@ -129,7 +134,10 @@ async def replay_often(
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="eikon-runs-") as scratch:
         for start in range(0, runs, A_BROWSER):
-            chosen = [_options(subject, Path(scratch) / str(run)) for run in range(start, min(start + A_BROWSER, runs))]
+            chosen = [
+                _options(subject, Path(scratch) / str(run), network)
+                for run in range(start, min(start + A_BROWSER, runs))
+            ]
             await replay_many(bundle, chosen, parallel=parallel, on_run_end=count)
     tally.seconds = time.perf_counter() - begin
     return tally
@@ -141,7 +149,7 @@ def _detail(divergence: Divergence) -> str:
     return f" [{text[:DETAIL]}]" if text else ""
 
 
-def _options(subject: Subject, folder: Path) -> ReplayOptions:
+def _options(subject: Subject, folder: Path, network: Literal["sealed", "live"]) -> ReplayOptions:
     return ReplayOptions(
-        artifacts_dir=folder, network="sealed", on_divergence="continue", secrets=subject.secrets, reports=()
+        artifacts_dir=folder, network=network, on_divergence="continue", secrets=subject.secrets, reports=()
     )

@@ -1,12 +1,13 @@
 """Applications of strangers: missions recorded with `record_mission`, certified at the first try, replayed sealed.
 
 Run: `python -m benchmarks.field [APPLICATION ...] [--missions NAME ...] [--recordings 1] [--runs 20] [--parallel 2]
-[--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in the environment of
-scripts/test, with npm on the path. Each application is installed from PyPI or npm into its own folder of the cache,
-outside of the repository, and started on loopback on fresh state for each recording. A mission is plain Playwright as a
-user's agent has it: roles, labels and texts, its own `expect`s; half of them are asynchronous. It is recorded and
-certified by `record_mission` with its defaults, in a process of its own; then the server is stopped, and the bundle
-replayed sealed.
+[--live 0] [--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in the
+environment of scripts/test, with npm on the path. Each application is installed from PyPI or npm into its own folder of
+the cache, outside of the repository, and started on loopback on fresh state for each recording. A mission is plain
+Playwright as a user's agent has it: roles, labels and texts, its own `expect`s; half of them are asynchronous. It is
+recorded and certified by `record_mission` with its defaults, in a process of its own; then the server is stopped, and
+the bundle replayed sealed. With `--live N`, it is then replayed N times on the application, unchanged and started on
+fresh state at the same address.
 
 The table has a line per recording: its seconds and those of certifying, the rules and masks this needed, the replays
 that were faithful and equal, and why it failed. A mission that fails stays in the table; none is adapted until it
@@ -30,6 +31,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benchmarks.busy import busy
 from benchmarks.field.application import Application, Mission
@@ -37,13 +39,14 @@ from benchmarks.field.catalogue import APPLICATIONS
 from benchmarks.field.install import InstallError, default_cache, install
 from benchmarks.field.perform import Performance
 from benchmarks.field.serve import ServeError, serve
-from benchmarks.often import replay_often
+from benchmarks.often import Tally, replay_often
 from benchmarks.subjects import Subject
 from benchmarks.table import table
 from eikon_engine.errors import EikonError
 
 HEADS = (
     *("application", "mission", "actions", "recorded", "certified", "rules", "mission s", "certify s", "sealed"),
+    "live",
     "reason",
 )
 REASON = 150
@@ -63,6 +66,10 @@ class Result:
     runs: int = 0
     faithful: int = 0
     """Sealed replays that were faithful and equal to the first one."""
+    live_runs: int = 0
+    """Replays on the unchanged application, each on fresh state."""
+    live_faithful: int = 0
+    live_reasons: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def is_recorded(self) -> bool:
@@ -73,12 +80,13 @@ class Result:
     def passes(self) -> bool:
         """Whether everything that was tried worked."""
         done = self.performance
-        return not done.reasons and done.mission_s is not None and self.faithful == self.runs
+        is_repeated = self.faithful == self.runs and self.live_faithful == self.live_runs
+        return not done.reasons and done.mission_s is not None and is_repeated
 
     def row(self) -> tuple[object, ...]:
         """Return the cells of the table."""
         done = self.performance
-        reason = " ".join(done.reasons[0].split()) if done.reasons else ""
+        reason = " ".join(next(iter((*done.reasons, *self.live_reasons)), "").split())
         return (
             self.application,
             self.mission,
@@ -89,6 +97,7 @@ class Result:
             _seconds(done.mission_s),
             _seconds(done.certify_s),
             f"{self.faithful} of {self.runs}" if self.runs else "",
+            f"{self.live_faithful} of {self.live_runs}" if self.live_runs else "",
             reason if len(reason) <= REASON else f"{reason[:REASON]} …",
         )
 
@@ -108,6 +117,7 @@ def main() -> int:
     parser.add_argument("--missions", nargs="+", default=(), metavar="NAME", help="missions, instead of all")
     parser.add_argument("--recordings", type=int, default=1, help="recordings of each mission, each on fresh state")
     parser.add_argument("--runs", type=int, default=20, help="sealed replays of each bundle")
+    parser.add_argument("--live", type=int, default=0, help="live replays of each bundle, each on fresh state")
     parser.add_argument("--parallel", type=int, default=2, help="replays at a time")
     parser.add_argument("--busy", type=int, default=0, help="processes that burn processor time all along")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for a mission and its certification")
@@ -166,10 +176,14 @@ def _measure_mission(application: Application, mission: Mission, folder: Path, c
         installed = install(application, chosen.cache.resolve())
         with serve(application, installed, folder / "home") as url:
             result.performance = _perform(application, mission, url, folder, bundle, chosen.limit)
+        if bundle is not None and result.performance.is_certified:
+            _replay(result, bundle, chosen)
+            for _ in range(chosen.live):
+                shutil.rmtree(folder / "home")  # the same path, since applications show where their data is
+                with serve(application, installed, folder / "home", urlsplit(url).port):
+                    _replay_live(result, bundle, chosen.limit)
     except (InstallError, ServeError) as error:
         result.performance.reasons.append(str(error))
-    if bundle is not None and result.performance.is_certified:
-        _replay(result, bundle, chosen)
     return result
 
 
@@ -215,6 +229,26 @@ def _replay(result: Result, bundle: Path, chosen: argparse.Namespace) -> None:
         result.performance.reasons.append(f"{chosen.runs} replays did not end within {2 * chosen.limit:.0f} s")
     except EikonError as error:
         result.performance.reasons.append(f"replays: {error.message}")
+
+
+def _replay_live(result: Result, bundle: Path, limit: float) -> None:
+    """Replay on the running application, and count the replay if it is faithful."""
+
+    async def replay() -> Tally:
+        async with asyncio.timeout(limit):
+            return await replay_often(Subject(name=result.mission, bundle=bundle), runs=1, parallel=1, network="live")
+
+    result.live_runs += 1
+    try:
+        tally = asyncio.run(replay())
+    except TimeoutError:
+        result.live_reasons.append(f"live: the replay did not end within {limit:.0f} s")
+    except EikonError as error:
+        result.live_reasons.append(f"live: {error.message}")
+    else:
+        result.live_faithful += tally.verdicts["faithful"]
+        if not tally.verdicts["faithful"]:
+            result.live_reasons.append(f"live: {' '.join(tally.findings().split())}")
 
 
 def _totals(results: list[Result]) -> str:

@@ -27,14 +27,16 @@ class ServeError(Exception):
 
 
 @contextmanager
-def serve(application: Application, installed: Path, home: Path) -> Iterator[str]:
+def serve(application: Application, installed: Path, home: Path, port: int | None = None) -> Iterator[str]:
     """Serve until the block ends; the whole process group of the server is ended with it.
+
+    Without a `port`, a free one is taken.
 
     Raises:
         ServeError: it does not answer in time, or its port is still open afterwards.
     """
     home.mkdir(parents=True)
-    place = Place(installed=installed, home=home, port=_free_port())
+    place = Place(installed=installed, home=home, port=port or _free_port())
     try:
         command = application.start(place)
     except (subprocess.CalledProcessError, OSError) as error:
