@@ -6,9 +6,9 @@ of page time. A text is either plain or a reference to a secret, never the secre
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.files.models import FileModel, FiniteJson
@@ -436,6 +436,13 @@ class Screenshot(_Action):
     type: Literal["screenshot"] = "screenshot"
     full_page: bool = False
     target: Target | None = None
+
+    @model_validator(mode="after")
+    def _check_extent(self) -> Self:
+        if self.full_page and self.target is not None:
+            message = "a screenshot of a target cannot show the full page; omit full_page or target"
+            raise ValueError(message)
+        return self
 
 
 class ExtractDom(_Action):

@@ -208,10 +208,12 @@ _IGNORED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("Frame.click", "Frame.dragAndDrop"), ("steps", "scroll")),
     **dict.fromkeys(("Frame.dblclick", "Frame.hover", "Frame.tap", "Frame.check", "Frame.uncheck"), ("scroll",)),
     **dict.fromkeys(("Frame.type", "Frame.press", "Page.keyboardType", "Page.keyboardPress"), ("delay",)),
+    "Frame.waitForFunction": ("pollingInterval",),
 }
 """Options that no action has, by call; they change how a person would see the action, hardly what it does."""
 _IGNORED_EFFECTS: Final = {
     "delay": "presses keys without pauses",
+    "pollingInterval": "polls less and less often",
     "scroll": "scrolls to the elements it acts on",
     "steps": "moves the pointer at once",
 }
