@@ -54,13 +54,14 @@ def use_every_input(page: Page) -> None:
     page.locator("#name").select_text()
     page.locator("#name").blur()
     page.locator("#end").scroll_into_view_if_needed()
+    page.wait_for_function("log.textContent.endsWith('reached')")
     page.locator("#log").screenshot()
     page.locator("#log").scroll_into_view_if_needed()
 
 
 INPUTS: Final = [
     *("tap", "wait_for", "touchscreen_tap", "wait_for", "select_text", "blur", "scroll_into_view_if_needed"),
-    *("screenshot", "scroll_into_view_if_needed", "read"),
+    *("wait_for", "screenshot", "scroll_into_view_if_needed", "read"),
 ]
 SEEN: Final = "touched clicked paid touched clicked paid selected Ada Lovelace blurred reached"
 
@@ -99,7 +100,7 @@ def test_the_actions_have_their_elements_and_arguments(chromium: Browser, site: 
         agent.page.goto(put_panel(site))
         use_every_input(agent.page)
 
-    tap, paid, touch, twice, select, blur, reach, picture, back = recorded_actions(tmp_path / "b")
+    tap, paid, touch, twice, select, blur, reach, _, picture, back = recorded_actions(tmp_path / "b")
     assert isinstance(tap, Tap)
     assert isinstance(touch, TouchscreenTap)
     assert isinstance(picture, Screenshot)
