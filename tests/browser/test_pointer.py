@@ -61,6 +61,22 @@ def test_click_holds_the_modifiers(desk: Desk, modifier: Modifier, key: str) -> 
     assert desk.js("p.textContent") == "false,false,false"
 
 
+@pytest.mark.parametrize("action", [DoubleClick(target=at("#b")), Click(target=at("#b"), click_count=2)])
+def test_page_time_passes_between_two_clicks(desk: Desk, action: DoubleClick | Click) -> None:
+    """A page that recognizes double clicks by their distance in time sees one, although its clock stands still."""
+    desk.show(
+        BUTTON
+        + """<script>let last = null; b.onclick = e => {
+          if (last !== null && performance.now() > last) p.textContent = `double ${e.detail}`;
+          last = performance.now();
+        }</script>"""
+    )
+
+    desk.ok(action)
+
+    assert desk.js("p.textContent") == "double 2"
+
+
 def test_click_hits_the_given_position(desk: Desk) -> None:
     """A position counts from the top left corner of the element."""
     desk.show(

@@ -19,10 +19,21 @@ from eikon_engine.trace.actions import is_forced
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from playwright.async_api import Position
+    from playwright.async_api import Page, Position
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Check, Click, DoubleClick, Download, Drag, Hover, Point, Tap, Uncheck
+    from eikon_engine.trace.actions import (
+        Check,
+        Click,
+        DoubleClick,
+        Download,
+        Drag,
+        Hover,
+        MouseButton,
+        Point,
+        Tap,
+        Uncheck,
+    )
 
 
 async def click(session: Session, action: Click | DoubleClick) -> ActionEffect:
@@ -30,19 +41,35 @@ async def click(session: Session, action: Click | DoubleClick) -> ActionEffect:
     bound = await _bind_pointer(session, action, enabled=True)
     options = {**_pointer_options(action), "button": action.button}
     point = _known_point(session, action, bound)
-    mouse = bound.locator.page.mouse
-    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
-        if action.type == "click" and point is not None:
-            times = action.click_count
-            await _await_input(mouse.click(*point, delay=action.delay_ms, button=action.button, click_count=times))
+    page = bound.locator.page
+    times = action.click_count if action.type == "click" else 2
+    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, page):
+        if point is not None:
+            delay_ms = action.delay_ms if action.type == "click" else None
+            await _await_input(click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms))
         elif action.type == "click":
-            times = action.click_count
             await bound.locator.click(delay=action.delay_ms, click_count=times, no_wait_after=True, **options)
-        elif point is not None:
-            await _await_input(mouse.dblclick(*point, button=action.button))
         else:
             await bound.locator.dblclick(**options)
     return ActionEffect(bound=bound)
+
+
+async def click_at(
+    session: Session, page: Page, point: tuple[float, float], *, button: MouseButton, times: int, delay_ms: float | None
+) -> None:
+    """Click a position; an instant of page time passes between two clicks, by which some pages recognize two."""
+    if times == 1:
+        await page.mouse.click(*point, button=button, delay=delay_ms)
+        return
+    pause_s = (delay_ms or 0.0) / 1000
+    await page.mouse.move(*point)
+    for count in range(1, times + 1):
+        if count > 1:
+            await asyncio.sleep(pause_s)
+            await session.stabilizer.pass_instant()
+        await page.mouse.down(button=button, click_count=count)
+        await asyncio.sleep(pause_s)
+        await page.mouse.up(button=button, click_count=count)
 
 
 async def hover(session: Session, action: Hover) -> ActionEffect:

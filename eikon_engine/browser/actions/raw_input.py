@@ -11,6 +11,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
+from eikon_engine.browser.actions.pointer import click_at
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.errors import ActionError
@@ -55,9 +56,8 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
         delivery_barrier(session, page),
     ):
         if action.event == "click":
-            await page.mouse.click(
-                action.x, action.y, button=action.button, click_count=action.click_count, delay=action.delay_ms
-            )
+            point, times, delay_ms = (action.x, action.y), action.click_count, action.delay_ms
+            await click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms)
         else:
             await page.mouse.move(action.x, action.y, steps=action.steps)
         if action.event == "down":
