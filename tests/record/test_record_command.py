@@ -231,7 +231,7 @@ def test_an_invalid_pattern_is_rejected(button: str, tmp_path: Path) -> None:
     ("options", "wanted"),
     [
         (["--browser-path", "/nowhere/chrome"], "/nowhere/chrome"),
-        (["--secret", "not a secret"], "not a secret"),
+        (["--secret", "no value"], "expected NAME=VALUE"),
     ],
 )
 def test_invalid_options_are_rejected_before_the_script_runs(
