@@ -145,6 +145,7 @@ def test_an_agent_that_handles_a_site_that_is_down_replays(
     with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
         with pytest.raises(Error, match="ERR_CONNECTION_REFUSED"):
             agent.page.goto(down_url)
+        agent.page.wait_for_url("chrome-error://**")  # else the error page may interrupt the next navigation
         agent.page.goto(url)
         agent.page.click("button")
 
