@@ -80,10 +80,15 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Number of reads that also ended during another call, so that they have no position among the steps."""
         self._without_deadline = 0
         """Number of actions without a deadline."""
+        self._closes_browser = False
+        """Whether the agent closed its context or browser."""
+        self._is_browser_gone = False
+        context.on("close", lambda _: self.note_browser_gone(was_closed=self._closes_browser))
         self._interceptor.start()
 
     def on_call_started(self, call: PlaywrightCall) -> None:
         """Open an action if the call is one."""
+        self._closes_browser |= call.name in {"Browser.close", "BrowserContext.close"}
         if self.is_closed or context_of_call(call) is not self._context:
             return
         if call.name in {"Dialog.accept", "Dialog.dismiss"}:
@@ -282,6 +287,14 @@ class AgentRecorder(ActionLog[PendingAction]):
                 f"calls without a deadline (timeout=0): {self._without_deadline}; a replay times out after "
                 f"{UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
             )
+
+    def note_browser_gone(self, *, was_closed: bool) -> None:
+        """Warn that the agent closed its browser, or that the browser exited, before the recording ended."""
+        if self.is_closed or self._is_browser_gone:
+            return
+        self._is_browser_gone = True
+        what = "was closed" if was_closed else "exited unexpectedly"
+        self._recording.warn(f"the agent's browser {what} before the recording ended; pending data is lost")
 
     def warnings_for(self, action: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
         """Return the warnings about a written action."""
