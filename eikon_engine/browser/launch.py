@@ -86,13 +86,13 @@ async def _new_driver() -> AsyncIterator[Playwright]:
         yield playwright
 
 
-def ignore_calls_to_gone_browser() -> None:
-    """Keep the running loop from logging such failures; code that needed the browser gets an error of ours.
+def ignore_calls_to_gone_browser(loop: asyncio.AbstractEventLoop | None = None) -> None:
+    """Keep a loop, by default the running one, from logging such failures; code that needed the browser gets an error.
 
     The same holds for writes to a driver process that has exited. The loop reports them when they are garbage
     collected, possibly after everything else has ended. A loop with its own exception handler is left alone.
     """
-    loop = asyncio.get_running_loop()
+    loop = loop or asyncio.get_running_loop()
     if loop.get_exception_handler() is None:
         loop.set_exception_handler(_handle_loop_error)
 

@@ -86,6 +86,7 @@ class PageTracker:
         self.pages: list[Page] = []
         self.dialog_answers: list[DialogAnswer] = []
         self.is_dead: bool = False
+        self.crashed_pages: list[int] = []
         self.error: EikonError | None = None
         """An error to raise from the next wait."""
         self.data_events = 0
@@ -168,8 +169,9 @@ class PageTracker:
         self._events.closed.append(self.ordinal(page))
         self.requests.forget_page(page)
 
-    def _on_crash(self, _page: Page) -> None:
+    def _on_crash(self, page: Page) -> None:
         self.is_dead = True
+        self.crashed_pages.append(self.ordinal(page))
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         from playwright.async_api import Error

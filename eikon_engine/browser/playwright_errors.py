@@ -73,6 +73,11 @@ def is_target_gone(error: PlaywrightError) -> bool:
     return TARGET_GONE.search(error.message) is not None
 
 
+def without_logs(message: str) -> str:
+    """Return a message without what Playwright appends: the output of the browser, and the call log."""
+    return re.split(r"\n(?:Browser logs|Call log):", message, maxsplit=1)[0].strip()
+
+
 def first_line(message: str) -> str:
     """Return the reason of a message, without the call log and the name of the call."""
     line = next(iter(message.partition("Call log:")[0].strip().splitlines()), "no message")

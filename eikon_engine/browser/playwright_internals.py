@@ -7,7 +7,7 @@ update of Playwright renames one of them, this is the only module to change.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -65,6 +65,23 @@ def is_loop_closed(wrapper: object) -> bool:
     """Whether the event loop behind a wrapper is closed."""
     fiber = getattr(wrapper, "_dispatcher_fiber", None)
     return bool(cast("Any", wrapper)._loop.is_closed() or (fiber is not None and fiber.dead))
+
+
+def run_while_connected(wrapper: object, work: Coroutine[Any, Any, object]) -> None:
+    """Run a coroutine in the event loop behind a wrapper of `playwright.sync_api`, unless its driver exits first."""
+    from playwright.sync_api import Error
+
+    if is_loop_closed(wrapper):
+        work.close()
+        return
+    with suppress(Error):  # the driver exited meanwhile
+        run_synchronously(wrapper, work)
+
+
+def loop_of(wrapper: object) -> asyncio.AbstractEventLoop:
+    """Return the event loop behind a wrapper."""
+    loop: asyncio.AbstractEventLoop = impl_of(wrapper)._loop
+    return loop
 
 
 class ContextHandle:
@@ -214,6 +231,41 @@ def call_before_browser_closes(callback: Callable[[ClientObject], Awaitable[None
         await close(self, *values, **named)
 
     Browser.close = close_after_callback  # type: ignore[method-assign] # replaces it for this process
+
+
+def call_before_playwright_stops(
+    callback: Callable[[Connection, BaseException | None], Coroutine[Any, Any, None]],
+) -> None:
+    """Call `callback` with the connection of a client before it stops, in this process from now on.
+
+    The second argument is the exception that leaves the block of the client.
+    """
+    from playwright.async_api._context_manager import PlaywrightContextManager as AsyncManager
+    from playwright.sync_api._context_manager import PlaywrightContextManager as SyncManager
+
+    sync_exit, async_exit = SyncManager.__exit__, AsyncManager.__aexit__
+
+    def exit_after_callback(self: Any, *values: Any) -> None:  # noqa: ANN401 - as above
+        try:
+            if not self._exit_was_called and hasattr(self, "_playwright"):
+                run_while_connected(self._playwright, callback(self._client._connection, _exception_in(values)))
+        finally:
+            sync_exit(self, *values)
+
+    async def async_exit_after_callback(self: Any, *values: Any) -> None:  # noqa: ANN401 - as above
+        try:
+            if not self._exit_was_called and self._client is not None:
+                await callback(self._client._connection, _exception_in(values))
+        finally:
+            await async_exit(self, *values)
+
+    SyncManager.__exit__ = exit_after_callback  # type: ignore[method-assign] # replaces it for this process
+    AsyncManager.__aexit__ = async_exit_after_callback  # type: ignore[method-assign] # replaces it for this process
+
+
+def _exception_in(values: tuple[Any, ...]) -> BaseException | None:
+    """Return the exception among the arguments of `__exit__`; `stop` passes none."""
+    return values[1] if len(values) > 1 else None
 
 
 def adjust_launches(adjust: Callable[[ClientObject, dict[str, Any]], None]) -> None:

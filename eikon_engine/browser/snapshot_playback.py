@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.actions.conditions import check_assertion, wait_for
 from eikon_engine.browser.actions.effect import require_page, translated_errors
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation, PageObservation
 
 BLANK = "about:blank"
+_VISIBILITY_NOT_REQUIRED: Final = (
+    actions.Blur,
+    actions.DispatchEvent,
+    actions.Focus,
+    actions.ScrollIntoViewIfNeeded,
+    actions.SetInputFiles,
+)
+"""Actions that do not require a visible target."""
 
 
 class SnapshotTraffic:
@@ -165,12 +173,11 @@ class SnapshotPlayback:
         if target is None:
             return None
         await self._load_snapshot(action.page)
-        forced = isinstance(action, actions.Click) and action.force
-        kinds = actions.Click | actions.DoubleClick | actions.Download | actions.Hover
-        pointer = isinstance(action, kinds) and not forced
+        kinds = actions.Click | actions.DoubleClick | actions.Download | actions.Hover | actions.Tap
+        pointer = isinstance(action, kinds) and not actions.is_forced(action)
         editable = isinstance(action, actions.Fill | actions.TypeText)
         readiness = Readiness(
-            visible=not isinstance(action, actions.SetInputFiles), enabled=pointer or editable, editable=editable
+            visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED), enabled=pointer or editable, editable=editable
         )
         page = require_page(self.session, 0)
         bound = await bind(page, target, self.session.stabilizer, readiness, timeout_ms=0)

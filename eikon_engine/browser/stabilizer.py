@@ -143,6 +143,14 @@ class PageStabilizer:
             await asyncio.sleep(left_s)
             await self.wait_until_idle()
 
+    async def pass_instant(self) -> None:
+        """Let one millisecond of page time pass within an action, as between two clicks; nothing is delivered.
+
+        Natural time passes by itself.
+        """
+        if not self._clock.is_natural:
+            await self._advance_clock(1.0)
+
     async def run_with_deliveries(self, task: asyncio.Future[_Result]) -> None:
         """Wait for a task that may need recorded responses, such as a page load; the caller handles its result.
 
@@ -234,19 +242,28 @@ class PageStabilizer:
 
     async def _step_clock(self, left_ms: float) -> None:
         """Move the clock once; responses wait until it stops."""
-        from playwright.async_api import Error
-
         duration = min(left_ms, self._tick_ms)
         self.timeline.is_timer_driven = True
         coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
         if coming is not None:
             duration = max(1.0, min(duration, coming - self._clock.now_ms))
+        with self.barrier.hold():
+            await self._advance_clock(duration)
+        self._wake_deliveries()
+
+    async def _advance_clock(self, duration: float) -> None:
+        """Move the clock by a number of milliseconds.
+
+        Raises:
+            BrowserDiedError: a page does not respond.
+        """
+        from playwright.async_api import Error
+
         try:
-            with self.barrier.hold():
-                async with asyncio.timeout(ROUND_TRIP_S):
-                    await self._clock.advance(duration)
-                if self._has_workers and not self._clock.is_natural:
-                    await query_activity(self._tracker, STEP_WORKER_CLOCKS)
+            async with asyncio.timeout(ROUND_TRIP_S):
+                await self._clock.advance(duration)
+            if self._has_workers and not self._clock.is_natural:
+                await query_activity(self._tracker, STEP_WORKER_CLOCKS)
         except Error as error:
             if re.search(DOCUMENT_REPLACED, error.message) is None:
                 message = f"could not advance the page clock: {error.message.splitlines()[0]}"
@@ -254,7 +271,6 @@ class PageStabilizer:
         except TimeoutError as error:
             message = f"{duration:.0f} ms of page time took more than {ROUND_TRIP_S:.0f} s; a page may be in a loop"
             raise BrowserDiedError(message) from error
-        self._wake_deliveries()
 
     def _wake_deliveries(self) -> None:
         if self.pending_deliveries is not None:

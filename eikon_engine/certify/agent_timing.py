@@ -19,7 +19,15 @@ from eikon_engine.network.retiming import derive_timeline
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.replay.context import recorded_network
-from eikon_engine.trace.actions import GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor
+from eikon_engine.trace.actions import (
+    GoBack,
+    GoForward,
+    Navigate,
+    OpenPage,
+    Reload,
+    ScrollIntoViewIfNeeded,
+    WaitFor,
+)
 from eikon_engine.trace.labels import action_label
 
 if TYPE_CHECKING:
@@ -107,7 +115,16 @@ def find_unsent_requests(runs: Sequence[ReplayedRun]) -> tuple[CertificationFind
 
 RELEVANT_RESOURCE_TYPES: Final = frozenset({"document", "fetch", "script", "xhr"})
 """Resource types whose responses can change a page."""
-ACTIONS_WITHOUT_EFFECT: Final = (*PASSIVE_ACTIONS, GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor)
+ACTIONS_WITHOUT_EFFECT: Final = (
+    *PASSIVE_ACTIONS,
+    GoBack,
+    GoForward,
+    Navigate,
+    OpenPage,
+    Reload,
+    ScrollIntoViewIfNeeded,
+    WaitFor,
+)
 """Actions without effect on the current document, or that replace it."""
 SHOWN_REQUESTS: Final = 2
 """Number of requests listed per action."""

@@ -21,6 +21,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
 
     Raises:
         UsageError: the script is missing, or opened no browser context that could be recorded.
+        KeyboardInterrupt: the command was stopped; what was recorded until then is reported.
     """
     from eikon_engine.errors import UsageError
     from eikon_engine.record.record_script import ScriptRequest, is_pytest_target, record_script
@@ -40,12 +41,16 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     run = record_script(request)
     for line in run.result.not_recorded:
         _print_diagnostic(f"not recorded: {line}")
-    if not run.result.recorded:
+    if not run.result.recorded and run.interrupt is None:
         reason = (
             "opened no browser context that can be recorded" if run.result.not_recorded else "opened no browser context"
         )
         message = f"{script}: nothing recorded: the script {reason}"
         raise UsageError(message)
+    if run.interrupt is not None:
+        for each in run.result.recorded:
+            _certify_recording(each, certifies=False)
+        raise run.interrupt
     if run.exit_status:
         _print_diagnostic(f"{script} exited with status {run.exit_status}; everything before that is recorded")
     certified = [_certify_recording(each, certifies=not chosen["no_certify"]) for each in run.result.recorded]

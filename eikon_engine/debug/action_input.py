@@ -35,6 +35,7 @@ _POSITIONAL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "press": ("key",),
     "set_value": ("target.selector", "text"),
     "switch_page": ("page",),
+    "touchscreen_tap": ("x", "y"),
     "type": ("target.selector", "text"),
 }
 """Fields that may be given without a name, in this order; for all other actions, the selector."""

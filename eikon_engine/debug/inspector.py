@@ -30,7 +30,15 @@ from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.debug_events import Evaluated
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.stored_values import InlineValue
-from eikon_engine.trace.actions import Assert, AssertUrl, Click, Drag, SelectorCondition, WaitFor
+from eikon_engine.trace.actions import (
+    Assert,
+    AssertUrl,
+    Drag,
+    FunctionCondition,
+    SelectorCondition,
+    WaitFor,
+    is_forced,
+)
 from eikon_engine.trace.bundle import store_snapshot
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.labels import step_label
@@ -55,12 +63,13 @@ DOM_FOLDER: Final = "dom"
 INSPECTIONS_FOLDER: Final = "inspections"
 
 _VISIBILITY_NOT_REQUIRED: Final = frozenset(
-    {"assert", "dispatch_event", "evaluate", "expect", "focus", "read", "set_input_files", "wait_for"}
-)
+    {"assert", "blur", "dispatch_event", "evaluate", "expect", "focus", "read", "scroll_into_view_if_needed",
+     "set_input_files", "wait_for"}
+)  # fmt: skip
 """Actions that do not require a visible target."""
 _ENABLED_REQUIRED: Final = frozenset(
-    {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "type",
-     "uncheck"}
+    {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "tap",
+     "type", "uncheck"}
 )  # fmt: skip
 """Actions whose target must not be disabled."""
 
@@ -197,9 +206,10 @@ class _Inspector:
         target: Target,
         snapshot: PageSnapshot | None,
     ) -> InspectedTarget:
-        forced = isinstance(action, Click) and action.force
         readiness = Readiness(
-            visible=action.type not in _VISIBILITY_NOT_REQUIRED, enabled=action.type in _ENABLED_REQUIRED and not forced
+            visible=action.type not in _VISIBILITY_NOT_REQUIRED,
+            rendered=action.type == "scroll_into_view_if_needed",
+            enabled=action.type in _ENABLED_REQUIRED and not is_forced(action),
         )
         try:
             now = await inspect_target_now(self._context.session, action.page, target, readiness)
@@ -248,8 +258,9 @@ def _divergences(context: ReplayContext) -> tuple[Divergence, ...]:
 def _targets_of(action: Action) -> Iterator[tuple[Literal["target", "to", "condition"], Target]]:
     """Yield the targets of an action with their roles."""
     if isinstance(action, WaitFor):
-        if isinstance(action.condition, SelectorCondition):
-            yield "condition", action.condition.target
+        condition = action.condition
+        if isinstance(condition, SelectorCondition | FunctionCondition) and condition.target is not None:
+            yield "condition", condition.target
         return
     if isinstance(action, Assert):
         if not isinstance(action.expectation, AssertUrl):

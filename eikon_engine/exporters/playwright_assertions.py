@@ -33,6 +33,7 @@ from eikon_engine.trace.actions import (
     SecretRef,
     SelectOption,
     SetValue,
+    Tap,
     TypeText,
     Uncheck,
 )
@@ -380,7 +381,7 @@ def target_assertions(action: Action, state: TargetState | None, element: str) -
     """Assert the value of a filled field, or its checked state."""
     if state is None:
         return
-    if isinstance(action, Check | Uncheck | Click | Press) and state.checked is not None:
+    if isinstance(action, Check | Uncheck | Click | Tap | Press) and state.checked is not None:
         yield f"expect({element}).{'to_be_checked' if state.checked else 'not_to_be_checked'}()"
     filled = isinstance(action, Fill | TypeText | SetValue | SelectOption)
     secret = isinstance(getattr(action, "text", None), SecretRef)

@@ -55,7 +55,7 @@ def _write_receiver(page: str, number: int, call: PythonCall, element: str) -> s
             return page
         case "context":
             return "page.context"
-        case "keyboard" | "mouse":
+        case "keyboard" | "mouse" | "touchscreen":
             return f"{page}.{call.receiver}"
         case "locator":
             return locator

@@ -47,6 +47,7 @@ from eikon_engine.trace.actions import (
     OpenPage,
     Read,
     SwitchPage,
+    TouchscreenTap,
     WaitFor,
 )
 from eikon_engine.trace.base_urls import map_action_urls, map_storage_state
@@ -224,7 +225,7 @@ def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
 def _write_succeeded(step: ActionTrace, known: PageState, words: SourceContext) -> Iterator[Statement]:
     action = step.action
     target: Target | None = getattr(action, "target", None)
-    if isinstance(action, Read | Evaluate | Expect) and not python_calls(action):
+    if isinstance(action, Read | Evaluate | Expect | WaitFor) and not python_calls(action):
         known.omitted.append(f"{action_label(action)} is not checked")
         return
     if target is None:
@@ -275,7 +276,7 @@ def _write_failed(step: ActionTrace, result: Failed, known: PageState, words: So
             yield f"expect({element}).to_have_count(0)"
         case "target-ambiguous" if target is not None:
             yield f"expect({element}).not_to_have_count(1)"
-        case _ if isinstance(step.action, Mouse | OpenPage):
+        case _ if isinstance(step.action, Mouse | OpenPage | TouchscreenTap):
             known.omitted.append(f"{step.action.type} failed with {result.code}, which Playwright does not raise")
         case "target-changed" | "unknown":
             known.omitted.append(f"{step.action.type} failed with {result.code}; the failure is not checked")

@@ -31,6 +31,8 @@ SET_VIEWPORT_SIZE: Final = "Page.setViewportSize"
 _REQUEST_CLASS: Final = "APIRequestContext"
 _PASSIVE_CALLS: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
 """Calls that do not act on a page: events during them have an earlier cause."""
+_TOUCH: Final = "Page.touchscreenTap"
+"""A tap at a position, which does not move the pointer."""
 _SELECTORS: Final = ("selector", "source", "target")
 """Parameters that are selectors."""
 
@@ -107,7 +109,8 @@ class CallConverter:
         if converted.action is not None:
             self._builder.actions.append(converted.action)
             self._note_selectors(step, call)
-            self._track_pointer(call, page)
+            if call.name != _TOUCH:
+                self._track_pointer(call, page)
         for note in converted.notes:
             self._builder.add_note(step, note)
 

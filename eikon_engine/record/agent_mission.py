@@ -12,9 +12,17 @@ from anyio import CancelScope, to_thread
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.attach.context import require_context, take_snapshot
-from eikon_engine.browser.playwright_internals import is_loop_closed, is_synchronous, run_synchronously
+from eikon_engine.browser.launch import ignore_calls_to_gone_browser
+from eikon_engine.browser.playwright_internals import (
+    connection_of,
+    is_synchronous,
+    loop_of,
+    run_synchronously,
+    run_while_connected,
+)
 from eikon_engine.errors import EikonError, UsageError
 from eikon_engine.record.agent_recorder import AgentRecorder
+from eikon_engine.record.attempts import status_for_error
 from eikon_engine.record.options import AttachOptions
 from eikon_engine.record.recording import Recording
 from eikon_engine.record.skill_runs import SkillCall
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from eikon_engine.browser.playwright_internals import Connection
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.outcome.certification import CertificationReport
     from eikon_engine.record.bundle_writer import Attempt
@@ -156,9 +165,9 @@ class AgentRecording:
         return is_synchronous(self._client_object)
 
     @property
-    def is_loop_closed(self) -> bool:
-        """Return whether the agent's event loop is closed."""
-        return is_loop_closed(self._client_object)
+    def connection(self) -> Connection:
+        """Return the connection of the agent's client."""
+        return connection_of(self._client_object)
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the work gives, or where it will be
         """Run a coroutine in the agent's loop: at once for a synchronous agent, else to be awaited."""
@@ -182,12 +191,21 @@ class AgentRecording:
         """Read what is still pending and stop observing; errors are recorded."""
         await self.recording.stop()
 
+    def stop_synchronously(self) -> None:
+        """Do the same for an agent that uses the synchronous API, unless its driver exits."""
+        run_while_connected(self._client_object, self.stop())
+
     def finish(self, error: BaseException | None) -> None:
         """Complete the bundle; `error` is the exception that ended the mission."""
-        if not self.recorder.is_closed:
-            self.recorder.close()
-            self.recording.warn("the agent's browser was closed before the recording ended; pending data is lost")
+        self.recorder.note_browser_gone(was_closed=True)
+        self.recorder.close()
+        self.let_driver_exit(error)
         self.recording.finish(error)
+
+    def let_driver_exit(self, error: BaseException | None) -> None:
+        """Expect the driver to exit before the agent if it was interrupted: Ctrl-C reaches both."""
+        if status_for_error(error) == "aborted":
+            ignore_calls_to_gone_browser(loop_of(self._client_object))
 
 
 def require_matching_api(recording: AgentRecording, *, synchronous: bool) -> None:
@@ -212,7 +230,7 @@ def record_mission(
 
     `context_or_page` is a Playwright context or page without a loaded document: of the synchronous API for `with`, of
     the asynchronous one for `async with`. The agent is neither delayed nor retried. An exception that leaves the block
-    is recorded and re-raised. After the block, the bundle in `directory` is certified.
+    is recorded and re-raised. After the block, the bundle in `directory` is certified unless the mission is aborted.
 
     Raises:
         UsageError: not a Chromium context or page, a document is already loaded, or an argument has the wrong type.
@@ -250,13 +268,12 @@ class RecordedMission:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if not self._recording.is_loop_closed:
-                self._recording.run(self._recording.stop())
+            self._recording.stop_synchronously()
         except BaseException as stop:
             self._recording.finish(error or stop)
             raise
         self._recording.finish(error)
-        self._certify()
+        self._certify(error)
 
     async def __aenter__(self) -> AgentMission:
         require_matching_api(self._recording, synchronous=False)
@@ -272,7 +289,7 @@ class RecordedMission:
             self._recording.finish(error or stop)
             raise
         self._recording.finish(error)
-        await to_thread.run_sync(self._certify)
+        await to_thread.run_sync(self._certify, error)
 
     @contextmanager
     def _warns_when_stopped(self) -> Iterator[None]:
@@ -294,14 +311,17 @@ class RecordedMission:
                 await asyncio.wait({running})
             raise
 
-    def _certify(self) -> None:
+    def _certify(self, error: BaseException | None) -> None:
         if self._options.certify is None:
+            return
+        if status_for_error(error) == "aborted":
+            _logger.warning("%s: recorded but not certified: the mission was interrupted", self._recording.directory)
             return
         with self._warns_when_stopped(), start_blocking_portal() as portal:
             try:
                 self._mission.report = portal.call(self._certify_or_close, self._options.certify)
-            except EikonError as error:  # the recording is complete; it can be certified later
-                _logger.warning("%s: recorded but not certified: %s", self._recording.directory, error.message)
+            except EikonError as failure:  # the recording is complete; it can be certified later
+                _logger.warning("%s: recorded but not certified: %s", self._recording.directory, failure.message)
                 return
         for note in self._mission.report.notes:
             _logger.warning("%s: %s", self._recording.directory, note)

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import mimetypes
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from eikon_engine.browser.playwright_internals import connection_of, context_opt
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
 from eikon_engine.record.playwright_calls import action_for_call, read_for_call
-from eikon_engine.record.target_probe import TargetProbe, is_call_at_pointer
+from eikon_engine.record.target_probe import WAITS, TargetProbe, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, Evaluate, Expect, FileInput, Read
 from eikon_engine.trace.execution import Failed, Succeeded
@@ -79,10 +80,15 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Number of reads that also ended during another call, so that they have no position among the steps."""
         self._without_deadline = 0
         """Number of actions without a deadline."""
+        self._closes_browser = False
+        """Whether the agent closed its context or browser."""
+        self._is_browser_gone = False
+        context.on("close", lambda _: self.note_browser_gone(was_closed=self._closes_browser))
         self._interceptor.start()
 
     def on_call_started(self, call: PlaywrightCall) -> None:
         """Open an action if the call is one."""
+        self._closes_browser |= call.name in {"Browser.close", "BrowserContext.close"}
         if self.is_closed or context_of_call(call) is not self._context:
             return
         if call.name in {"Dialog.accept", "Dialog.dismiss"}:
@@ -101,9 +107,9 @@ class AgentRecorder(ActionLog[PendingAction]):
         if "url" in params:
             self._session.detect_in_text(str(params["url"]), by_page=True)
         self._session.timeline.mark_begin()
-        attempt = self.current_attempt()
+        attempt, deadline = self.current_attempt(), self._target_probe.deadline_of(call)
         pending = self._current = self._pending[call] = PendingAction(
-            call=call,
+            call=replace(call, timeout_ms=deadline),
             method=name,
             params=params,
             page=page,
@@ -115,7 +121,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             files=self._read_files(params) if name == "Frame.setInputFiles" else (),
         )
         self._open_actions.add(pending)
-        self._without_deadline += has_no_deadline(name, call.timeout_ms)
+        self._without_deadline += has_no_deadline(name, deadline)
         self._target_probe.redact_named_password(pending)
         self._probe_target(pending)
 
@@ -282,6 +288,14 @@ class AgentRecorder(ActionLog[PendingAction]):
                 f"{UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
             )
 
+    def note_browser_gone(self, *, was_closed: bool) -> None:
+        """Warn that the agent closed its browser, or that the browser exited, before the recording ended."""
+        if self.is_closed or self._is_browser_gone:
+            return
+        self._is_browser_gone = True
+        what = "was closed" if was_closed else "exited unexpectedly"
+        self._recording.warn(f"the agent's browser {what} before the recording ended; pending data is lost")
+
     def warnings_for(self, action: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
         """Return the warnings about a written action."""
         return (*action.warnings, *map(str, find_weak_targets(trace)))
@@ -338,13 +352,14 @@ class AgentRecorder(ActionLog[PendingAction]):
     def _probe_target(self, pending: PendingAction) -> None:
         """Probe the target; an action without a target acts at once."""
         self._target_probe.probe(pending)
-        if not pending.pending_replies or pending.method.startswith("Page.keyboard"):
+        is_immediate = not pending.pending_replies and pending.method not in WAITS
+        if is_immediate or pending.method.startswith("Page.keyboard"):
             self._session.timeline.mark_acting()
 
     def _on_probe_result(self, pending: PendingAction, element: ElementSnapshot | None) -> None:
         """Process a probe result; an actionable element is acted on now."""
         is_ready = element is not None and element.is_actionable and pending is self._current
-        if is_ready and pending.method != "Frame.waitForSelector":
+        if is_ready and pending.method not in WAITS:
             self._session.timeline.mark_acting()
         self.write_if_complete(pending)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import UsageError
+from eikon_engine.browser.playwright_errors import without_logs
+from eikon_engine.errors import EikonError, UsageError
 from eikon_engine.record.bundle_writer import Attempt
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Attempts:
         if attempt is None:
             return None
         status = status_for_error(error)
-        message = None if status == "complete" else self._redact(f"{type(error).__name__}: {error}")
+        message = None if error is None or status == "complete" else self._redact(describe_error(error))
         self._statuses[attempt.subgoal_id] = status
         return partial(self._writer.end_subgoal, attempt, self._now(), status, message)
 
@@ -87,3 +88,11 @@ def status_for_error(error: BaseException | None) -> MissionStatus:
     if error is None or (isinstance(error, SystemExit) and not error.code):
         return "complete"
     return "failed" if isinstance(error, Exception | SystemExit) else "aborted"
+
+
+def describe_error(error: BaseException) -> str:
+    """Return a short description of the error that ended a mission or an attempt."""
+    if isinstance(error, EikonError):
+        return error.message
+    text, name = without_logs(str(error)), type(error).__name__
+    return f"{name}: {text}" if text else name

@@ -15,6 +15,7 @@ from eikon_engine.trace.actions import (
     Note,
     Read,
     SelectorCondition,
+    TouchscreenTap,
     WaitFor,
 )
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
@@ -190,7 +191,7 @@ class PendingAction:
 
     def _with_identities(self, action: Action) -> Action:
         """Add element identities to the targets, and `nth=0` where the first of several matches was used."""
-        if isinstance(action, Mouse):
+        if isinstance(action, Mouse | TouchscreenTap):
             return action.model_copy(update={"under": self.element.identity if self.element else None})
         if isinstance(action, WaitFor):
             return action if self.params.get("strict") else _wait_for_first_match(action)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from eikon_engine.trace.playwright_calls import UnsupportedCallError, convert_call, convert_read, effect_of, is_read
 
@@ -11,13 +11,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.actions import Action, Evaluate, Expect, Read
     from eikon_engine.trace.playwright_calls import CallContext
-
-_UNRECORDED_WAITS: Final[Mapping[str, str]] = {
-    "Frame.expect": "",
-    "Frame.waitForFunction": "a replay takes as long as the agent took instead of waiting for it; changes that "
-    "the function makes are not replayed",
-}
-"""Waits that a replay does not need, as it has the times of the agent, and the warning about them if there is one."""
 
 
 def read_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Read | Evaluate | Expect | None:
@@ -36,10 +29,6 @@ def action_for_call(name: str, params: Mapping[str, Any], context: CallContext) 
     Raises:
         UnsupportedCallError: no action can express the call, or the call is unknown.
     """
-    if effect_of(name) in {"read", "setup"}:
-        return None
-    if name in _UNRECORDED_WAITS:
-        if _UNRECORDED_WAITS[name]:
-            raise UnsupportedCallError(_UNRECORDED_WAITS[name])
+    if effect_of(name) in {"read", "setup"} or name == "Frame.expect":
         return None
     return convert_call(name, params, context).action

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import IO, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from eikon_engine.errors import UsageError
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.errors import InterruptedRunError, UsageError
+from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.secrets.search import RedactionRules
 
 
@@ -54,6 +58,8 @@ class ScriptResult(BaseModel):
     """Contexts that could not be recorded, with the reason."""
 
 
+STOP_TIMEOUT_S: Final = 30.0
+"""Wall time that an interrupted script has to end and to complete its recordings."""
 _TEST_FILE: Final = re.compile(r"^test_.*\.py$|^.*_test\.py$")
 """Test file names that pytest collects: https://docs.pytest.org/en/stable/explanation/goodpractices.html."""
 
@@ -64,6 +70,8 @@ class ScriptRun:
 
     exit_status: int
     result: ScriptResult
+    interrupt: KeyboardInterrupt | None = None
+    """What stopped the command, and with it the script."""
 
 
 def is_pytest_target(script: str) -> bool:
@@ -76,11 +84,17 @@ def record_script(request: ScriptRequest) -> ScriptRun:
 
     Raises:
         UsageError: the script is missing, or its process died without a result.
+        OutputError: a recording exists already, or the folder cannot be written.
+        BrowserMissingError: the requested browser cannot be used.
+        KeyboardInterrupt: the command was stopped, and the script left no result.
     """
     script = Path(request.script.partition("::")[0])
     if not script.is_file():
         message = f"{script}: no such Python script or pytest test; check the path"
         raise UsageError(message)
+    BundleWriter(request.directory).discard()  # before the script acts
+    if request.browser_path is not None:
+        find_browser(request.browser_path, environ=os.environ)
     request_in, request_out = os.pipe()
     result_in, result_out = os.pipe()
     command = [sys.executable, "-m", "eikon_engine.record.script_host", str(request_in), str(result_out)]
@@ -89,10 +103,42 @@ def record_script(request: ScriptRequest) -> ScriptRun:
         os.close(result_out)
         with os.fdopen(request_out, "wb") as pipe:
             pipe.write(request.model_dump_json().encode())
+        interrupt: KeyboardInterrupt | None = None
         with os.fdopen(result_in, "rb") as pipe:
-            output = pipe.read()
+            try:
+                output = pipe.read()
+            except KeyboardInterrupt as stop:
+                interrupt, output = stop, _read_interrupted_result(child, pipe, stop)
         status = child.wait()
-    if not output:
-        message = f"{script}: its process exited with status {status} without a result; partial recordings remain"
-        raise UsageError(message)
-    return ScriptRun(exit_status=status, result=ScriptResult.model_validate_json(output))
+    if output:
+        result = ScriptResult.model_validate_json(output)
+        return ScriptRun(exit_status=status, result=result, interrupt=interrupt)
+    if interrupt is not None:
+        raise interrupt
+    raise UsageError(_died_message(request, status))
+
+
+def _read_interrupted_result(child: subprocess.Popen[bytes], pipe: IO[bytes], stop: KeyboardInterrupt) -> bytes:
+    """Return what an interrupted script reports once its recordings are complete; a second interrupt kills it.
+
+    Ctrl-C reaches the script, too; SIGTERM only this process.
+    """
+    if InterruptedRunError.stop_cause(stop) == signal.SIGTERM.name:
+        child.send_signal(signal.SIGINT)
+    deadline = threading.Timer(STOP_TIMEOUT_S, child.kill)
+    deadline.start()
+    try:
+        return pipe.read()
+    except KeyboardInterrupt:
+        child.kill()
+        raise
+    finally:
+        deadline.cancel()
+
+
+def _died_message(request: ScriptRequest, status: int) -> str:
+    how = f"exited with status {status}" if status >= 0 else f"was killed by {signal.Signals(-status).name}"
+    left = (
+        f"what was recorded until then is in {request.directory}" if request.directory.exists() else "nothing is left"
+    )
+    return f"{request.script}: its process {how} without a result; {left}"

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from eikon_engine.browser.attach.context import attach
 from eikon_engine.certify.certify import accept, certify
-from eikon_engine.errors import EikonError
-from eikon_engine.record.attempts import Attempts, status_for_error
+from eikon_engine.record.attempts import Attempts, describe_error, status_for_error
 from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.redaction import redact_action, redact_recording
@@ -234,9 +233,10 @@ class Recording:
         except Exception as error:  # noqa: BLE001 - the mission is over; its own outcome must not change
             self.errors.append(error)
         except BaseException:
-            self.recorder.abandon()
-            self.recorder.close()
-            self.warn("the end of the recording was interrupted; pending data is lost")
+            if not self.recorder.is_closed:  # else its loop has stopped, and the bundle was completed without it
+                self.recorder.abandon()
+                self.recorder.close()
+                self.warn("the end of the recording was interrupted; pending data is lost")
             raise
         self.recorder.close()
         try:
@@ -292,6 +292,7 @@ class Recording:
             *self.context.warnings,
             *self.context.capture.warnings,
             *self.session.traffic.outcome().notes,
+            *(f"page {page} crashed" for page in self.session.tracker.crashed_pages),
             *(f"the recorder failed: {type(each).__name__}: {each}" for each in self.errors),
         )
         self.warnings = tuple(map(self.redact, notes))
@@ -307,11 +308,6 @@ def new_secret_detector(options: RecordOptions | AttachOptions) -> SecretDetecto
 def _draw_seed(key: bytes) -> int:
     """Return a seed of its own for each recording: sites store what their pages draw."""
     return 1 + int.from_bytes(hashlib.sha256(key).digest()[:4], "big") % (2**31 - 1)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return a one-line description of the error that ended a mission."""
-    return error.message if isinstance(error, EikonError) else f"{type(error).__name__}: {error}"
 
 
 async def certify_recording(directory: Path, options: CertifyOptions) -> CertificationReport:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.record.agent_mission import AgentRecording
+from eikon_engine.record.attempts import describe_error
 from eikon_engine.record.options import AttachOptions
 from eikon_engine.record.record_script import RecordedContext, ScriptRequest, ScriptResult
-from eikon_engine.record.recording import describe_error
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.playwright_internals import Connection
 
 
 class ScriptHost:
@@ -63,6 +67,13 @@ class ScriptHost:
         if recording is not None:
             await recording.stop()
 
+    async def on_playwright_stopping(self, connection: Connection, error: BaseException | None) -> None:
+        """Stop recording the contexts of a client that stops without closing them."""
+        for recording in self._recordings.values():
+            if recording.connection is connection:
+                recording.let_driver_exit(error)
+                await recording.stop()
+
     def on_test_failed(self, test: str, error: BaseException) -> None:
         """Store the failure of a test."""
         self._errors[test] = error
@@ -71,6 +82,8 @@ class ScriptHost:
         """Complete all recordings; `error` is the exception that ended the script."""
         for recording in self._recordings.values():
             test = self._tests[id(recording)]
+            if recording.is_synchronous:
+                recording.stop_synchronously()
             try:
                 recording.finish(self._errors.get(test) if test else error)
             except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
@@ -117,7 +130,7 @@ def main() -> int:
     finally:
         host.finish(error)
         answer = ScriptResult(recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded))
-        with os.fdopen(result_fd, "wb") as pipe:
+        with suppress(BrokenPipeError), os.fdopen(result_fd, "wb") as pipe:  # the command was killed
             pipe.write(answer.model_dump_json().encode())
 
 

@@ -46,8 +46,11 @@ _POINTER_CALLS: Final = frozenset(
     {"Frame.click", "Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck", "Frame.dragAndDrop", *_MOUSE_CALLS}
 )
 """Calls that move the pointer."""
-_READ_ONLY_CALLS: Final = frozenset({"Frame.waitForSelector"})
-"""Calls without an effect on their element."""
+WAITS: Final = frozenset({"Frame.waitForFunction", "Frame.waitForSelector"})
+"""Calls without an effect on a page."""
+_CALLS_WITHOUT_IDENTITY: Final = frozenset({"Frame.waitForFunction"})
+"""Calls whose element is not recorded."""
+_CALLS_AT_POINT: Final = frozenset({"Page.mouseClick", "Page.touchscreenTap"})
 _EVENT_CALLS: Final = frozenset(
     {
         "Frame.click",
@@ -57,6 +60,7 @@ _EVENT_CALLS: Final = frozenset(
         "Frame.press",
         "Frame.selectOption",
         "Frame.setInputFiles",
+        "Frame.tap",
         "Frame.type",
     }
 )
@@ -87,20 +91,29 @@ class TargetProbe:
         """Selector that found each handle."""
         self._strict_handles: set[Any] = set()
         """Handles whose selector had to match one element only."""
+        self._handle_deadlines: dict[Any, float | None] = {}
+        """Deadline of the call that found each handle, in ms."""
         self._last_pointer_actions: dict[int, PendingAction] = {}
         """Last pointer action by page."""
 
     def as_frame_call(self, call: PlaywrightCall) -> tuple[str, Mapping[str, Any]]:
-        """Rewrite a call on a handle as a call on its frame with the selector that found the handle."""
+        """Rewrite a call on a handle as a call on its frame with the selector that found the handle.
+
+        A call that only handles have keeps its name and gets the selector.
+        """
         kind, _, method = call.name.partition(".")
         if kind != "ElementHandle":
             return call.name, call.params
         selector, name = self._handle_selectors.get(call.target), _SCRIPTS_ON_HANDLES.get(method, f"Frame.{method}")
         if selector is not None and is_read(name, call.params):
             return name, {**call.params, "selector": selector, "strict": call.target in self._strict_handles}
-        if effect_of(f"Frame.{method}") != "action":
-            return call.name, call.params
-        return f"Frame.{method}", {**call.params, "selector": selector or "*"}
+        known = (each for each in (f"Frame.{method}", call.name) if effect_of(each) == "action")
+        name = next(known, "")
+        return (name, {**call.params, "selector": selector or "*"}) if name else (call.name, call.params)
+
+    def deadline_of(self, call: PlaywrightCall) -> float | None:
+        """Return the deadline of a call; a locator's call on its handle has only what is left of the locator's."""
+        return self._handle_deadlines.get(call.target, call.timeout_ms) if call.is_nested else call.timeout_ms
 
     def remember_handle(self, call: PlaywrightCall, response: Mapping[str, Any] | None) -> None:
         """Remember the selector that found a handle."""
@@ -108,14 +121,17 @@ class TargetProbe:
         handle = handle_in_result((response or {}).get(where)) if where else None
         if handle is not None:
             self._handle_selectors[handle] = str(call.params["selector"])
+            self._handle_deadlines[handle] = call.timeout_ms
             if call.params.get("strict"):
                 self._strict_handles.add(handle)
 
     def probe(self, pending: PendingAction) -> None:
         """Probe the element of an action; the probe reaches the browser before the call does."""
+        if pending.method in _CALLS_WITHOUT_IDENTITY:
+            return
         if is_call_at_pointer(pending.method):
             self._probe_under_pointer(pending)
-        elif pending.method == "Page.mouseClick":
+        elif pending.method in _CALLS_AT_POINT:
             place = [pending.params["x"], pending.params["y"]]
             self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, place)
         elif pending.method in _KEYBOARD_TEXT_CALLS:
@@ -217,10 +233,10 @@ class TargetProbe:
 
     def _resolve_target(self, pending: PendingAction, slot: TargetSlot, final: TargetSnapshot | None) -> None:
         """Store what a target was before the action; where that is ambiguous, store that it is unknown."""
-        if pending.method in _READ_ONLY_CALLS and final is not None and final.element.count:
+        if pending.method in WAITS and final is not None and final.element.count:
             self._store_result(pending, final.element, slot)
             return
-        has_acted = isinstance(pending.result, Succeeded) and pending.method not in _READ_ONLY_CALLS
+        has_acted = isinstance(pending.result, Succeeded) and pending.method not in WAITS
         target_candidates = pending.candidates[slot]
         known = target_candidates.resolve(
             final, must_be_hit=has_acted and slot == "element" and pending.method in _EVENT_CALLS

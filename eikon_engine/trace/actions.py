@@ -6,9 +6,9 @@ of page time. A text is either plain or a reference to a secret, never the secre
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.files.models import FileModel, FiniteJson
@@ -38,10 +38,16 @@ class LoadStateCondition(FileModel):
 
 
 class FunctionCondition(FileModel):
-    """True when a JavaScript expression, or the function it evaluates to, returns a truthy value in the main frame."""
+    """True when a JavaScript expression, or the function it evaluates to, returns a truthy value."""
 
     kind: Literal["function"] = "function"
     expression: str
+    """JavaScript expression, or a function that is called with the element, if there is a target, and `argument`."""
+    argument: FiniteJson = None
+    target: Target | None = None
+    """None for a function that gets no element. The identity of the element is not recorded."""
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the document, for functions without target."""
 
 
 Condition: TypeAlias = Annotated[
@@ -92,13 +98,14 @@ UNBOUNDED_TIMEOUT_MS: Final = 300_000.0
 
 
 __all__ = [
-    "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Check", "Click",
-    "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Evaluate", "Expect",
+    "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Blur", "Check",
+    "Click", "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Evaluate", "Expect",
     "Expectation", "ExpectedText", "ExtractDom", "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack",
     "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition", "Modifier", "Mouse",
     "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind", "ReadValue", "Reload",
-    "Screenshot", "Scroll", "SecretRef", "SelectOption", "SelectorCondition", "SetInputFiles", "SetValue",
-    "SetViewport", "SwitchPage", "Text", "TypeText", "Uncheck", "UrlCondition", "WaitFor",
+    "Screenshot", "Scroll", "ScrollIntoViewIfNeeded", "SecretRef", "SelectOption", "SelectText", "SelectorCondition",
+    "SetInputFiles", "SetValue", "SetViewport", "SwitchPage", "Tap", "Text", "TouchscreenTap", "TypeText", "Uncheck",
+    "UrlCondition", "WaitFor", "is_forced",
 ]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
@@ -149,6 +156,11 @@ class _PointerAction(_PositionAction):
     modifiers: tuple[Modifier, ...] = ()
 
 
+class _ForceableAction(_PositionAction):
+    force: bool = False
+    """Skip the actionability checks; if another element covers the target, that element is hit."""
+
+
 class _NavigationAction(_Action):
     timeout_ms: float = Field(default=DEFAULT_NAVIGATION_TIMEOUT_MS, gt=0)
     wait_until: LoadState = "load"
@@ -180,7 +192,7 @@ class Reload(_NavigationAction):
     type: Literal["reload"] = "reload"
 
 
-class Click(_PointerAction):
+class Click(_ForceableAction, _PointerAction):
     """Press and release a mouse button on an element."""
 
     type: Literal["click"] = "click"
@@ -188,21 +200,36 @@ class Click(_PointerAction):
     delay_ms: float = 0.0
     click_count: int = Field(default=1, ge=1)
     """Number of clicks in a row, as in `MouseEvent.detail`; three select a paragraph."""
-    force: bool = False
-    """Skip the actionability checks; if another element covers the target, that element is clicked."""
 
 
-class DoubleClick(_PointerAction):
+class DoubleClick(_ForceableAction, _PointerAction):
     """Click twice on an element."""
 
     type: Literal["double_click"] = "double_click"
     button: MouseButton = "left"
 
 
-class Hover(_PointerAction):
+class Hover(_ForceableAction, _PointerAction):
     """Move the pointer over an element."""
 
     type: Literal["hover"] = "hover"
+
+
+class Tap(_ForceableAction, _PointerAction):
+    """Tap an element on a touchscreen."""
+
+    type: Literal["tap"] = "tap"
+
+
+class TouchscreenTap(_Action):
+    """Tap a position on a touchscreen."""
+
+    type: Literal["touchscreen_tap"] = "touchscreen_tap"
+    x: float
+    """From the left edge of the viewport, in CSS pixels."""
+    y: float
+    under: Identity | None = None
+    """The element at this position, in the main frame; it must be the same in a replay."""
 
 
 class Fill(_TargetAction):
@@ -235,13 +262,13 @@ class SelectOption(_TargetAction):
     options: tuple[str, ...]
 
 
-class Check(_PositionAction):
+class Check(_ForceableAction):
     """Make sure a checkbox or radio button is checked."""
 
     type: Literal["check"] = "check"
 
 
-class Uncheck(_PositionAction):
+class Uncheck(_ForceableAction):
     """Make sure a checkbox is not checked."""
 
     type: Literal["uncheck"] = "uncheck"
@@ -261,6 +288,18 @@ class Focus(_TargetAction):
     """Give an element the focus."""
 
     type: Literal["focus"] = "focus"
+
+
+class Blur(_TargetAction):
+    """Take the focus from an element."""
+
+    type: Literal["blur"] = "blur"
+
+
+class SelectText(_TargetAction):
+    """Select the text of an element, and focus it."""
+
+    type: Literal["select_text"] = "select_text"
 
 
 class DispatchEvent(_TargetAction):
@@ -337,6 +376,12 @@ class Scroll(_Action):
     dy: float = 0.0
 
 
+class ScrollIntoViewIfNeeded(_TargetAction):
+    """Scroll until an element is in the viewport, unless it is."""
+
+    type: Literal["scroll_into_view_if_needed"] = "scroll_into_view_if_needed"
+
+
 class WaitFor(_Action):
     """Wait until a condition holds."""
 
@@ -386,10 +431,18 @@ class Download(_PointerAction):
 
 
 class Screenshot(_Action):
-    """Take a screenshot of the page."""
+    """Take a screenshot of the page, or of an element."""
 
     type: Literal["screenshot"] = "screenshot"
     full_page: bool = False
+    target: Target | None = None
+
+    @model_validator(mode="after")
+    def _check_extent(self) -> Self:
+        if self.full_page and self.target is not None:
+            message = "a screenshot of a target cannot show the full page; omit full_page or target"
+            raise ValueError(message)
+        return self
 
 
 class ExtractDom(_Action):
@@ -526,12 +579,16 @@ Action: TypeAlias = Annotated[
     | Click
     | DoubleClick
     | Hover
+    | Tap
+    | TouchscreenTap
     | Fill
     | TypeText
     | Press
     | SelectOption
     | SetValue
     | Focus
+    | Blur
+    | SelectText
     | DispatchEvent
     | Mouse
     | Key
@@ -541,6 +598,7 @@ Action: TypeAlias = Annotated[
     | SetInputFiles
     | Drag
     | Scroll
+    | ScrollIntoViewIfNeeded
     | WaitFor
     | AnswerDialog
     | SwitchPage
@@ -557,3 +615,8 @@ Action: TypeAlias = Annotated[
     | Note,
     Field(discriminator="type"),
 ]
+
+
+def is_forced(action: Action) -> bool:
+    """Return whether an action skips the actionability checks."""
+    return isinstance(action, _ForceableAction) and action.force

@@ -9,7 +9,7 @@ from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import SkillUsage
-    from eikon_engine.trace.target import Target
+    from eikon_engine.trace.target import Identity, Target
 
 _MAX_TEXT = 60
 
@@ -30,6 +30,8 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
             return f"press {key}" + (f" on {_target_label(target)}" if target else "")
         case actions.Mouse():
             return _mouse_label(action)
+        case actions.TouchscreenTap(x=x, y=y, under=under):
+            return f"touchscreen tap at {x:g}, {y:g}{_element_label(under)}"
         case actions.Key(event=event, key=key):
             return f"{'press and hold' if event == 'down' else 'release'} {key}"
         case actions.InsertText(text=text):
@@ -68,9 +70,13 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
 
 
 def _mouse_label(action: actions.Mouse) -> str:
-    name = action.under.name or action.under.text if action.under else ""
     turned = f" by {action.dx:g}, {action.dy:g}" if action.event == "wheel" else ""
-    return f"mouse {action.event}{turned} at {action.x:g}, {action.y:g}" + (f" ({_shortened(name)!r})" if name else "")
+    return f"mouse {action.event}{turned} at {action.x:g}, {action.y:g}{_element_label(action.under)}"
+
+
+def _element_label(identity: Identity | None) -> str:
+    name = identity.name or identity.text if identity else ""
+    return f" ({_shortened(name)!r})" if name else ""
 
 
 def _read_label(action: actions.Read) -> str:
@@ -98,8 +104,8 @@ def _condition_label(condition: actions.Condition) -> str:
             return f"URL {url}"
         case actions.LoadStateCondition(state=state):
             return f"load state {state}"
-        case actions.FunctionCondition(expression=expression):
-            return _shortened(expression)
+        case actions.FunctionCondition(expression=expression, target=target):
+            return _shortened(expression) + (f" of {_target_label(target)}" if target else "")
 
 
 def _expectation_label(expectation: actions.Expectation) -> str:
@@ -115,8 +121,7 @@ def _expectation_label(expectation: actions.Expectation) -> str:
 
 
 def _target_label(target: Target) -> str:
-    name = target.identity.name or target.identity.text if target.identity else ""
-    return f"{target} ({_shortened(name)!r})" if name else str(target)
+    return f"{target}{_element_label(target.identity)}"
 
 
 def _input_label(text: actions.Text) -> str:

@@ -6,6 +6,7 @@ Methods and parameters of the calls: packages/protocol/src/protocol.yml of https
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urljoin
@@ -205,12 +206,14 @@ def _differences(name: str, params: Params, context: CallContext) -> Iterator[st
 
 _IGNORED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("Frame.click", "Frame.dragAndDrop"), ("steps", "scroll")),
-    **dict.fromkeys(("Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck"), ("scroll",)),
+    **dict.fromkeys(("Frame.dblclick", "Frame.hover", "Frame.tap", "Frame.check", "Frame.uncheck"), ("scroll",)),
     **dict.fromkeys(("Frame.type", "Frame.press", "Page.keyboardType", "Page.keyboardPress"), ("delay",)),
+    "Frame.waitForFunction": ("pollingInterval",),
 }
 """Options that no action has, by call; they change how a person would see the action, hardly what it does."""
 _IGNORED_EFFECTS: Final = {
     "delay": "presses keys without pauses",
+    "pollingInterval": "polls less and less often",
     "scroll": "scrolls to the elements it acts on",
     "steps": "moves the pointer at once",
 }
@@ -251,7 +254,7 @@ def _on_target(kind: str, /, *names: str, **renamed: str) -> Callable[[Params, C
     """Read an action on a target; `renamed` are parameters by the field of the action."""
 
     def read(params: Params, context: CallContext) -> Fields:
-        _refuse_unrepeatable(params)
+        _refuse_unrepeatable(params, can_force="force" in names)
         given = {name: params.get(name) for name in names}
         other = {field: params.get(name) for field, name in renamed.items()}
         return {"type": kind, "target": _target(params, "selector", context), **given, **other}
@@ -259,15 +262,24 @@ def _on_target(kind: str, /, *names: str, **renamed: str) -> Callable[[Params, C
     return read
 
 
+def _on_handle(kind: str) -> Callable[[Params, CallContext], Fields]:
+    """Read an action that a locator makes on the handle of its element; recorders know the selector of the handle."""
+
+    def read(params: Params, context: CallContext) -> Fields:
+        if "selector" not in params:
+            message = "the trace does not say which element the call was made on"
+            raise UnsupportedCallError(message)
+        return _on_target(kind)(params, context)
+
+    return read
+
+
 def _read_click(params: Params, context: CallContext) -> Fields:
-    force = params.get("force") is True
-    unforced = {name: value for name, value in params.items() if name != "force"}
-    fields = _on_target("click", "position", "modifiers")(unforced, context)
-    is_plain = params.get("button") in {None, "left"} and params.get("clickCount") in {None, 1} and not force
-    if context.starts_download and is_plain:
-        return {**fields, "type": "download"}
-    count, delay = params.get("clickCount"), params.get("delay")
-    return {**fields, "button": params.get("button"), "click_count": count, "delay_ms": delay, "force": force or None}
+    is_plain = params.get("button") in {None, "left"} and params.get("clickCount") in {None, 1}
+    if context.starts_download and is_plain and not params.get("force"):
+        return _on_target("download", "position", "modifiers")(params, context)
+    fields = _on_target("click", "position", "modifiers", "button", "force")(params, context)
+    return {**fields, "click_count": params.get("clickCount"), "delay_ms": params.get("delay")}
 
 
 def _read_drag(params: Params, context: CallContext) -> Fields:
@@ -372,15 +384,17 @@ def _wait_for_selector(target: Target, state: object) -> Fields:
 
 
 def _read_function_wait(params: Params, context: CallContext) -> Fields:
-    argument = params.get("arg")
-    value = argument.get("value") if isinstance(argument, dict) else None
-    if value not in (None, {"v": "undefined"}, {"v": "null"}):
-        message = "a function with an argument is not supported"
+    script = _script(params)
+    if _ASYNC_FUNCTION.match(script["expression"]):
+        message = "an async function gives a promise, which always holds; wait for a function that returns a value"
         raise UnsupportedCallError(message)
-    if context.frames:
-        message = "a function in an iframe is not supported"
-        raise UnsupportedCallError(message)
-    return {"type": "wait_for", "condition": {"kind": "function", "expression": params.get("expression")}}
+    place: Fields = {"frames": context.frames}
+    if params.get("selector"):
+        place = {"target": _to_json(_target(params, "selector", context))}
+    return {"type": "wait_for", "condition": {"kind": "function", **script, **place}}
+
+
+_ASYNC_FUNCTION: Final = re.compile(r"\s*\(*\s*async\b")
 
 
 _NEGATED: Final = {"to.be.visible": "to.be.hidden", "to.be.hidden": "to.be.visible"}
@@ -506,7 +520,7 @@ def _read_script_on_all(params: Params, context: CallContext) -> Fields:
 def _script(params: Params) -> Fields:
     argument = params.get("arg")
     if isinstance(argument, dict) and argument.get("handles"):
-        message = "a script with a handle as its argument is not replayed"
+        message = "a script or function with a handle as its argument is not replayed"
         raise UnsupportedCallError(message)
     value = argument.get("value", {}) if isinstance(argument, dict) else {}
     return {"expression": str(params.get("expression", "")), "argument": decode_value(value)}
@@ -576,11 +590,11 @@ def _mappings(params: Params, name: str) -> list[Mapping[str, Any]]:
     return [each for each in given if isinstance(each, dict)] if isinstance(given, list | tuple) else []
 
 
-def _refuse_unrepeatable(params: Params) -> None:
+def _refuse_unrepeatable(params: Params, *, can_force: bool = False) -> None:
     if params.get("trial"):
         message = "trial=True has no effect and is not replayed"
         raise UnsupportedCallError(message)
-    if params.get("force"):
+    if params.get("force") and not can_force:
         message = "force=True skips the actionability checks; a replay waits for an actionable element"
         raise UnsupportedCallError(message)
 
@@ -625,34 +639,44 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Page.mouseUp": _mouse("up"),
     "Page.mouseClick": _mouse("click"),
     "Page.mouseWheel": _read_wheel,
+    "Page.touchscreenTap": _plain("touchscreen_tap", "x", "y"),
     "BrowserContext.newPage": _plain("open_page"),
     "Frame.click": _read_click,
-    "Frame.dblclick": _on_target("double_click", "position", "modifiers", "button"),
-    "Frame.hover": _on_target("hover", "position", "modifiers"),
-    "Frame.check": _on_target("check", "position"),
-    "Frame.uncheck": _on_target("uncheck", "position"),
+    "Frame.dblclick": _on_target("double_click", "position", "modifiers", "button", "force"),
+    "Frame.hover": _on_target("hover", "position", "modifiers", "force"),
+    "Frame.tap": _on_target("tap", "position", "modifiers", "force"),
+    "Frame.check": _on_target("check", "position", "force"),
+    "Frame.uncheck": _on_target("uncheck", "position", "force"),
     "Frame.fill": _on_target("fill", text="value"),
     "Frame.type": _on_target("type", "text"),
     "Frame.press": _on_target("press", "key"),
     "Frame.selectOption": _read_options,
     "Frame.setInputFiles": _read_upload,
     "Frame.focus": _on_target("focus"),
+    "Frame.blur": _on_target("blur"),
     "Frame.dispatchEvent": _read_event,
     "Frame.dragAndDrop": _read_drag,
+    "ElementHandle.selectText": _on_handle("select_text"),
+    "ElementHandle.scrollIntoViewIfNeeded": _on_handle("scroll_into_view_if_needed"),
+    "ElementHandle.screenshot": _on_handle("screenshot"),
 }
 _WAIT_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields | None]]] = {
     "Frame.waitForSelector": _read_wait,
     "Frame.waitForFunction": _read_function_wait,
     "Frame.expect": _read_assertion,
 }
-_CALLS_WITH_TIMEOUT: Final = frozenset({"Page.reload", "Page.goBack", "Page.goForward", "Page.screenshot"})
+_CALLS_WITH_TIMEOUT: Final = frozenset(
+    {
+        *("Page.reload", "Page.goBack", "Page.goForward", "Page.screenshot"),
+        *("ElementHandle.selectText", "ElementHandle.scrollIntoViewIfNeeded", "ElementHandle.screenshot"),
+    }
+)
 """Calls outside `Frame` that can have a deadline."""
 
 _SCRIPT: Final = "changes that scripts of the client make to a page are not replayed"
 _STATE: Final = "the changed state is not replayed"
 _CLOCK: Final = "the page clock is not set in a replay"
 _HANDLE: Final = "an element handle has no selector; use locators"
-_TAP: Final = "a tap is not replayed; use click"
 _INIT_SCRIPT: Final = "the added init script is missing in a replay"
 _BINDING: Final = "the exposed function is missing in a replay"
 _SOCKETS: Final = "messages of intercepted WebSockets are not recorded"
@@ -680,22 +704,15 @@ _UNSUPPORTED: Final[Mapping[str, tuple[str, ...]]] = {
         f"ElementHandle.{name}"
         for name in (
             *("check", "click", "dblclick", "dispatchEvent", "fill", "focus", "hover", "press", "selectOption"),
-            *("setInputFiles", "type", "uncheck"),
+            *("setInputFiles", "tap", "type", "uncheck"),
         )
     ),
-    _TAP: ("Frame.tap", "ElementHandle.tap", "Page.touchscreenTap"),
     _INIT_SCRIPT: ("Page.addInitScript", "BrowserContext.addInitScript"),
     _BINDING: ("Page.exposeBinding", "BrowserContext.exposeBinding"),
     _SOCKETS: ("Page.setWebSocketInterceptionPatterns", "BrowserContext.setWebSocketInterceptionPatterns"),
     "the added style is missing in a replay": ("Frame.addStyleTag",),
     "the document it sets is missing in a replay; serve it and navigate to it": ("Frame.setContent",),
-    "the element keeps the focus in a replay": ("Frame.blur",),
     "data dropped from outside the page is missing in a replay; use set_input_files": ("Frame.drop",),
-    "the text selection is not replayed; press ControlOrMeta+a": ("ElementHandle.selectText",),
-    "a replay scrolls to the elements it acts on; use mouse.wheel if the page depends on scrolling": (
-        "ElementHandle.scrollIntoViewIfNeeded",
-    ),
-    "element screenshots are not replayed; take one of the page": ("ElementHandle.screenshot",),
     "DevTools protocol commands are not replayed": ("CDPSession.send",),
     "requests that the client sends itself are not replayed": ("APIRequestContext.fetch",),
     "the page stays open in a replay; close it without run_before_unload": ("Page.runBeforeUnload",),

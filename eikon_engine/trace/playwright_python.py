@@ -41,9 +41,9 @@ class Json:
     value: JsonValue
 
 
-Receiver: TypeAlias = Literal["page", "context", "keyboard", "mouse", "locator", "expect"]
-"""What a call is made on: `page`, `page.context`, `page.keyboard`, `page.mouse`, the locator of the target,
-or `expect` of the target, of the page if there is none."""
+Receiver: TypeAlias = Literal["page", "context", "keyboard", "mouse", "touchscreen", "locator", "expect"]
+"""What a call is made on: `page`, `page.context`, `page.keyboard`, `page.mouse`, `page.touchscreen`, the locator of
+the target, or `expect` of the target, of the page if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,8 @@ class PythonCall:
 def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
     """Return the calls that perform an action, in order; none if it does nothing to a page.
 
-    A read becomes an assertion of what it returned; there is none if no assertion expresses it.
+    A read becomes an assertion of what it returned; there is none if no assertion expresses it. Scripts and functions
+    that run in an iframe are not written.
 
     A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
     tag, and both, `select_option` first, if the tag is unknown: the page decides.
@@ -81,8 +82,12 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
             return (_call("keyboard", "type" if by_keys else "insert_text", text),)
         case actions.Mouse():
             return _mouse_calls(action)
+        case actions.TouchscreenTap(x=x, y=y):
+            return (_call("touchscreen", "tap", x, y),)
         case actions.Scroll(target=None, dx=dx, dy=dy):
             return (_call("page", "evaluate", f"scrollBy({_scroll_options(dx, dy)})"),)
+        case actions.WaitFor(condition=actions.FunctionCondition(frames=(_, *_))):
+            return ()
         case actions.WaitFor(condition=condition):
             return (_wait(condition, timeout_of(action)),)
         case actions.Assert(expectation=expectation):
@@ -103,7 +108,7 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
             return (_call("page", "close"),)
         case actions.SetViewport(width=width, height=height):
             return (_call("page", "set_viewport_size", {"width": width, "height": height}),)
-        case actions.Screenshot(full_page=full_page):
+        case actions.Screenshot(full_page=full_page, target=None):
             return (_call("page", "screenshot", full_page=full_page or None),)
         case actions.Note() | actions.AnswerDialog() | actions.ExtractDom():
             return ()
@@ -116,6 +121,7 @@ _TargetAction: TypeAlias = (
     | actions.DoubleClick
     | actions.Download
     | actions.Hover
+    | actions.Tap
     | actions.Check
     | actions.Uncheck
     | actions.Fill
@@ -126,17 +132,21 @@ _TargetAction: TypeAlias = (
     | actions.SetInputFiles
     | actions.Drag
     | actions.Scroll
+    | actions.ScrollIntoViewIfNeeded
     | actions.Focus
+    | actions.Blur
+    | actions.SelectText
     | actions.DispatchEvent
+    | actions.Screenshot
 )
 
 
 def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - as above
     match action:
-        case actions.Click() | actions.DoubleClick() | actions.Download() | actions.Hover():
+        case actions.Click() | actions.DoubleClick() | actions.Download() | actions.Hover() | actions.Tap():
             return (_pointer(action),)
-        case actions.Check(position=position) | actions.Uncheck(position=position):
-            return (_on_target(action, action.type, position=_point(position)),)
+        case actions.Check(position=position, force=force) | actions.Uncheck(position=position, force=force):
+            return (_on_target(action, action.type, position=_point(position), force=force or None),)
         case actions.Fill(text=text):
             return (_on_target(action, "fill", text),)
         case actions.TypeText(text=text):
@@ -159,6 +169,8 @@ def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C90
             return (_on_target(action, "drag_to", to, **points),)
         case actions.Scroll(dx=dx, dy=dy):
             return (_on_target(action, "evaluate", f"each => each.scrollBy({_scroll_options(dx, dy)})"),)
+        case actions.Blur() | actions.SelectText() | actions.ScrollIntoViewIfNeeded() | actions.Screenshot():
+            return (_on_target(action, action.type),)
         case actions.Focus(target=target):
             return (_call("locator", "focus", target=target),)
         case actions.DispatchEvent(event=event, init=init, target=target):
@@ -204,15 +216,21 @@ def _navigation(action: actions.Navigate | actions.GoBack | actions.GoForward | 
     return _call("page", action.type, wait_until=wait, timeout_ms=timeout)
 
 
-def _pointer(action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover) -> PythonCall:
-    around: dict[str, object] = {"position": _point(action.position), "modifiers": list(action.modifiers) or None}
+def _pointer(
+    action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover | actions.Tap,
+) -> PythonCall:
+    around: dict[str, object] = {
+        "position": _point(action.position),
+        "modifiers": list(action.modifiers) or None,
+        "force": actions.is_forced(action) or None,
+    }
     match action:
-        case actions.Hover():
-            return _on_target(action, "hover", **around)
+        case actions.Hover() | actions.Tap():
+            return _on_target(action, action.type, **around)
         case actions.Download():
             return _on_target(action, "click", **around)
-        case actions.Click(delay_ms=delay, click_count=count, force=force):
-            pressed = {"click_count": None if count == 1 else count, "delay": delay or None, "force": force or None}
+        case actions.Click(delay_ms=delay, click_count=count):
+            pressed = {"click_count": None if count == 1 else count, "delay": delay or None}
             return _on_target(action, "click", button=_button(action), **pressed, **around)
         case actions.DoubleClick():
             return _on_target(action, "dblclick", button=_button(action), **around)
@@ -255,8 +273,9 @@ def _wait(condition: Condition, timeout: float | None) -> PythonCall:
             return _call("expect", "to_have_url", UrlPattern(url), timeout_ms=timeout)
         case actions.LoadStateCondition(state=state):
             return _call("page", "wait_for_load_state", state, timeout_ms=timeout)
-        case actions.FunctionCondition(expression=expression):
-            return _call("page", "wait_for_function", expression, timeout_ms=timeout)
+        case actions.FunctionCondition(expression=expression, argument=argument, target=target):
+            receiver: Receiver = "page" if target is None else "locator"
+            return _call(receiver, "wait_for_function", expression, target=target, timeout_ms=timeout, arg=argument)
         case _:
             assert_never(condition)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.actions import Assert, Expect, ExtractDom, Note, Read, Screenshot
+from eikon_engine.trace.actions import Assert, Expect, ExtractDom, Note, Read, Screenshot, ScrollIntoViewIfNeeded
 from eikon_engine.trace.execution import ActionTrace, Blocked, RecordedTiming, SkillUsage
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _locations(trace: ExecutionTrace) -> Iterator[StepLocation]:
             yield StepLocation(attempt=attempt, step=step)
 
 
-READ_ONLY_ACTIONS = (Assert, Expect, ExtractDom, Note, Read, Screenshot)
+READ_ONLY_ACTIONS = (Assert, Expect, ExtractDom, Note, Read, Screenshot, ScrollIntoViewIfNeeded)
 """Actions that do not change pages."""
 
 MISSING_DOCUMENT: Final = "the trace has no document for the skill: none was recorded, or an edit invalidated it"

@@ -128,10 +128,12 @@ class Room:
         settle_ms: float = SETTLE_MS,
         uploads: Path | None = None,
         natural: bool = False,
+        has_touch: bool = False,
         proxy: str | None = None,
     ) -> Iterator[Desk]:
         """Open a fresh session."""
-        options = SessionOptions(environment=environment(settle_ms=settle_ms), natural_clock=natural, proxy=proxy)
+        chosen = environment(settle_ms=settle_ms).model_copy(update={"has_touch": has_touch})
+        options = SessionOptions(environment=chosen, natural_clock=natural, proxy=proxy)
         opening = open_worker(self.browser, options, traffic or LiveTraffic())
         with self.portal.wrap_async_context_manager(opening) as worker:
             if uploads is not None:

@@ -89,6 +89,18 @@ def test_screenshots_of_equal_pages_are_equal(desk: Desk) -> None:
     assert int.from_bytes(whole.screenshot[20:24]) > 3000
 
 
+def test_a_screenshot_of_an_element_shows_that_alone(desk: Desk) -> None:
+    """It is scrolled into view; without it there is no screenshot."""
+    desk.show("<div style='height:3000px'></div><div id=d style='width:70px;height:30px;background:red'></div>")
+
+    seen = desk.do(Screenshot(target=at("#d")))
+
+    assert seen.screenshot is not None
+    assert (int.from_bytes(seen.screenshot[16:20]), int.from_bytes(seen.screenshot[20:24])) == (70, 30)
+    assert seen.identity is not None
+    assert desk.do(Screenshot(target=at("#none"), timeout_ms=100)).screenshot is None
+
+
 def test_extract_dom_and_note_do_nothing_to_the_page(desk: Desk) -> None:
     """Skills work on the snapshot that every observation has."""
     shown = desk.show(PAGE)

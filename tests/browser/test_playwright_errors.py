@@ -163,10 +163,10 @@ UNGUARDED = {
 """Functions by module: opening and closing; callers that translate; listeners whose errors end in a task that is
 checked; and calls of our own functions of the same names."""
 CALLS = {
-    "bring_to_front", "check", "click", "close", "continue_", "count", "dblclick", "dispose", "drag_to", "evaluate",
-    "evaluate_all", "failure", "fill", "frame_element", "fulfill", "go_back", "go_forward", "goto", "hover",
-    "new_page", "path", "press", "press_sequentially", "reload", "run_for", "screenshot", "select_option",
-    "set_checked", "set_content", "set_input_files", "title",
+    "blur", "bring_to_front", "check", "click", "close", "continue_", "count", "dblclick", "dispose", "drag_to",
+    "evaluate", "evaluate_all", "failure", "fill", "frame_element", "fulfill", "go_back", "go_forward", "goto", "hover",
+    "new_page", "path", "press", "press_sequentially", "reload", "run_for", "screenshot", "scroll_into_view_if_needed",
+    "select_option", "select_text", "set_checked", "set_content", "set_input_files", "tap", "title",
 }  # fmt: skip
 """Every call by which the worker drives a page."""
 

@@ -12,10 +12,14 @@ from eikon_engine.trace.actions import (
     MouseButton,
     Point,
     Scroll,
+    ScrollIntoViewIfNeeded,
+    Tap,
     Uncheck,
+    is_forced,
 )
 from eikon_engine.trace.observation import TargetState
-from tests.browser.desk import Desk, at
+from tests.browser.desk import Desk, Room, at
+from tests.browser.pages import PageSite
 
 pytestmark = pytest.mark.browser
 
@@ -55,6 +59,22 @@ def test_click_holds_the_modifiers(desk: Desk, modifier: Modifier, key: str) -> 
 
     assert held == ",".join(str(name == key).lower() for name in ("shiftKey", "altKey", "ctrlKey"))
     assert desk.js("p.textContent") == "false,false,false"
+
+
+@pytest.mark.parametrize("action", [DoubleClick(target=at("#b")), Click(target=at("#b"), click_count=2)])
+def test_page_time_passes_between_two_clicks(desk: Desk, action: DoubleClick | Click) -> None:
+    """A page that recognizes double clicks by their distance in time sees one, although its clock stands still."""
+    desk.show(
+        BUTTON
+        + """<script>let last = null; b.onclick = e => {
+          if (last !== null && performance.now() > last) p.textContent = `double ${e.detail}`;
+          last = performance.now();
+        }</script>"""
+    )
+
+    desk.ok(action)
+
+    assert desk.js("p.textContent") == "double 2"
 
 
 def test_click_hits_the_given_position(desk: Desk) -> None:
@@ -218,3 +238,105 @@ def test_scroll_moves_the_page_or_an_element(desk: Desk) -> None:
 
     assert page == 700
     assert desk.js("[box.scrollLeft, box.scrollTop]") == [30, 40]
+
+
+COVERED = (
+    "<input id=b type=checkbox style='position:absolute;left:30px;top:30px;width:40px;height:40px'><p id=p></p>"
+    "<div id=cover style='position:absolute;left:30px;top:30px;width:80px;height:80px'></div>"
+    "<script>window.seen = []; for (const type of ['mouseover', 'dblclick', 'touchstart'])"
+    " cover.addEventListener(type, () => seen.push(type))</script>"
+)
+
+
+@pytest.mark.parametrize("natural", [False, True])
+@pytest.mark.parametrize(
+    ("action", "seen"),
+    [
+        (Hover(target=at("#b"), timeout_ms=100), "mouseover"),
+        (DoubleClick(target=at("#b"), timeout_ms=100), "dblclick"),
+        (Tap(target=at("#b"), timeout_ms=100), "touchstart"),
+    ],
+    ids=lambda each: getattr(each, "type", ""),
+)
+def test_a_forced_action_hits_what_covers_its_target(
+    live_browser: Room,
+    site: PageSite,
+    action: Hover | DoubleClick | Tap,
+    seen: str,
+    natural: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """Without `force`, a covered target is not actionable."""
+    with live_browser.desk(natural=natural, has_touch=True) as desk:
+        desk.show(COVERED)
+
+        desk.fails(action, "target-not-actionable")
+        assert desk.js("seen") == []
+        forced = action.model_copy(update={"force": True})
+        desk.ok(forced)
+
+        assert is_forced(forced)
+        assert seen in desk.js("seen")
+
+
+def test_a_disabled_control_is_tapped_only_by_force(live_browser: Room, site: PageSite) -> None:
+    """A forced target must be visible, no more."""
+    with live_browser.desk(has_touch=True) as desk:
+        desk.show("<button id=b disabled>Go</button><button id=hidden hidden>Go</button>")
+
+        desk.fails(Tap(target=at("#b"), timeout_ms=100), "target-not-actionable")
+        desk.ok(Tap(target=at("#b"), force=True))
+        desk.fails(Tap(target=at("#hidden"), force=True, timeout_ms=100), "target-not-actionable")
+
+
+@pytest.mark.parametrize("natural", [False, True])
+def test_a_tap_touches_and_clicks(
+    live_browser: Room,
+    site: PageSite,
+    natural: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """The browser makes a click of a tap, and the effect of the click is observed."""
+    with live_browser.desk(natural=natural, has_touch=True) as desk:
+        desk.show(
+            f"{BUTTON}<script>for (const type of ['touchstart', 'touchend', 'click'])"
+            " b.addEventListener(type, event => { p.textContent += event.type + event.shiftKey })</script>"
+        )
+
+        desk.ok(Tap(target=at("#b")))
+        desk.ok(Tap(target=at("#b"), modifiers=("Shift",), position=Point(x=3, y=3)))
+
+        assert desk.js("p.textContent") == "".join(
+            f"{kind}{shift}" for shift in ("false", "true") for kind in ("touchstart", "touchend", "click")
+        )
+
+
+def test_nothing_is_tapped_without_touch(desk: Desk) -> None:
+    """The message names the missing option of the context."""
+    desk.show(BUTTON)
+
+    assert "hasTouch" in desk.fails(Tap(target=at("#b")), "action-rejected")
+
+
+def test_a_forced_check_needs_no_free_box(desk: Desk) -> None:
+    """A covered box is checked through its cover only if the cover lets the click pass, so its state must change."""
+    desk.show(COVERED.replace("<div", "<div hidden"))
+
+    desk.ok(Check(target=at("#b"), force=True))
+    checked = desk.js("b.checked")
+    desk.ok(Uncheck(target=at("#b"), force=True))
+
+    assert (checked, desk.js("b.checked")) == (True, False)
+
+
+def test_an_element_is_scrolled_into_view_if_it_is_not(desk: Desk) -> None:
+    """An empty element can be scrolled to; one that is not rendered cannot."""
+    desk.show("<p id=p>Top</p><div style='height:3000px'></div><p id=end></p><b id=gone hidden>x</b>")
+
+    desk.ok(ScrollIntoViewIfNeeded(target=at("#p")))
+    before = desk.js("scrollY")
+    desk.ok(ScrollIntoViewIfNeeded(target=at("#end")))
+    after = desk.js("scrollY")
+
+    assert before == 0
+    assert after > 1000
+    message = desk.fails(ScrollIntoViewIfNeeded(target=at("#gone"), timeout_ms=100), "target-not-actionable")
+    assert "not rendered" in message

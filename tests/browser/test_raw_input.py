@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from eikon_engine.trace.actions import (
+    Blur,
     Click,
     ClosePage,
     DispatchEvent,
@@ -18,15 +19,18 @@ from eikon_engine.trace.actions import (
     OpenPage,
     Press,
     SecretRef,
+    SelectText,
     SetViewport,
+    TouchscreenTap,
 )
 from eikon_engine.trace.observation import TargetState
 from eikon_engine.trace.variables import SecretValues
-from tests.browser.desk import Desk, at
+from tests.browser.desk import Desk, Room, at
 
 if TYPE_CHECKING:
     from eikon_engine.trace.actions import MouseButton
     from eikon_engine.trace.target import Identity
+    from tests.browser.pages import PageSite
 
 pytestmark = pytest.mark.browser
 
@@ -311,13 +315,60 @@ def test_a_page_gets_another_size(desk: Desk) -> None:
         Key(page=1, event="down", key="a"),
         InsertText(page=1, text="a"),
         Focus(page=1, target=at("#b")),
+        Blur(page=1, target=at("#b")),
+        TouchscreenTap(page=1, x=1.0, y=1.0),
         DispatchEvent(page=1, target=at("#b"), event="click"),
         SetViewport(page=1, width=1, height=1),
     ],
     ids=lambda action: action.type,
 )
 def test_an_action_on_a_page_that_is_not_open_fails(
-    desk: Desk, action: Mouse | Key | InsertText | Focus | DispatchEvent | SetViewport
+    desk: Desk, action: Mouse | Key | InsertText | Focus | Blur | TouchscreenTap | DispatchEvent | SetViewport
 ) -> None:
     """The message names the open pages."""
     assert "open pages: 0" in desk.fails(action, "page-missing")
+
+
+def test_the_focus_is_taken_from_an_element(desk: Desk) -> None:
+    """The field gets its events; an element that does not have the focus is left alone."""
+    desk.show("<input id=a onblur='this.value += 1' onchange='this.value += 2'><input id=b>")
+    desk.ok(Click(target=at("#a")))
+    desk.ok(InsertText(text="x"))
+
+    desk.ok(Blur(target=at("#b")))
+    kept = desk.js("document.activeElement.id")
+    desk.ok(Blur(target=at("#a")))
+
+    assert kept == "a"
+    assert desk.js("[a.value, document.activeElement.localName]") == ["x21", "body"]
+    desk.fails(Blur(target=at("#none"), timeout_ms=100.0), "target-missing")
+
+
+def test_the_text_of_a_field_or_element_is_selected(desk: Desk) -> None:
+    """What is typed next replaces the text of the field."""
+    desk.show("<input id=a value=old><p id=p>Some text</p><textarea id=hidden hidden>x</textarea>")
+
+    desk.ok(SelectText(target=at("#p")))
+    selected = desk.js("getSelection().toString()")
+    desk.ok(SelectText(target=at("#a")))
+    desk.ok(InsertText(text="new"))
+
+    assert (selected, desk.js("a.value")) == ("Some text", "new")
+    desk.fails(SelectText(target=at("#hidden"), timeout_ms=100.0), "target-not-actionable")
+
+
+def test_a_tap_at_a_point_requires_the_recorded_element(live_browser: Room, site: PageSite) -> None:
+    """The element there is checked before it is touched."""
+    with live_browser.desk(has_touch=True) as desk:
+        desk.show(BUTTON + "<script>b.onclick = event => window.place = [event.clientX, event.clientY]</script>")
+        button = identity(desk, "#b")
+
+        desk.ok(TouchscreenTap(x=20.0, y=10.0, under=button))
+        assert desk.js("place") == [20, 10]
+        desk.js("delete window.place")
+        desk.js("b.textContent = 'Stop'")
+
+        message = desk.fails(TouchscreenTap(x=20.0, y=10.0, under=button, timeout_ms=100.0), "target-changed")
+        assert "Stop" in message
+        assert desk.js("window.place ?? null") is None
+        desk.fails(TouchscreenTap(x=-5.0, y=-5.0, timeout_ms=100.0), "target-missing")

@@ -33,6 +33,11 @@ LATER = "<p id=p>old</p><p id=gone>x</p><script>setTimeout(() => {{ {} }}, 2000)
         ("history.pushState(0, '', '/done?id=5')", UrlCondition(url="*/done?id=*")),
         ("window.ready = {}", FunctionCondition(expression="window.ready")),
         ("window.ready = {}", FunctionCondition(expression="() => window.ready")),
+        ("window.ready = 5", FunctionCondition(expression="given => window.ready === given.n", argument={"n": 5})),
+        (
+            "p.title = 'a'",
+            FunctionCondition(expression="(e, title) => e.title === title", argument="a", target=at("#p")),
+        ),
     ],
 )
 def test_a_condition_is_waited_for_in_page_time(desk: Desk, change: str, condition: Condition) -> None:
@@ -65,6 +70,8 @@ def test_the_load_state_holds_when_the_document_is_complete(desk: Desk) -> None:
         UrlCondition(url="http://elsewhere.test/"),
         FunctionCondition(expression="false"),
         FunctionCondition(expression="() => false"),
+        FunctionCondition(expression="() => true", target=at("#never")),
+        FunctionCondition(expression="() => true", frames=("#never",)),
     ],
 )
 def test_a_condition_that_never_holds_fails_at_its_deadline(desk: Desk, condition: Condition) -> None:
@@ -96,6 +103,7 @@ def test_waiting_for_one_of_two_is_ambiguous(desk: Desk) -> None:
     desk.show("<p>1<p>2")
 
     desk.fails(WaitFor(condition=SelectorCondition(target=at("p"))), "target-ambiguous")
+    desk.fails(WaitFor(condition=FunctionCondition(expression="e => e", target=at("p"))), "target-ambiguous")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,13 @@ CASES: list[tuple[Action, list[str]]] = [
      [f'{AT}.click(button="right", delay=9, position={{"x": 1, "y": 2.5}}, modifiers=["Shift"])']),
     (actions.Click(target=PEAR, click_count=3, force=True), [f"{AT}.click(click_count=3, force=True)"]),
     (actions.DoubleClick(target=PEAR), [f"{AT}.dblclick()"]),
+    (actions.DoubleClick(target=PEAR, force=True), [f"{AT}.dblclick(force=True)"]),
     (actions.Hover(target=PEAR, timeout_ms=100.0), [f"{AT}.hover(timeout=100)"]),
+    (actions.Hover(target=PEAR, force=True), [f"{AT}.hover(force=True)"]),
+    (actions.Tap(target=PEAR, timeout_ms=100.0), [f"{AT}.tap(timeout=100)"]),
+    (actions.Tap(target=PEAR, modifiers=("Shift",), position=actions.Point(x=1, y=2.5), force=True),
+     [f'{AT}.tap(position={{"x": 1, "y": 2.5}}, modifiers=["Shift"], force=True)']),
+    (actions.TouchscreenTap(x=1.5, y=2.0), ["page.touchscreen.tap(1.5, 2)"]),
     (actions.Fill(target=PEAR, text="2"), [f'{AT}.fill("2")']),
     (actions.Fill(target=PEAR, text=actions.SecretRef(secret="CODE")), [f'{AT}.fill(os.environ["EIKON_SECRET_CODE"])']),
     (actions.Fill(target=PEAR, text="a {{eikon-secret:CODE|url}}!"),
@@ -52,7 +58,12 @@ CASES: list[tuple[Action, list[str]]] = [
       f'{AT}.fill("a")']),
     (actions.Check(target=PEAR), [f"{AT}.check()"]),
     (actions.Uncheck(target=PEAR), [f"{AT}.uncheck()"]),
+    (actions.Uncheck(target=PEAR, force=True), [f"{AT}.uncheck(force=True)"]),
     (actions.Focus(target=PEAR), [f"{AT}.focus()"]),
+    (actions.Blur(target=PEAR), [f"{AT}.blur()"]),
+    (actions.SelectText(target=PEAR, timeout_ms=9.0), [f"{AT}.select_text(timeout=9)"]),
+    (actions.ScrollIntoViewIfNeeded(target=FRAMED),
+     ['page.frame_locator("#shop").locator("#pear").scroll_into_view_if_needed()']),
     (actions.DispatchEvent(target=PEAR, event="click"), [f'{AT}.dispatch_event("click")']),
     (actions.DispatchEvent(target=PEAR, event="keydown", init={"key": "a", "bubbles": True}),
      [f'{AT}.dispatch_event("keydown", event_init={{"key": "a", "bubbles": True}})']),
@@ -88,6 +99,11 @@ CASES: list[tuple[Action, list[str]]] = [
      [r'expect(page).to_have_url(re.compile(r"^.*\.example/$"))']),
     (actions.WaitFor(condition=actions.LoadStateCondition()), ['page.wait_for_load_state("load")']),
     (actions.WaitFor(condition=actions.FunctionCondition(expression="done")), ['page.wait_for_function("done")']),
+    (actions.WaitFor(condition=actions.FunctionCondition(expression="n => a > n", argument={"n": 1}), timeout_ms=9.0),
+     ['page.wait_for_function("n => a > n", arg={"n": 1}, timeout=9)']),
+    (actions.WaitFor(condition=actions.FunctionCondition(expression="e => e.open", target=FRAMED)),
+     ['page.frame_locator("#shop").locator("#pear").wait_for_function("e => e.open")']),
+    (actions.WaitFor(condition=actions.FunctionCondition(expression="done", frames=("#shop",))), ["pass"]),
     (actions.AnswerDialog(accept=True), ["pass"]),
     (actions.SwitchPage(page=1), ["page_1 = page.context.pages[1]", "page_1.bring_to_front()"]),
     (actions.OpenPage(page=1), ["page_1 = page.context.new_page()"]),
@@ -95,6 +111,7 @@ CASES: list[tuple[Action, list[str]]] = [
     (actions.SetViewport(width=800, height=600), ['page.set_viewport_size({"width": 800, "height": 600})']),
     (actions.Download(target=PEAR), [f"{AT}.click()"]),
     (actions.Screenshot(full_page=True), ["page.screenshot(full_page=True)"]),
+    (actions.Screenshot(target=PEAR), [f"{AT}.screenshot()"]),
     (actions.ExtractDom(), ["pass"]),
     (actions.Assert(expectation=actions.AssertVisible(target=PEAR)), [f"expect({AT}).to_be_visible()"]),
     (actions.Assert(expectation=actions.AssertText(target=PEAR, text="a", contains=True)),
@@ -150,7 +167,10 @@ def test_actions_without_effect_are_noted() -> None:
     assert all(line in test.source for line in test.omitted)
 
 
-@pytest.mark.parametrize("action", [actions.OpenPage(page=7), actions.Mouse(event="click", x=1.0, y=2.0)])
+@pytest.mark.parametrize(
+    "action",
+    [actions.OpenPage(page=7), actions.Mouse(event="click", x=1.0, y=2.0), actions.TouchscreenTap(x=1.0, y=2.0)],
+)
 def test_what_fails_by_our_rules_alone_is_left_out(action: Action) -> None:
     """Playwright would not fail there, so such a failure is not asserted but listed as omitted."""
     failed = step(1, action, result=Failed(code="target-missing"))

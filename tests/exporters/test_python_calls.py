@@ -35,9 +35,13 @@ OTHER_CALLS = (Scroll, SetInputFiles)
 """Actions that are exported with other calls than the recorded ones: a script that scrolls, and paths of files."""
 ACTIONS = [
     action
-    for action in (*(action for _, action in ACTION_CALLS.values()), *(action for _, _, action in WAITS))
-    if action is not None and not isinstance(action, OTHER_CALLS)
+    for name, action in (
+        *((name, action) for name, (_, action) in ACTION_CALLS.items()),
+        *((name, action) for name, _, action in WAITS),
+    )
+    if action is not None and not isinstance(action, OTHER_CALLS) and not name.startswith("ElementHandle.")
 ]
+"""Actions whose call is the first one that is sent: handles are found first."""
 
 
 class _Sent(Exception):  # noqa: N818 - not an error
@@ -67,6 +71,7 @@ class Spy:
             "context": self.page.context,
             "keyboard": self.page.keyboard,
             "mouse": self.page.mouse,
+            "touchscreen": self.page.touchscreen,
             "locator": element,
             "expect": None if call.receiver != "expect" else expect(element or self.page),
         }

@@ -46,6 +46,9 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
         ("Page.keyboardInsertText", {"text": "x"}, "insert_text", {"key_by_key": False}),
         ("Page.mouseClick", {"x": 1, "y": 2, "clickCount": 2}, "mouse", {"event": "click", "x": 1.0, "click_count": 2}),
         ("Frame.focus", TARGET, "focus", {}),
+        ("Frame.blur", TARGET, "blur", {}),
+        ("Frame.tap", {**TARGET, "force": True}, "tap", {"force": True}),
+        ("Page.touchscreenTap", {"x": 1, "y": 2}, "touchscreen_tap", {"x": 1.0, "y": 2.0, "under": None}),
         ("Frame.dispatchEvent", {**TARGET, "type": "click", "eventInit": {}}, "dispatch_event", {"event": "click"}),
         ("Page.mouseWheel", {"deltaX": 0, "deltaY": 120}, "scroll", {"dy": 120.0}),
         ("Page.screenshot", {"fullPage": True}, "screenshot", {"full_page": True}),
@@ -56,7 +59,7 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
         ("Frame.click", {**TARGET, "timeout": 0}, "click", {"timeout_ms": 300_000.0}),
         ("Frame.click", {**TARGET, "position": {"x": 1, "y": 2}}, "click", {"position": {"x": 1.0, "y": 2.0}}),
         ("Frame.dblclick", TARGET, "double_click", {}),
-        ("Frame.hover", TARGET, "hover", {}),
+        ("Frame.hover", {**TARGET, "force": True}, "hover", {"force": True}),
         ("Frame.check", TARGET, "check", {}),
         ("Frame.uncheck", TARGET, "uncheck", {}),
         ("Frame.fill", {**TARGET, "value": "x"}, "fill", {"text": "x"}),
@@ -68,6 +71,20 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
         ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "strict": True}, "drag", {}),
         ("Frame.waitForSelector", {**TARGET, "state": "hidden"}, "wait_for", {}),
         ("Frame.waitForFunction", {"expression": "() => true", "arg": {"value": {"v": "undefined"}}}, "wait_for", {}),
+        (
+            "Frame.waitForFunction",
+            {**TARGET, "expression": "(e, n) => e.size > n", "arg": {"value": {"n": 1}}},
+            "wait_for",
+            {
+                "condition": {
+                    "kind": "function",
+                    "expression": "(e, n) => e.size > n",
+                    "argument": 1,
+                    "frames": [],
+                    "target": {"selector": "#a", "frames": [], "identity": None, "alternatives": []},
+                }
+            },
+        ),
         ("Frame.expect", expected("to.be.visible"), "wait_for", {}),
         ("Frame.expect", expected("to.have.text", "x"), "assert", {}),
         ("Frame.expect", expected("to.have.count", expectedNumber=3), "assert", {}),
@@ -93,10 +110,10 @@ def test_calls_become_actions(
         ("Frame.evaluateExpression", {"expression": "1"}, "changes that scripts of the client make"),
         ("Frame.inventedYesterday", {}, "does not know the call"),
         ("BrowserContext.addCookies", {"cookies": []}, "the changed state is not replayed"),
-        ("ElementHandle.scrollIntoViewIfNeeded", {}, "use mouse.wheel if the page depends on scrolling"),
+        ("ElementHandle.scrollIntoViewIfNeeded", {}, "the trace does not say which element the call was made on"),
         ("Page.mouseDown", {}, "the pointer position is unknown"),
         ("Frame.click", {**TARGET, "trial": True}, "trial=True has no effect"),
-        ("Frame.hover", {**TARGET, "force": True}, "force=True skips the actionability checks"),
+        ("Frame.fill", {**TARGET, "value": "x", "force": True}, "force=True skips the actionability checks"),
         ("Frame.click", {}, "selector is missing"),
         ("Frame.click", {**TARGET, "button": "fourth"}, "button"),
         ("Frame.selectOption", {**TARGET, "elements": ["<ElementHandle>"]}, "by element handle;"),
@@ -106,7 +123,7 @@ def test_calls_become_actions(
             "contain the uploaded files secret.txt",
         ),
         ("Frame.setInputFiles", {**TARGET, "payloads": [{"name": "a", "buffer": "<Buffer>"}]}, "does not contain"),
-        ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"n": 1}}}, "with an argument"),
+        ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"d": "0"}}}, "JSON cannot represent"),
     ],
 )
 def test_what_cannot_be_converted_is_reported(tmp_path: Path, name: str, params: dict[str, Any], why: str) -> None:
@@ -147,21 +164,23 @@ def test_keys_that_go_down_and_up_stay_so(tmp_path: Path) -> None:
 
 
 def test_a_mouse_button_is_pressed_where_the_pointer_is(tmp_path: Path) -> None:
-    """The trace contains the position of moves; a click on an element moves the pointer to an unknown one."""
+    """The trace contains the position of moves; a click on an element moves it to an unknown one, a tap does not."""
     mission = read(
         tmp_path,
         *call(2, "Page.mouseMove", x=10, y=20),
-        *call(3, "Page.mouseDown", button="left"),
-        *call(4, "Frame.click", **TARGET),
-        *call(5, "Page.mouseUp", button="left"),
+        *call(3, "Page.touchscreenTap", x=1, y=2),
+        *call(4, "Page.mouseDown", button="left"),
+        *call(5, "Frame.click", **TARGET),
+        *call(6, "Page.mouseUp", button="left"),
     )
 
     assert [(each["type"], each.get("event"), each.get("x")) for each in actions(mission)] == [
         ("mouse", "move", 10.0),
+        ("touchscreen_tap", None, 1.0),
         ("mouse", "down", 10.0),
         ("click", None, None),
     ]
-    assert "step 5, Page.mouseUp: the pointer position is unknown" in mission.unsupported[0]
+    assert "step 6, Page.mouseUp: the pointer position is unknown" in mission.unsupported[0]
 
 
 def test_requests_and_mocks_of_the_test_are_noted(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ ASKING = """<button id=ask onclick="said = prompt('Name?')">Ask</button>
 
 
 @asynccontextmanager
-async def opened_page() -> AsyncIterator[Page]:
+async def opened_page(*, has_touch: bool = False) -> AsyncIterator[Page]:
     """Open a page in a new browser."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
-        yield await browser.new_page()
+        yield await browser.new_page(has_touch=has_touch)
         await browser.close()
 
 
@@ -46,6 +46,38 @@ def run(folder: Path, agent: Callable[[Page, AgentMission], Awaitable[None]], op
             await agent(page, mission)
 
     asyncio.run(work())
+
+
+def test_inputs_on_handles_are_recorded_by_the_selectors_that_found_them(site: PageSite, tmp_path: Path) -> None:
+    """An agent may use locators or find handles itself."""
+    url = site.put("<button id=b>Go</button><input id=name value=Ada><div style='height:3000px'></div>")
+
+    async def work() -> None:
+        async with (
+            opened_page(has_touch=True) as page,
+            record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK),
+        ):
+            await page.goto(url)
+            await page.tap("#b")
+            await page.wait_for_function("id => document.getElementById(id).value === 'Ada'", arg="name")
+            field = await page.query_selector("#name")
+            assert field is not None
+            await field.select_text()
+            await field.screenshot()
+            await field.scroll_into_view_if_needed()
+            await page.locator("#name").blur()
+            await page.touchscreen.tap(1, 1)
+
+    asyncio.run(work())
+
+    found = [step.action for step in steps(tmp_path / "b")][1:]
+    targets = [getattr(action, "target", None) for action in found]
+    assert [action.type for action in found] == [
+        *("tap", "wait_for", "select_text", "screenshot", "scroll_into_view_if_needed", "blur", "touchscreen_tap")
+    ]
+    assert [target.selector for target in targets if target] == ["#b", "#name", "#name", "#name", "#name"]
+    assert all(target.identity for target in targets if target)
+    assert open_bundle(tmp_path / "b").trace.warnings == ()
 
 
 def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None:

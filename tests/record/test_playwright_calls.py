@@ -10,6 +10,7 @@ from eikon_engine.importers.imported_mission import MissionBuilder
 from eikon_engine.importers.playwright_calls import CallConverter
 from eikon_engine.importers.playwright_trace_file import Call, FrameTree
 from eikon_engine.record.playwright_calls import action_for_call
+from eikon_engine.trace.actions import FunctionCondition, WaitFor
 from eikon_engine.trace.playwright_calls import CALLS, CallContext, UnsupportedCallError
 from tests.trace.protocol_calls import ACTION_CALLS, UNSUPPORTED, VARIANTS
 
@@ -17,6 +18,10 @@ BASE_URL = "http://base.example/"
 OF_ONE_SOURCE = {
     "BrowserContext.newPage": "a trace lists its pages; the importer numbers them itself",
     "Frame.setInputFiles": "a recorder reads the files of paths, a trace has their names only",
+    **dict.fromkeys(
+        ("ElementHandle.selectText", "ElementHandle.scrollIntoViewIfNeeded", "ElementHandle.screenshot"),
+        "a recorder knows the selector of the handle, a trace lacks it",
+    ),
 }
 """Calls that the two sources record differently, each with its reason."""
 SHARED = [
@@ -82,10 +87,11 @@ def test_calls_that_only_read_are_ignored(name: str) -> None:
     assert action_for_call(name, {"selector": "#a"}, CallContext()) is None
 
 
-def test_a_wait_for_a_function_is_reported() -> None:
-    """A timeout only takes the agent's own time; a function may also change the page."""
-    with pytest.raises(UnsupportedCallError, match="changes that the function makes are not replayed"):
-        action_for_call("Frame.waitForFunction", {"expression": "done"}, CallContext())
+def test_a_function_is_waited_for_in_its_frame() -> None:
+    """A recorder knows the frame of the call."""
+    wait = action_for_call("Frame.waitForFunction", {"expression": "done"}, CallContext(frames=("#f",)))
+
+    assert wait == WaitFor(condition=FunctionCondition(expression="done", frames=("#f",)))
 
 
 @pytest.mark.parametrize("name", ["Page.teleport", "Frame.shake", "BrowserContext.rewind", "ElementHandle.melt"])

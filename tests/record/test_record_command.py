@@ -138,16 +138,20 @@ def test_the_exit_status_of_a_script_is_that_of_the_command(
         assert f"agent.py exited with status {status}; everything before that is recorded" in done.stderr
 
 
-def test_a_script_that_fails_keeps_its_completed_actions(button: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [("os._exit(9)", "exited with status 9"), ("os.kill(os.getpid(), 9)", "was killed by SIGKILL")],
+)
+def test_a_script_that_dies_keeps_its_completed_actions(button: str, tmp_path: Path, end: str, how: str) -> None:
     """A process that exits abruptly is reported in one line; its journal opens as a bundle."""
-    script = written(
-        tmp_path, "agent.py", FAILING.format(end="import os; page.title(); page.hover('button'); os._exit(9)")
-    )
+    script = written(tmp_path, "agent.py", FAILING.format(end=f"import os; page.title(); page.hover('button'); {end}"))
 
     done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
 
     assert done.returncode == USAGE
-    assert "its process exited with status 9 without a result; partial recordings remain" in done.stderr
+    left = f"what was recorded until then is in {tmp_path / 'b'}"
+    assert done.stderr == f"eikon: {script}: its process {how} without a result; {left} (code usage)\n"
+    assert open_bundle(tmp_path / "b").trace.status == "aborted"
     assert steps(tmp_path / "b")[0].action.type == "navigate"
 
 
@@ -223,6 +227,28 @@ def test_an_invalid_pattern_is_rejected(button: str, tmp_path: Path) -> None:
     assert "malformed redaction pattern '('" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (["--browser-path", "/nowhere/chrome"], "/nowhere/chrome"),
+        (["--secret", "no value"], "expected NAME=VALUE"),
+    ],
+)
+def test_invalid_options_are_rejected_before_the_script_runs(
+    button: str, tmp_path: Path, options: list[str], wanted: str
+) -> None:
+    """The script does not act, the error is one line, and no files are left behind."""
+    script = written(tmp_path, "agent.py", FAILING.format(end="print('acted')"))
+
+    done = record("--script", script, "-o", tmp_path / "b", *options, "--", button)
+
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert wanted in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
 def test_the_reason_why_a_recording_is_not_certified_is_a_diagnostic(button: str, tmp_path: Path) -> None:
     """The reason is on standard error, the result on standard output."""
     browser = find_browser(None, environ=os.environ).path
@@ -240,8 +266,8 @@ def test_the_reason_why_a_recording_is_not_certified_is_a_diagnostic(button: str
 
 
 def test_a_folder_with_a_recording_is_rejected(button: str, tmp_path: Path) -> None:
-    """A second recording into one folder leaves the first unchanged."""
-    script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
+    """A second recording into one folder leaves the first unchanged, and its script is not run."""
+    script = written(tmp_path, "agent.py", FAILING.format(end="print('acted')"))
     asked = ("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
     assert record(*asked).returncode == 0
     before = (tmp_path / "b" / "trace.json").read_bytes()
@@ -249,6 +275,7 @@ def test_a_folder_with_a_recording_is_rejected(button: str, tmp_path: Path) -> N
     done = record(*asked)
 
     assert done.returncode == USAGE
-    assert "already" in done.stderr
-    assert "nothing recorded: the script opened no browser context that can be recorded" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "trace.json: a recording exists already; choose another folder or remove it" in done.stderr
+    assert done.stdout == ""
     assert (tmp_path / "b" / "trace.json").read_bytes() == before

@@ -52,22 +52,18 @@ def test_calls_that_are_not_replayed_are_warnings(chromium: Browser, site: PageS
         page.evaluate("each => each.b", given)
         page.request.get(site.url)
         page.context.add_cookies([{"name": "a", "value": "b", "url": site.url}])
-        page.locator("#text").select_text()
-        page.locator("#go").hover(force=True)
-        page.locator("#go").screenshot()
-        page.wait_for_function("window.seen = 1")
-        page.locator("#go").blur()
+        page.locator("#text").select_text(force=True)
+        page.locator("#text").fill("a", force=True)
+        page.wait_for_function("async () => true")
 
     found = warnings(tmp_path / "b")
     assert kinds(tmp_path / "b") == ["evaluate"]
     assert "Frame.evaluateExpression was called 2 times: changes that scripts of the client make" in found
     assert "APIRequestContext.fetch was called once: requests that the client sends itself" in found
     assert "BrowserContext.addCookies was called once" in found
-    assert "ElementHandle.selectText was called once: the text selection is not replayed" in found
-    assert "Frame.hover was called once: force=True" in found
-    assert "ElementHandle.screenshot was called once: element screenshots" in found
-    assert "Frame.waitForFunction was called once: a replay takes as long as the agent took" in found
-    assert "Frame.blur was called once" in found
+    assert "ElementHandle.selectText was called once: force=True skips the actionability checks" in found
+    assert "Frame.fill was called once: force=True" in found
+    assert "Frame.waitForFunction was called once: an async function gives a promise" in found
 
 
 def test_calls_without_a_deadline_are_a_warning(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.trace.actions import Click, Fill, Mouse, SecretRef
+from eikon_engine.trace.actions import Click, Fill, Mouse, SecretRef, TouchscreenTap
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.target import Identity, Target
@@ -41,4 +41,5 @@ def test_a_position_is_shown_with_the_element_there() -> None:
     under = Identity(tag="button", role="button", name="Buy now")
 
     assert action_label(Mouse(event="click", x=3.5, y=4.0, under=under)) == "mouse click at 3.5, 4 ('Buy now')"
+    assert action_label(TouchscreenTap(x=3.5, y=4.0, under=under)) == "touchscreen tap at 3.5, 4 ('Buy now')"
     assert action_label(Mouse(event="move", x=3.5, y=4.0)) == "mouse move at 3.5, 4"

@@ -202,7 +202,7 @@ def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
         (lambda bundle: _cut(bundle / "trace.json"), 65, ("trace-syntax",)),
         (lambda bundle: change_trace(bundle, '"page": 0', '"page": "0"'), 65, ("action.page", "trace-field")),
         (lambda bundle: change_trace(bundle, '"trace_version": 4', '"trace_version": 9'), 65, ("9", "trace-version")),
-        (lambda bundle: change_trace(bundle, '"type": "click"', '"type": "tap"'), 65, ("tap", "trace-field")),
+        (lambda bundle: change_trace(bundle, '"type": "click"', '"type": "leap"'), 65, ("leap", "trace-field")),
         (lambda bundle: change_trace(bundle, '"storage_state.json"', '"../x"'), 65, ("../x", "bundle-path")),
         (lambda bundle: (bundle / "storage_state.json").unlink(), 65, ("storage_state", "attachment-missing")),
         (lambda bundle: _spoil_blobs(bundle / "network" / "blobs"), 65, ("attachment-corrupt",)),

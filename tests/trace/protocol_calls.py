@@ -9,6 +9,7 @@ from eikon_engine.trace.actions import (
     Assert,
     AssertCount,
     AssertText,
+    Blur,
     Check,
     Click,
     ClosePage,
@@ -30,11 +31,15 @@ from eikon_engine.trace.actions import (
     Press,
     Reload,
     Screenshot,
+    ScrollIntoViewIfNeeded,
     SelectOption,
     SelectorCondition,
+    SelectText,
     SetInputFiles,
     SetViewport,
     SwitchPage,
+    Tap,
+    TouchscreenTap,
     TypeText,
     Uncheck,
     UrlCondition,
@@ -68,6 +73,7 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
         {"x": 5, "y": 6, "deltaX": 1, "deltaY": 2},
         Mouse(event="wheel", x=5, y=6, dx=1, dy=2),
     ),
+    "Page.touchscreenTap": ({"x": 1, "y": 2}, TouchscreenTap(x=1, y=2)),
     "BrowserContext.newPage": ({}, OpenPage()),
     "Frame.click": (
         {
@@ -89,8 +95,15 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
             force=True,
         ),
     ),
-    "Frame.dblclick": ({"selector": "#a"}, DoubleClick(target=HERE)),
+    "Frame.dblclick": (
+        {"selector": "#a", "button": "right", "force": True},
+        DoubleClick(target=HERE, button="right", force=True),
+    ),
     "Frame.hover": ({"selector": "#a"}, Hover(target=HERE)),
+    "Frame.tap": (
+        {"selector": "#a", "modifiers": ["Shift"], "position": {"x": 1, "y": 2}},
+        Tap(target=HERE, modifiers=("Shift",), position=Point(x=1, y=2)),
+    ),
     "Frame.check": ({"selector": "#a", "position": {"x": 1, "y": 2}}, Check(target=HERE, position=Point(x=1, y=2))),
     "Frame.uncheck": ({"selector": "#a"}, Uncheck(target=HERE)),
     "Frame.fill": ({"selector": "#a", "value": "b"}, Fill(target=HERE, text="b")),
@@ -102,6 +115,10 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
     ),
     "Frame.setInputFiles": ({"selector": "#a", "localPaths": ["/b"]}, SetInputFiles(target=HERE, files=())),
     "Frame.focus": ({"selector": "#a"}, Focus(target=HERE)),
+    "Frame.blur": ({"selector": "#a"}, Blur(target=HERE)),
+    "ElementHandle.selectText": ({"selector": "#a"}, SelectText(target=HERE)),
+    "ElementHandle.scrollIntoViewIfNeeded": ({"selector": "#a"}, ScrollIntoViewIfNeeded(target=HERE)),
+    "ElementHandle.screenshot": ({"selector": "#a"}, Screenshot(target=HERE)),
     "Frame.dispatchEvent": (
         {"selector": "#a", "type": "b", "eventInit": {"value": {"v": "undefined"}}},
         DispatchEvent(target=HERE, event="b"),
@@ -122,6 +139,16 @@ WAITS: list[tuple[str, dict[str, Any], Action | None]] = [
         "Frame.waitForFunction",
         {"expression": "() => done", "arg": {"value": {"v": "undefined"}}},
         WaitFor(condition=FunctionCondition(expression="() => done")),
+    ),
+    (
+        "Frame.waitForFunction",
+        {"expression": "n => total > n", "arg": {"value": {"n": 3}, "handles": []}},
+        WaitFor(condition=FunctionCondition(expression="n => total > n", argument=3)),
+    ),
+    (
+        "Frame.waitForFunction",
+        {"selector": "#a", "strict": True, "expression": "each => each.checked"},
+        WaitFor(condition=FunctionCondition(expression="each => each.checked", target=HERE)),
     ),
     (
         "Frame.expect",
@@ -152,6 +179,15 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("Frame.click", {"selector": "#f >> internal:control=enter-frame >> #a", "timeout": 0}),
     ("Frame.click", {"selector": "#a", "timeout": 700}),
     ("Frame.click", {"selector": "#a", "force": True}),
+    *(
+        (f"Frame.{method}", {"selector": "#a", "force": force})
+        for method in ("dblclick", "hover", "tap", "check", "uncheck")
+        for force in (True, False)
+    ),
+    (
+        "Frame.waitForFunction",
+        {"expression": "each => each.open", "arg": {"value": {"o": [{"k": "a", "v": {"b": True}}]}}},
+    ),
     ("Frame.selectOption", {"selector": "#a", "options": []}),
     ("Frame.selectOption", {"selector": "#a", "options": [{"index": 1}]}),
     (
@@ -167,10 +203,12 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 UNSUPPORTED: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.click", {"trial": True}, "trial=True has no effect"),
     ("Frame.check", {"trial": True}, "trial=True has no effect"),
-    ("Frame.hover", {"force": True}, "force=True skips the actionability checks"),
-    ("Frame.fill", {"value": "a", "force": True}, "force=True"),
+    ("Frame.fill", {"value": "a", "force": True}, "force=True skips the actionability checks"),
     ("Frame.selectOption", {"options": [], "force": True}, "force=True"),
     ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "trial": True}, "trial=True"),
+    ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "force": True}, "force=True"),
+    ("Frame.tap", {"trial": True}, "trial=True has no effect"),
+    ("ElementHandle.selectText", {"force": True}, "force=True"),
     ("Frame.click", {"clickCount": -1}, "click_count: Input should be greater than or equal to 1"),
     ("Frame.selectOption", {"elements": ["handle"]}, "by element handle; select them by value, label or index"),
     ("Frame.selectOption", {"options": [{"label": "a"}, {"index": 1}]}, "by index and label at once"),
@@ -182,7 +220,9 @@ UNSUPPORTED: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"d": "2026-01-01"}}}, "that JSON cannot represent"),
     ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"o": [3]}}}, "that JSON cannot represent"),
     ("Frame.click", {"selector": None}, "the parameter selector is missing"),
-    ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"n": 1}}}, "with an argument"),
+    ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"d": "2026-01-01"}}}, "JSON cannot represent"),
+    ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"h": 0}, "handles": [1]}}, "with a handle as its"),
+    ("Frame.waitForFunction", {"expression": " (async () => 1)"}, "an async function gives a promise"),
     ("Frame.press", {"key": ""}, "key: String should have at least 1 character"),
     ("Page.mouseDown", {}, "the pointer position is unknown"),
 ]

@@ -197,6 +197,21 @@ def test_a_field_that_no_action_has_is_refused() -> None:
         build_action("click", target=Target(selector="#a"), speed=3)
 
 
+def test_the_polling_of_a_function_is_noted() -> None:
+    """A replay polls in page time."""
+    params = {"expression": "done", "pollingInterval": 700}
+
+    converted = convert_call("Frame.waitForFunction", params, CallContext())
+
+    assert converted.notes == ("Frame.waitForFunction: `pollingInterval` ignored, a replay polls less and less often",)
+
+
+def test_a_screenshot_shows_an_element_or_the_full_page() -> None:
+    """One that is to show both is refused instead of showing one of them."""
+    with pytest.raises(UnsupportedCallError, match="cannot show the full page"):
+        build_action("screenshot", target=HERE, full_page=True)
+
+
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
 def test_properties_of_an_event_are_kept(detail: Any) -> None:  # noqa: ANN401 - any value of JSON
     """Every event property that JSON can represent is in the action."""

@@ -56,11 +56,13 @@ def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
 
 
 def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
-    """Give steps and attempts unique numbers, and drop fields of masks that do not apply to their part."""
+    """Give steps and attempts unique numbers, and drop fields that do not apply to the others."""
     kind = getattr(drawn.get("part"), "kind", "")
     if "reason" in drawn and kind in {"console_error", "read", "request", "storage", "title"}:
         drawn.pop("frame", None)
         drawn.pop("url", None)
+    if drawn.get("target") is not None:
+        drawn.pop("full_page", None)
     steps = iter(range(1, 100))
     for name in sorted(drawn.keys() & {"actions_taken", "skills_used", "tools_used", "completions"}):
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
-from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target
+from eikon_engine.browser.actions.reads import find_frame
+from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import (
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
 _POLL_MS = 50.0
 _POLL_SLOWDOWN = 10.0
 """Conditions are polled less and less often: after a tenth of the time so far."""
-_EVALUATE_TRUTH = """() => (given => {
-  const value = typeof given === "function" ? given() : given;
+_EVALUATE_TRUTH: Final = """(given => (...parameters) => {
+  const value = typeof given === "function" ? given(...parameters) : given;
   if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
   return !!value;
 })((%s))"""
 """The current value of a condition; a function is called, since it is always truthy itself."""
+_EVALUATE_TRUTH_OF_ELEMENT: Final = f"""(elements, argument) =>
+  ({{ count: elements.length, holds: elements.length === 1 && ({_EVALUATE_TRUTH})(elements[0], argument) }})"""
 _NO_READINESS = Readiness(visible=False)
 
 
@@ -120,11 +123,30 @@ async def _evaluate_condition(page: Page, condition: Condition) -> tuple[bool, s
             async with translated_errors("reading the load state"):
                 ready = await page.evaluate("document.readyState")
             return ready == "complete" or (state == "domcontentloaded" and ready == "interactive"), f"it is {ready}"
-        case FunctionCondition(expression=expression):
-            async with translated_errors(f"evaluating {expression}"):
-                return bool(await page.evaluate(_EVALUATE_TRUTH % expression)), "it is not true"
+        case FunctionCondition():
+            return await _evaluate_function(page, condition)
         case _:
             assert_never(condition)
+
+
+async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[bool, str]:
+    expression, target = condition.expression, condition.target
+    if target is not None:
+        async with translated_errors(f"evaluating {expression} of {target}"):
+            script = _EVALUATE_TRUTH_OF_ELEMENT % expression
+            found = await locate(page, target).evaluate_all(script, condition.argument)
+        if found["count"] > 1:
+            message = f"{target}: expected one element, found {found['count']}"
+            raise ActionError(message, code="target-ambiguous")
+        return found["holds"], "it is not true" if found["count"] else "found no element"
+    try:
+        frame = await find_frame(page, condition.frames)
+    except ActionError as error:
+        if error.code != "target-missing":
+            raise
+        return False, error.message
+    async with translated_errors(f"evaluating {expression}"):
+        return bool(await frame.evaluate(_EVALUATE_TRUTH % expression, condition.argument)), "it is not true"
 
 
 def url_matches(pattern: str, url: str) -> bool:
@@ -141,7 +163,7 @@ def describe_condition(condition: Condition) -> str:
             return f"the URL {url}"
         case LoadStateCondition(state=state):
             return f"load state {state}"
-        case FunctionCondition(expression=expression):
-            return f"{expression} to be true"
+        case FunctionCondition(expression=expression, target=target):
+            return f"{expression} to be true" + (f" of {target}" if target else "")
         case _:
             assert_never(condition)

@@ -1,4 +1,4 @@
-"""Fill, type and press; select options, set files of file inputs, scroll."""
+"""Fill, type and press; select options and text, set files of file inputs, scroll."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.actions.targets import BoundTarget
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Press, Scroll, SetInputFiles, SetValue, TypeText
+    from eikon_engine.trace.actions import (
+        Press,
+        Scroll,
+        ScrollIntoViewIfNeeded,
+        SelectText,
+        SetInputFiles,
+        SetValue,
+        TypeText,
+    )
 
 
 async def fill(session: Session, action: Fill) -> ActionEffect:
@@ -128,6 +136,15 @@ async def _wait_for_options(session: Session, action: SelectOption, locator: Loc
         waited += 100
 
 
+async def select_text(session: Session, action: SelectText) -> ActionEffect:
+    """Select the text of the target."""
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    async with translated_errors(f"selecting the text of {action.target}"), delivery_barrier(session, page):
+        await bound.locator.select_text(timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound)
+
+
 async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffect:
     """Set files of the bundle on the target."""
     page = require_page(session, action.page)
@@ -159,4 +176,14 @@ async def scroll(session: Session, action: Scroll) -> ActionEffect:
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
     async with translated_errors(f"scrolling {action.target}"):
         await bound.locator.evaluate(_SCROLL, [action.dx, action.dy])
+    return ActionEffect(bound=bound)
+
+
+async def scroll_into_view(session: Session, action: ScrollIntoViewIfNeeded) -> ActionEffect:
+    """Scroll to the target, which may be empty or covered."""
+    page = require_page(session, action.page)
+    readiness = Readiness(visible=False, rendered=True)
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    async with translated_errors(f"scrolling to {action.target}"), delivery_barrier(session, page):
+        await bound.locator.scroll_into_view_if_needed(timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)

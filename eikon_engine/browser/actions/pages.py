@@ -6,7 +6,14 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.actions.effect import ActionEffect, delivery_barrier, require_page, translated_errors
+from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
+    ActionEffect,
+    delivery_barrier,
+    require_page,
+    translated_errors,
+)
+from eikon_engine.browser.actions.targets import Readiness, bind
 from eikon_engine.browser.page_activity import DOCUMENT_REPLACED
 from eikon_engine.browser.page_tracker import DialogAnswer
 from eikon_engine.browser.playwright_errors import translate
@@ -149,8 +156,13 @@ async def close_page(session: Session, action: ClosePage) -> ActionEffect:
 
 
 async def screenshot(session: Session, action: Screenshot) -> ActionEffect:
-    """Take a screenshot of an idle page."""
+    """Take a screenshot of an idle page, or of the target on it."""
     page = require_page(session, action.page)
-    async with translated_errors("taking a screenshot"):
-        picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="hide")
-    return ActionEffect(screenshot=picture)
+    if action.target is None:
+        async with translated_errors("taking a screenshot"):
+            picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="hide")
+        return ActionEffect(screenshot=picture)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    async with translated_errors(f"taking a screenshot of {action.target}"):
+        picture = await bound.locator.screenshot(animations="allow", caret="hide", timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound, screenshot=picture)

@@ -10,7 +10,9 @@ from eikon_engine.browser.actions.fields import (
     fill,
     press,
     scroll,
+    scroll_into_view,
     select_option,
+    select_text,
     set_input_files,
     set_value,
     type_text,
@@ -26,8 +28,16 @@ from eikon_engine.browser.actions.pages import (
     set_viewport,
     switch_page,
 )
-from eikon_engine.browser.actions.pointer import click, download, drag, hover, set_checked
-from eikon_engine.browser.actions.raw_input import dispatch_event, focus, insert_text, move_mouse, press_or_release_key
+from eikon_engine.browser.actions.pointer import click, download, drag, hover, set_checked, tap
+from eikon_engine.browser.actions.raw_input import (
+    blur,
+    dispatch_event,
+    focus,
+    insert_text,
+    move_mouse,
+    press_or_release_key,
+    tap_touchscreen,
+)
 from eikon_engine.browser.actions.reads import evaluate, expect, read
 from eikon_engine.trace import actions
 
@@ -39,6 +49,7 @@ _PointerAction: TypeAlias = (
     actions.Click
     | actions.DoubleClick
     | actions.Hover
+    | actions.Tap
     | actions.Check
     | actions.Uncheck
     | actions.Drag
@@ -51,9 +62,19 @@ _FieldAction: TypeAlias = (
     | actions.SelectOption
     | actions.SetValue
     | actions.SetInputFiles
+    | actions.SelectText
     | actions.Scroll
+    | actions.ScrollIntoViewIfNeeded
 )
-_RawAction: TypeAlias = actions.DispatchEvent | actions.Focus | actions.InsertText | actions.Key | actions.Mouse
+_RawAction: TypeAlias = (
+    actions.Blur
+    | actions.DispatchEvent
+    | actions.Focus
+    | actions.InsertText
+    | actions.Key
+    | actions.Mouse
+    | actions.TouchscreenTap
+)
 _PageAction: TypeAlias = (
     actions.AnswerDialog
     | actions.ClosePage
@@ -89,7 +110,15 @@ async def perform(session: Session, action: actions.Action) -> ActionEffect:  # 
             | actions.Screenshot()
         ):
             return await _perform_on_page(session, action)
-        case actions.DispatchEvent() | actions.Focus() | actions.InsertText() | actions.Key() | actions.Mouse():
+        case (
+            actions.Blur()
+            | actions.DispatchEvent()
+            | actions.Focus()
+            | actions.InsertText()
+            | actions.Key()
+            | actions.Mouse()
+            | actions.TouchscreenTap()
+        ):
             return await _perform_raw_input(session, action)
         case actions.ExtractDom() | actions.Note():
             require_page(session, action.page)
@@ -101,7 +130,9 @@ async def perform(session: Session, action: actions.Action) -> ActionEffect:  # 
             | actions.SelectOption()
             | actions.SetValue()
             | actions.SetInputFiles()
+            | actions.SelectText()
             | actions.Scroll()
+            | actions.ScrollIntoViewIfNeeded()
         ):
             return await _perform_on_field(session, action)
         case _:
@@ -138,6 +169,8 @@ async def _perform_with_pointer(session: Session, action: _PointerAction) -> Act
             return await click(session, action)
         case actions.Hover():
             return await hover(session, action)
+        case actions.Tap():
+            return await tap(session, action)
         case actions.Check() | actions.Uncheck():
             return await set_checked(session, action)
         case actions.Drag():
@@ -166,8 +199,10 @@ async def _perform_on_page(session: Session, action: _PageAction) -> ActionEffec
             assert_never(action)
 
 
-async def _perform_raw_input(session: Session, action: _RawAction) -> ActionEffect:
+async def _perform_raw_input(session: Session, action: _RawAction) -> ActionEffect:  # noqa: PLR0911 - one case a kind
     match action:
+        case actions.Blur():
+            return await blur(session, action)
         case actions.DispatchEvent():
             return await dispatch_event(session, action)
         case actions.Focus():
@@ -178,6 +213,8 @@ async def _perform_raw_input(session: Session, action: _RawAction) -> ActionEffe
             return await press_or_release_key(session, action)
         case actions.Mouse():
             return await move_mouse(session, action)
+        case actions.TouchscreenTap():
+            return await tap_touchscreen(session, action)
         case _:
             assert_never(action)
 
@@ -196,7 +233,11 @@ async def _perform_on_field(session: Session, action: _FieldAction) -> ActionEff
             return await set_value(session, action)
         case actions.SetInputFiles():
             return await set_input_files(session, action)
+        case actions.SelectText():
+            return await select_text(session, action)
         case actions.Scroll():
             return await scroll(session, action)
+        case actions.ScrollIntoViewIfNeeded():
+            return await scroll_into_view(session, action)
         case _:
             assert_never(action)

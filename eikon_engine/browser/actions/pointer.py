@@ -1,9 +1,9 @@
-"""Click, double click, hover, check, uncheck, drag, download."""
+"""Click, double click, hover, tap, check, uncheck, drag, download."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
     ACT_TIMEOUT_MS,
@@ -14,52 +14,62 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.errors import ActionError
+from eikon_engine.trace.actions import is_forced
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from playwright.async_api import Position
+    from playwright.async_api import Page, Position
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Check, Click, DoubleClick, Download, Drag, Hover, Point, Uncheck
+    from eikon_engine.trace.actions import (
+        Check,
+        Click,
+        DoubleClick,
+        Download,
+        Drag,
+        Hover,
+        MouseButton,
+        Point,
+        Tap,
+        Uncheck,
+    )
 
 
 async def click(session: Session, action: Click | DoubleClick) -> ActionEffect:
     """Click the target, once or more often."""
-    if action.type == "click" and action.force:
-        return await _force_click(session, action)
     bound = await _bind_pointer(session, action, enabled=True)
     options = {**_pointer_options(action), "button": action.button}
     point = _known_point(session, action, bound)
-    mouse = bound.locator.page.mouse
-    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
-        if action.type == "click" and point is not None:
-            times = action.click_count
-            await _await_mouse(mouse.click(*point, delay=action.delay_ms, button=action.button, click_count=times))
+    page = bound.locator.page
+    times = action.click_count if action.type == "click" else 2
+    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, page):
+        if point is not None:
+            delay_ms = action.delay_ms if action.type == "click" else None
+            await _await_input(click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms))
         elif action.type == "click":
-            times = action.click_count
             await bound.locator.click(delay=action.delay_ms, click_count=times, no_wait_after=True, **options)
-        elif point is not None:
-            await _await_mouse(mouse.dblclick(*point, button=action.button))
         else:
             await bound.locator.dblclick(**options)
     return ActionEffect(bound=bound)
 
 
-async def _force_click(session: Session, action: Click) -> ActionEffect:
-    """Click the target, which must be the recorded one and visible, without checking what receives the click."""
-    page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
-    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
-        await bound.locator.click(
-            button=action.button,
-            delay=action.delay_ms,
-            click_count=action.click_count,
-            force=True,
-            no_wait_after=True,
-            **_pointer_options(action),
-        )
-    return ActionEffect(bound=bound)
+async def click_at(
+    session: Session, page: Page, point: tuple[float, float], *, button: MouseButton, times: int, delay_ms: float | None
+) -> None:
+    """Click a position; an instant of page time passes between two clicks, by which some pages recognize two."""
+    if times == 1:
+        await page.mouse.click(*point, button=button, delay=delay_ms)
+        return
+    pause_s = (delay_ms or 0.0) / 1000
+    await page.mouse.move(*point)
+    for count in range(1, times + 1):
+        if count > 1:
+            await asyncio.sleep(pause_s)
+            await session.stabilizer.pass_instant()
+        await page.mouse.down(button=button, click_count=count)
+        await asyncio.sleep(pause_s)
+        await page.mouse.up(button=button, click_count=count)
 
 
 async def hover(session: Session, action: Hover) -> ActionEffect:
@@ -67,9 +77,20 @@ async def hover(session: Session, action: Hover) -> ActionEffect:
     bound = await _bind_pointer(session, action, enabled=False)
     async with translated_errors(f"hovering over {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_mouse(bound.locator.page.mouse.move(*point))
+            await _await_input(bound.locator.page.mouse.move(*point))
         else:
             await bound.locator.hover(**_pointer_options(action))
+    return ActionEffect(bound=bound)
+
+
+async def tap(session: Session, action: Tap) -> ActionEffect:
+    """Tap the target."""
+    bound = await _bind_pointer(session, action, enabled=True)
+    async with translated_errors(f"tapping {action.target}"), delivery_barrier(session, bound.locator.page):
+        if (point := _known_point(session, action, bound)) is not None:
+            await _await_input(bound.locator.page.touchscreen.tap(*point))
+        else:
+            await bound.locator.tap(**_pointer_options(action))
     return ActionEffect(bound=bound)
 
 
@@ -80,7 +101,7 @@ async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect
         await bound.locator.set_checked(
             action.type == "check",
             position=_position(action.position),
-            force=not session.timeline.is_natural,
+            force=action.force or not session.timeline.is_natural,
             timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound)
@@ -115,7 +136,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     before = session.tracker.download_count
     async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_mouse(bound.locator.page.mouse.click(*point))
+            await _await_input(bound.locator.page.mouse.click(*point))
         else:
             await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
@@ -129,27 +150,29 @@ async def download(session: Session, action: Download) -> ActionEffect:
     return ActionEffect(bound=bound)
 
 
-async def _bind_pointer(
-    session: Session, action: Check | Click | DoubleClick | Download | Hover | Uncheck, *, enabled: bool
-) -> BoundTarget:
+_PointerAction: TypeAlias = "Click | DoubleClick | Download | Hover | Tap"
+
+
+async def _bind_pointer(session: Session, action: _PointerAction | Check | Uncheck, *, enabled: bool) -> BoundTarget:
+    """Bind the target; one of a forced action must be visible, but whatever receives the pointer is not checked."""
     page = require_page(session, action.page)
     readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
+    if is_forced(action):
+        readiness = Readiness()
     return await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
 
 
-def _known_point(
-    session: Session, action: Click | DoubleClick | Download | Hover, bound: BoundTarget
-) -> tuple[float, float] | None:
+def _known_point(session: Session, action: _PointerAction, bound: BoundTarget) -> tuple[float, float] | None:
     """Return where the pointer certainly hits the target: nothing moves while the clock is stopped.
 
-    Binding has made all checks that Playwright would repeat over several frames. If the page clock runs by itself, or
-    modifier keys are held, Playwright must make them, and None is returned.
+    Binding has made all checks that Playwright would repeat over several frames. If the page clock runs by itself,
+    modifier keys are held, or the action is forced, Playwright must find the point, and None is returned.
     """
     return None if session.timeline.is_natural or action.modifiers else bound.point
 
 
-async def _await_mouse(operation: Awaitable[None]) -> None:
-    """Await a mouse operation, which has no timeout of its own.
+async def _await_input(operation: Awaitable[None]) -> None:
+    """Await a mouse or touchscreen operation, which has no timeout of its own.
 
     Raises:
         ActionError: the page did not respond.
@@ -158,12 +181,13 @@ async def _await_mouse(operation: Awaitable[None]) -> None:
         async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
             await operation
     except TimeoutError as error:
-        message = f"the page did not respond to the mouse within {ACT_TIMEOUT_MS:.0f} ms"
+        message = f"the page did not respond to the pointer within {ACT_TIMEOUT_MS:.0f} ms"
         raise ActionError(message, code="wait-timeout") from error
 
 
-def _pointer_options(action: Click | DoubleClick | Download | Hover) -> dict[str, Any]:
+def _pointer_options(action: _PointerAction) -> dict[str, Any]:
     return {
+        "force": is_forced(action),
         "modifiers": list(action.modifiers) or None,
         "position": _position(action.position),
         "timeout": ACT_TIMEOUT_MS,

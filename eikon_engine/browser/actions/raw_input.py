@@ -1,4 +1,4 @@
-"""Raw mouse, keyboard and DOM events, for agents that do not address elements."""
+"""Raw mouse, touchscreen, keyboard and DOM events, for agents that do not address elements."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
+from eikon_engine.browser.actions.pointer import click_at
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.errors import ActionError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Page
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import DispatchEvent, Focus, InsertText, Key, Mouse
+    from eikon_engine.trace.actions import Blur, DispatchEvent, Focus, InsertText, Key, Mouse, TouchscreenTap
 
 IDENTITY_AT_POINT: Final = f"""([x, y]) => {{
   let hit = document.elementFromPoint(x, y);
@@ -55,9 +56,8 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
         delivery_barrier(session, page),
     ):
         if action.event == "click":
-            await page.mouse.click(
-                action.x, action.y, button=action.button, click_count=action.click_count, delay=action.delay_ms
-            )
+            point, times, delay_ms = (action.x, action.y), action.click_count, action.delay_ms
+            await click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms)
         else:
             await page.mouse.move(action.x, action.y, steps=action.steps)
         if action.event == "down":
@@ -66,6 +66,20 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
             await page.mouse.up(button=action.button, click_count=action.click_count)
         elif action.event == "wheel":
             await page.mouse.wheel(action.dx, action.dy)
+    return ActionEffect()
+
+
+async def tap_touchscreen(session: Session, action: TouchscreenTap) -> ActionEffect:
+    """Tap a position.
+
+    Raises:
+        ActionError: there is no element at that point at the deadline; a different element than recorded is there at
+            the deadline.
+    """
+    page = require_page(session, action.page)
+    await _wait_for_element_at(session, page, action)
+    async with translated_errors(f"tapping at {action.x:g}, {action.y:g}"), delivery_barrier(session, page):
+        await page.touchscreen.tap(action.x, action.y)
     return ActionEffect()
 
 
@@ -105,6 +119,15 @@ async def focus(session: Session, action: Focus) -> ActionEffect:
     return ActionEffect(bound=bound)
 
 
+async def blur(session: Session, action: Blur) -> ActionEffect:
+    """Take the focus from the target."""
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(visible=False), action.timeout_ms)
+    async with translated_errors(f"blurring {action.target}"), delivery_barrier(session, page):
+        await bound.locator.blur(timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound)
+
+
 async def dispatch_event(session: Session, action: DispatchEvent) -> ActionEffect:
     """Dispatch an event on the target."""
     page = require_page(session, action.page)
@@ -115,7 +138,7 @@ async def dispatch_event(session: Session, action: DispatchEvent) -> ActionEffec
     return ActionEffect(bound=bound)
 
 
-async def _wait_for_element_at(session: Session, page: Page, action: Mouse) -> None:
+async def _wait_for_element_at(session: Session, page: Page, action: Mouse | TouchscreenTap) -> None:
     """Wait, in page time, until the recorded element lies under the pointer."""
     waited = 0.0
     while True:
@@ -140,7 +163,7 @@ async def _is_password_focused(page: Page) -> bool:
     return focused is not None and bool(await focused.evaluate("each => each.type === 'password'"))
 
 
-def _wrong_element_error(action: Mouse, found: Identity | None) -> ActionError:
+def _wrong_element_error(action: Mouse | TouchscreenTap, found: Identity | None) -> ActionError:
     place = f"at {action.x:g}, {action.y:g}"
     if found is None or action.under is None:
         return ActionError(

@@ -152,7 +152,7 @@ async def _read_once(page: Page, action: Read) -> object:  # noqa: PLR0911 - one
 
 
 async def _read_document(page: Page, action: Read) -> object:
-    frame = await _frame(page, action.frames)
+    frame = await find_frame(page, action.frames)
     options: dict[str, Any] = action.options
     match action.what:
         case "title":
@@ -196,7 +196,7 @@ async def _read_element(located: Locator, action: Read) -> object:  # noqa: C901
             assert_never(action.what)
 
 
-async def _frame(page: Page, frames: tuple[str, ...]) -> Frame:
+async def find_frame(page: Page, frames: tuple[str, ...]) -> Frame:
     """Return the frame that iframes lead to; the main frame without any.
 
     Raises:
@@ -227,7 +227,7 @@ def _missing(target: Target, timeout_ms: float) -> ActionError:
 
 async def _run_script(page: Page, action: Evaluate) -> object:
     if action.target is None:
-        frame = await _frame(page, action.frames)
+        frame = await find_frame(page, action.frames)
         if action.returns_handle:
             return await frame.evaluate_handle(action.expression, action.argument)
         return await frame.evaluate(action.expression, action.argument)

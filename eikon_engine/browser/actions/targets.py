@@ -52,6 +52,8 @@ class Readiness:
     """What an element must be before an action may act on it."""
 
     visible: bool = True
+    rendered: bool = False
+    """Whether it has a layout, even if it is empty or invisible."""
     enabled: bool = False
     editable: bool = False
     pointer: bool = False
@@ -219,6 +221,7 @@ def _readiness_argument(readiness: Readiness) -> dict[str, Any]:
     position = readiness.position
     return {
         "visible": readiness.visible,
+        "rendered": readiness.rendered,
         "enabled": readiness.enabled,
         "editable": readiness.editable,
         "pointer": readiness.pointer,

@@ -45,6 +45,8 @@ class PlaywrightCall:
     params: Mapping[str, Any] = field(repr=False)
     timeout_ms: float | None = None
     """0 for no timeout."""
+    is_nested: bool = False
+    """Whether the client made the call as a part of another one, such as a locator on the handle of its element."""
 
 
 class CallListener(Protocol):
@@ -117,6 +119,7 @@ class CallInterceptor:
             target=target,
             params=params or {},
             timeout_ms=options.get("timeout"),
+            is_nested=bool(options.get("internal")),
         )
         self._notify(lambda: self._listener.on_call_started(call))
         answer = self._send(target, method, params, options)

@@ -15,10 +15,13 @@ from eikon_engine.browser.playwright_internals import (
     add_instrumentation,
     adjust_launches,
     call_before_browser_closes,
+    call_before_playwright_stops,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from eikon_engine.browser.playwright_internals import Connection
 
 
 class ContextListener(Protocol):
@@ -29,6 +32,9 @@ class ContextListener(Protocol):
 
     async def on_context_closing(self, impl: object) -> None:
         """Handle a context before it closes."""
+
+    async def on_playwright_stopping(self, connection: Connection, error: BaseException | None) -> None:
+        """Handle a client before it stops with all its contexts; `error` is the exception that leaves its block."""
 
 
 class _ClientInstrumentation:
@@ -50,6 +56,7 @@ def observe_contexts(host: ContextListener) -> None:
     """Notify `host` of every context from now on."""
     add_instrumentation(lambda: _ClientInstrumentation(host))
     call_before_browser_closes(host.on_context_closing)
+    call_before_playwright_stops(host.on_playwright_stopping)
 
 
 def override_launch(browser_path: Path | None, find: Callable[[], Path]) -> None:

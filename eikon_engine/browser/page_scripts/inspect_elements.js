@@ -143,6 +143,7 @@
   };
   const obstacleOf = element => {
     if (inspection.visible && !isVisible(element)) return 'hidden';
+    if (inspection.rendered && !element.getClientRects().length) return 'not rendered';
     const control = controlOf(element);
     if (inspection.enabled && isDisabled(control)) return 'disabled';
     if (inspection.editable && (control.readOnly || control.getAttribute('aria-readonly') === 'true')) return 'read-only';
