@@ -234,7 +234,7 @@ def mask_observation(
     pages = []
     for page in observation.pages:
         snapshot, _ = (None, ()) if (seen := dom(page.page)) is None else mask_page(seen, page.url, masks)
-        shown = page if snapshot is None else _with_digests(page, snapshot)
+        shown = page if snapshot is None else with_digests(page, snapshot)
         untitled = any(isinstance(mask.part, TitlePart) and mask.applies_to(page.url) for mask in masks)
         pages.append(shown.model_copy(update={"title": ""}) if untitled else shown)
     return _without_errors(observation, masks, set()).model_copy(update={"pages": tuple(pages)})
@@ -288,7 +288,7 @@ def _without_read(
     The rest of its page, without the masked parts on both sides, must be equal.
     """
     action, value = comparison.recorded.action, sides[1].value
-    expected = _expected_read(action)
+    expected = expected_read(action)
     if expected is None or value is None or expected == value:
         return comparison
     label = action_label(action)
@@ -307,7 +307,7 @@ def _without_read(
     )
 
 
-def _expected_read(action: Action) -> ReadValue | None:
+def expected_read(action: Action) -> ReadValue | None:
     """Return what an action read in the recording, or what an assertion expects if that is one text."""
     if isinstance(action, Read | Evaluate):
         return action.value
@@ -411,7 +411,7 @@ def _without_nodes(
     hidden.names.update(left_names, right_names)
     hidden.snapshots["recorded"][pair[0].page] = left
     hidden.snapshots["observed"][pair[1].page] = right
-    return _with_digests(pair[0], left), _with_digests(pair[1], right)
+    return with_digests(pair[0], left), with_digests(pair[1], right)
 
 
 def _without_errors(observation: Observation, masks: tuple[Mask, ...], names: set[str]) -> Observation:
@@ -441,7 +441,8 @@ def _digests(page: PageObservation) -> tuple[tuple[str, str, str | None], ...]:
     return tuple((frame.path, frame.digest, frame.visibility) for frame in page.frames)
 
 
-def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservation:
+def with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservation:
+    """Return the observation of a page with the digests of a changed snapshot, and without the frames it lacks."""
     left = {frame.path: frame for frame in snapshot.frames}
     frames = tuple(
         frame.model_copy(update={"digest": frame_digest(seen), "visibility": visibility_digest(seen)})

@@ -16,6 +16,7 @@ from eikon_engine.divergence.detectors.read import recorded_value
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
 from eikon_engine.divergence.masks import apply_masks, unmasked_changes
+from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, without_present_times
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
@@ -180,6 +181,7 @@ class StepRunner:
         self._options = options
         self._completion_client = completion_client_for(plan, options)
         self._clock = environment.clock
+        self._times = PresentTimes(recorded=plan.trace.started_at, observed=options.now())
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
         self.switch_plan(plan)
@@ -372,12 +374,17 @@ class StepRunner:
             read_texts=self._read_texts(recorded, performed),
             screenshots=self.comparable_screenshots(recorded, performed),
         )
+        hidden: tuple[str, ...] = ()
+        if self._network_mode == "live":
+            comparison, has_times = without_present_times(comparison, self._times)
+            hidden = (PRESENT_TIME,) if has_times else ()
         masked = apply_masks(comparison, self._masks)
+        hidden += masked.names
         found = detect_divergences(masked.comparison)
         if self._policy is None:
-            return _Comparison(divergences=found, findings=(), masked=masked.names)
+            return _Comparison(divergences=found, findings=(), masked=hidden)
         divergences, findings = self._policy.split(planned, found, masked.comparison)
-        return _Comparison(divergences=divergences, findings=findings, masked=masked.names)
+        return _Comparison(divergences=divergences, findings=findings, masked=hidden)
 
     def _dependent_steps(
         self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction

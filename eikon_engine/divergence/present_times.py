@@ -1,0 +1,263 @@
+"""Present times: where the recording shows the time at which it was made, an unchanged live site shows its own.
+
+Two texts are the same up to present times if they differ only in dates with a time, in one format, that are as far from
+each other as the replay is from the recording. A date without a time must be that of the day on both sides.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.masks import expected_read, with_digests
+from eikon_engine.dom.digest import map_strings
+from eikon_engine.dom.tree import HTML_WHITESPACE
+from eikon_engine.trace.read_values import value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.trace.observation import Observation, PageObservation
+
+PRESENT_TIME: Final = "present time"
+"""Name under which steps report what was not compared."""
+TOLERANCE: Final = timedelta(minutes=10)
+"""How much the distance of two times may differ from that of recording and replay."""
+_REACH: Final = timedelta(hours=15)
+"""Maximum distance of a recorded time from the recording: pages may show any time zone."""
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_COLON = "(?::|%3A)"
+_CLOCK = (
+    rf"(?P<h>\d{{1,2}}){_COLON}(?P<mi>\d\d)(?:{_COLON}(?P<s>\d\d)(?:[.,]\d{{1,9}})?)?"
+    r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+)
+_BETWEEN = r"(?:[T ,+]|%20|\sat\s|\s[-\u2013]\s){1,2}"
+_MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
+_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s)?"
+_FORMATS: Final = tuple(
+    re.compile(rf"(?<![\w.]){each}(?![\w])", re.IGNORECASE)
+    for each in (
+        rf"(?P<y>\d{{4}})[-/.](?P<mo>\d\d)[-/.](?P<d>\d\d)(?:{_BETWEEN}{_CLOCK})?",
+        rf"{_WEEKDAY}{_MONTH}\s(?P<d>\d{{1,2}}),?\s(?P<y>\d{{4}})(?:{_BETWEEN}{_CLOCK})?",
+        rf"{_WEEKDAY}(?P<d>\d{{1,2}})\.?[\s-]{_MONTH}[\s-](?P<y>\d{{4}})(?:{_BETWEEN}{_CLOCK})?",
+        rf"(?P<a>\d{{1,2}})[/.](?P<b>\d{{1,2}})[/.](?P<y>\d{{4}}|\d\d){_BETWEEN}{_CLOCK}",
+        r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
+    )
+)
+_DIGITS: Final = re.compile(r"\d+")
+_NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
+_NOON: Final = 12
+_CENTURY: Final = 2000
+_EPOCH_DIGITS: Final = {10: 1, 13: 1_000, 16: 1_000_000}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FoundTime:
+    """A time in a text."""
+
+    start: int
+    end: int
+    shape: str
+    """The text without its digits and names."""
+    readings: tuple[datetime, ...]
+    """What it may mean, read as UTC unless it has a zone; several if day and month may be swapped."""
+    is_date: bool
+    """Whether it has no time of day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentTimes:
+    """The times of a recording and of its replay."""
+
+    recorded: datetime
+    """When the recording began."""
+    observed: datetime
+    """When the replay began."""
+
+    def are_same(self, recorded: str, observed: str) -> bool:
+        """Return whether two different texts are the same up to present times."""
+        ours, theirs = list(_find_times(recorded)), list(_find_times(observed))
+        if not ours or len(ours) != len(theirs) or _around(recorded, ours) != _around(observed, theirs):
+            return False
+        return all(
+            recorded[one.start : one.end] == observed[other.start : other.end] or self._is_shifted(one, other)
+            for one, other in zip(ours, theirs, strict=True)
+        )
+
+    def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
+        if recorded.shape != observed.shape:
+            return False
+        if recorded.is_date:
+            days = {
+                tuple(each.astimezone(zone).date() for each in (self.recorded, self.observed)) for zone in (UTC, None)
+            }
+            return (recorded.readings[0].date(), observed.readings[0].date()) in days
+        shift = self.observed - self.recorded
+        return any(
+            abs(one - self.recorded) <= _REACH and abs((other - one) - shift) <= TOLERANCE
+            for one, other in zip(recorded.readings, observed.readings, strict=False)
+        )
+
+
+def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[Comparison, bool]:
+    """Give both sides of a comparison the same text where they differ only in present times; return whether any did."""
+    recorded, observed = comparison.recorded.observation, comparison.observed
+    if recorded is None or observed is None:
+        return comparison, False
+    before, after = _PageSide(recorded), _PageSide(observed)
+    for ordinal in before.pages.keys() & after.pages.keys():
+        pair = comparison.recorded_dom(ordinal), comparison.observed_dom(ordinal)
+        _adapt(ordinal, before, after, pair, times)
+    changed = _without_read(comparison, times)
+    if not before.is_changed and changed is comparison:
+        return comparison, False
+    value = None if changed.observed is None else changed.observed.value
+    return (
+        replace(
+            changed,
+            recorded=changed.recorded.model_copy(update={"observation": before.observation()}),
+            observed=after.observation().model_copy(update={"value": value}),
+            recorded_dom=lambda page: before.snapshots.get(page) or comparison.recorded_dom(page),
+            observed_dom=lambda page: after.snapshots.get(page) or comparison.observed_dom(page),
+        ),
+        True,
+    )
+
+
+class _PageSide:
+    """The pages of one side, as far as they were changed."""
+
+    def __init__(self, observation: Observation) -> None:
+        self._observation = observation
+        self.pages: dict[int, PageObservation] = {page.page: page for page in observation.pages}
+        self.snapshots: dict[int, PageSnapshot] = {}
+        self.is_changed = False
+
+    def observation(self) -> Observation:
+        """Return the observation with the changed pages."""
+        return self._observation.model_copy(update={"pages": tuple(self.pages.values())})
+
+
+def _adapt(
+    ordinal: int,
+    before: _PageSide,
+    after: _PageSide,
+    pair: tuple[PageSnapshot | None, PageSnapshot | None],
+    times: PresentTimes,
+) -> None:
+    """Give one page the same texts on both sides."""
+    one, other = before.pages[ordinal], after.pages[ordinal]
+    same = {
+        name: getattr(one, name)
+        for name in ("url", "title")
+        if getattr(one, name) != getattr(other, name) and times.are_same(getattr(one, name), getattr(other, name))
+    }
+    other = other.model_copy(update=same)
+    digests = [[frame.digest for frame in page.frames] for page in (one, other)]
+    left, right = pair
+    if digests[0] != digests[1] and left is not None and right is not None:
+        names = _common_names(left, right, times)
+        if names:
+            left, right = (map_strings(side, lambda text: _renamed(text, names)) for side in (left, right))
+            one, other = with_digests(one, left), with_digests(other, right)
+            before.snapshots[ordinal], after.snapshots[ordinal] = left, right
+            same = {**same, "digest": True}
+    before.pages[ordinal], after.pages[ordinal] = one, other
+    before.is_changed = before.is_changed or bool(same)
+
+
+def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) -> dict[str, str]:
+    """Return a text for each of those that are the same up to present times; of several, the first one."""
+    names: dict[str, str] = {}
+    for change in diff_snapshots(left, right):
+        if not times.are_same(change.expected, change.observed):
+            continue
+        name = names.get(change.expected, names.get(change.observed, change.expected))
+        old = {names.get(text, text) for text in (change.expected, change.observed)}
+        names = {text: name if known in old else known for text, known in names.items()}
+        names |= dict.fromkeys((change.expected, change.observed), name)
+    return names
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    """Return the common name of a text, with the white space around the text, which differences do not show."""
+    inner = text.strip(HTML_WHITESPACE)
+    return text.replace(inner, names[inner]) if inner in names else text
+
+
+def _without_read(comparison: Comparison, times: PresentTimes) -> Comparison:
+    """Return a comparison without what was read, if it differs only in present times."""
+    expected = expected_read(comparison.recorded.action)
+    observed = None if comparison.observed is None else comparison.observed.value
+    if comparison.observed is None or expected is None or observed is None or expected == observed:
+        return comparison
+    if expected.long is not None or observed.long is not None:
+        return comparison
+    if not times.are_same(value_text(expected.value), value_text(observed.value)):
+        return comparison
+    return replace(comparison, observed=comparison.observed.model_copy(update={"value": None}))
+
+
+def _find_times(text: str) -> Iterator[_FoundTime]:
+    """Yield the times in a text, in order; of overlapping ones, the longest."""
+    found = []
+    for form in _FORMATS:
+        for match in form.finditer(text):
+            if readings := tuple(_readings(match.groupdict())):
+                is_date = "epoch" not in match.groupdict() and match["h"] is None
+                shape = _NAMES.sub("a", _DIGITS.sub("0", match[0]))
+                found.append(
+                    _FoundTime(start=match.start(), end=match.end(), shape=shape, readings=readings, is_date=is_date)
+                )
+    end = 0
+    for each in sorted(found, key=lambda time: (time.start, -time.end)):
+        if each.start >= end:
+            yield each
+            end = each.end
+
+
+def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
+    """Yield what the parts of a time may mean."""
+    if epoch := parts.get("epoch"):
+        yield datetime.fromtimestamp(int(epoch) / _EPOCH_DIGITS[len(epoch)], UTC)
+        return
+    year, hour = int(parts["y"] or 0), int(parts["h"] or 0)
+    if half := parts.get("half"):
+        hour = hour % _NOON + (_NOON if half.lower() == "p" else 0)
+    zone = UTC if parts["zone"] in {None, "Z", "z"} else _zone(parts["zone"] or "")
+    days = [(parts.get("mo"), parts.get("d"))]
+    if name := parts.get("month"):
+        days = [(str(_MONTHS.index(name[:3].lower()) + 1), parts["d"])]
+    elif "a" in parts:
+        days = [(parts["a"], parts["b"]), (parts["b"], parts["a"])]
+    for month, day in days:
+        try:
+            yield datetime(
+                year if year > 99 else _CENTURY + year,  # noqa: PLR2004 - two digits
+                int(month or 0),
+                int(day or 0),
+                hour,
+                int(parts["mi"] or 0),
+                int(parts["s"] or 0),
+                tzinfo=zone,
+            )
+        except ValueError:
+            continue
+
+
+def _zone(text: str) -> timezone:
+    """Read an offset from UTC, such as `+01:00`."""
+    minutes = 60 * int(text[1:3]) + int(text[-2:])
+    return timezone((-1 if text[0] == "-" else 1) * timedelta(minutes=minutes))
+
+
+def _around(text: str, times: list[_FoundTime]) -> list[str]:
+    """Return what a text has around its times."""
+    ends = [0, *(each.end for each in times)]
+    starts = [*(each.start for each in times), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
