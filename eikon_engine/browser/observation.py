@@ -171,6 +171,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         console_errors=_console_errors(session, happened),
         page_errors=tuple(redact_page_text(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_request_keys(session, happened))),
+        timer_requests=tuple(sorted(_timer_request_keys(session, happened))),
         writes=_unsafe_request_keys(session, happened),
         storage=seen.storage,
         begun_ms=session.timeline.begun_ms,
@@ -390,6 +391,12 @@ def _request_keys(session: Session, happened: PageEvents) -> list[str]:
         *(_recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
         *happened.keys,
     ]
+
+
+def _timer_request_keys(session: Session, happened: PageEvents) -> Iterator[str]:
+    for request in _counted_requests(session, happened):
+        if session.traffic.is_timer_driven(request):
+            yield _recorded_or_own_key(session, request)
 
 
 def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, ...] | None:

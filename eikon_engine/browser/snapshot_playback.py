@@ -66,6 +66,10 @@ class SnapshotTraffic:
         """Return nothing: nothing is redirected."""
         return ()
 
+    def is_timer_driven(self, request: Request) -> bool:  # noqa: ARG002 - as above
+        """Return False: no scripts run."""
+        return False
+
     def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
         """Return None: snapshots are no recorded exchanges."""
         return None

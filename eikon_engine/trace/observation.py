@@ -115,6 +115,9 @@ class Observation(FileModel):
     page_errors: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     """Keys of the requests, sorted, since their order varies between equal runs."""
+    timer_requests: tuple[str, ...] = ()
+    """Those of the requests that timers of the pages caused, and not the action; live replays, in which timers run
+    differently, do not compare how often they were sent."""
     writes: tuple[str, ...] | None = None
     """Keys of the requests with unsafe methods (RFC 9110, section 9.2.1), in the order each frame sent them, frame by
     frame; None in older recordings."""

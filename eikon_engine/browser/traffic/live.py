@@ -39,6 +39,9 @@ class Traffic(Protocol):
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded exchange that answers a request; None if none does."""
 
+    def is_timer_driven(self, request: Request) -> bool:
+        """Whether a timer of the page caused a request, and not an action."""
+
     def outcome(self) -> NetworkOutcome:
         """Summarize how requests were answered."""
 
@@ -57,6 +60,7 @@ class LiveTraffic:
         self._unmapped: list[str] = []
         self._session: Session | None = None
         self._uninstrumented_workers = UninstrumentedWorkers()
+        self._timer_driven: set[Request] = set()
         self.request_holds: list[Callable[[Request], Awaitable[None]]] = []
         """Awaited before a request is sent."""
 
@@ -65,7 +69,7 @@ class LiveTraffic:
         self._session = session
         self._uninstrumented_workers.listen(session)
         self.sockets = LiveSockets(session, self.socket_names())
-        session.context.on("request", lambda request: self._note_unmapped(session, request))
+        session.context.on("request", lambda request: self._note_request(session, request))
         await session.context.route("**/*", self._forward)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
         await session.context.add_init_script(load_script("init_sockets.js"))
@@ -91,13 +95,19 @@ class LiveTraffic:
         """Return None: the network answers."""
         return None
 
+    def is_timer_driven(self, request: Request) -> bool:
+        """Whether the page clock moved since the last action when the request was sent."""
+        return request in self._timer_driven
+
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
         return NetworkOutcome(
             served=self._served, strays=tuple(self._unmapped), notes=self._uninstrumented_workers.notes()
         )
 
-    def _note_unmapped(self, session: Session, request: Request) -> None:
+    def _note_request(self, session: Session, request: Request) -> None:
+        if session.timeline.is_timer_driven:
+            self._timer_driven.add(request)
         if session.urls.is_recorded_url(request.url):
             self._unmapped.append(f"{request.method} {session.redactor.redact_text(request.url)}")
 

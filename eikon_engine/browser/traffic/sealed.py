@@ -280,6 +280,10 @@ class SealedTraffic:
         exchange = self._continued.get(request)
         return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
 
+    def is_timer_driven(self, request: Request) -> bool:
+        """Whether a timer caused a request, directly or by another request."""
+        return request in self._timer_driven
+
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
         return self._recorded_keys.get(request)

@@ -35,9 +35,12 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
         )
     if comparison.observed is None or before is None:
         return
-    recorded = Counter(before.requests)
-    observed = Counter(comparison.observed.requests)
-    for key, count in sorted((recorded - observed).items()):
+    recorded, observed = Counter(before.requests), Counter(comparison.observed.requests)
+    required, explained = recorded, missed
+    if not comparison.is_sealed:
+        required = recorded - Counter(before.timer_requests)
+        explained = missed + Counter(comparison.observed.timer_requests)
+    for key, count in sorted((required - observed).items()):
         yield comparison.make_divergence(
             "network",
             "request-missing",
@@ -45,7 +48,7 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             observed=pluralize(observed[key], "time") if observed[key] else "no such request",
             message=f"The page did not send a recorded request ({count} missing).",
         )
-    for key, count in sorted((observed - recorded - missed).items()):
+    for key, count in sorted((observed - recorded - explained).items()):
         yield comparison.make_divergence(
             "network",
             "request-unexpected",
