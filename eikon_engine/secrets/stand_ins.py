@@ -210,7 +210,7 @@ class RecordedStandIns(StandInMap):
     def learn(self, recorded: str, live: str) -> None:
         """Recognize the values that a live text has in place of the stand-ins of a recorded one.
 
-        A server draws tokens anew for each session or document, so a live one has the value's place, and not its text:
+        A server draws new tokens for each session or document, so a live one has the value's place, and not its text:
         the same characters before and after it. The value learned last is the one that is restored.
         """
         for value, replacement in _values_in_place(recorded, live, self._known):
