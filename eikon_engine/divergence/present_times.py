@@ -1,7 +1,8 @@
 """Present times: where the recording shows the time at which it was made, an unchanged live site shows its own.
 
 Two texts are the same up to present times if they differ only in dates with a time, in one format, that are as far from
-each other as the replay is from the recording. A date without a time must be that of the day on both sides.
+each other as the replay is from the recording. A date without a time must be that of the day on both sides, a time
+without a date that of the clock. `3 seconds ago` may be any time shortly before.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import expected_read, with_digests
@@ -47,6 +48,8 @@ _FORMATS: Final = tuple(
         rf"{_WEEKDAY}(?P<d>\d{{1,2}})\.?[\s-]{_MONTH}[\s-](?P<y>\d{{4}})(?:{_BETWEEN}{_CLOCK})?",
         rf"(?P<a>\d{{1,2}})[/.](?P<b>\d{{1,2}})[/.](?P<y>\d{{4}}|\d\d){_BETWEEN}{_CLOCK}",
         r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
+        _CLOCK,
+        r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min)(?:ond|ute)?s? ago",
     )
 )
 _DIGITS: Final = re.compile(r"\d+")
@@ -66,8 +69,8 @@ class _FoundTime:
     """The text without its digits and names."""
     readings: tuple[datetime, ...]
     """What it may mean, read as UTC unless it has a zone; several if day and month may be swapped."""
-    is_date: bool
-    """Whether it has no time of day."""
+    kind: Literal["time", "date", "clock", "ago"]
+    """A date with a time, one without it, a time without a date, or a time before the present one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +93,16 @@ class PresentTimes:
         )
 
     def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
+        one, other = recorded.readings[0], observed.readings[0]
+        if recorded.kind == observed.kind == "ago":
+            return abs(other - one) <= TOLERANCE
         if recorded.shape != observed.shape:
             return False
-        if recorded.is_date:
-            days = {
-                tuple(each.astimezone(zone).date() for each in (self.recorded, self.observed)) for zone in (UTC, None)
-            }
-            return (recorded.readings[0].date(), observed.readings[0].date()) in days
+        here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, None)]
+        if recorded.kind == "date":
+            return any((one.date(), other.date()) == (before.date(), now.date()) for before, now in here)
+        if recorded.kind == "clock":
+            return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
         shift = self.observed - self.recorded
         return any(
             abs(one - self.recorded) <= _REACH and abs((other - one) - shift) <= TOLERANCE
@@ -209,10 +215,15 @@ def _find_times(text: str) -> Iterator[_FoundTime]:
     for form in _FORMATS:
         for match in form.finditer(text):
             if readings := tuple(_readings(match.groupdict())):
-                is_date = "epoch" not in match.groupdict() and match["h"] is None
                 shape = _NAMES.sub("a", _DIGITS.sub("0", match[0]))
                 found.append(
-                    _FoundTime(start=match.start(), end=match.end(), shape=shape, readings=readings, is_date=is_date)
+                    _FoundTime(
+                        start=match.start(),
+                        end=match.end(),
+                        shape=shape,
+                        readings=readings,
+                        kind=_kind(match.groupdict()),
+                    )
                 )
     end = 0
     for each in sorted(found, key=lambda time: (time.start, -time.end)):
@@ -226,11 +237,15 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
     if epoch := parts.get("epoch"):
         yield datetime.fromtimestamp(int(epoch) / _EPOCH_DIGITS[len(epoch)], UTC)
         return
-    year, hour = int(parts["y"] or 0), int(parts["h"] or 0)
+    if number := parts.get("ago"):
+        unit = timedelta(seconds=1) if parts["unit"] in {"sec", "Sec"} else timedelta(minutes=1)
+        yield datetime.fromtimestamp(0, UTC) + (int(number) if number.isdecimal() else 1) * unit
+        return
+    year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
     if half := parts.get("half"):
         hour = hour % _NOON + (_NOON if half.lower() == "p" else 0)
     zone = UTC if parts["zone"] in {None, "Z", "z"} else _zone(parts["zone"] or "")
-    days = [(parts.get("mo"), parts.get("d"))]
+    days = [(parts.get("mo", "1"), parts.get("d", "1"))]
     if name := parts.get("month"):
         days = [(str(_MONTHS.index(name[:3].lower()) + 1), parts["d"])]
     elif "a" in parts:
@@ -248,6 +263,23 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
             )
         except ValueError:
             continue
+
+
+def _kind(parts: dict[str, str | None]) -> Literal["time", "date", "clock", "ago"]:
+    if "ago" in parts:
+        return "ago"
+    if "epoch" in parts:
+        return "time"
+    if "y" not in parts:
+        return "clock"
+    return "date" if parts["h"] is None else "time"
+
+
+def _is_near_clock(time: datetime, present: datetime) -> bool:
+    """Return whether a time of day is the present one."""
+    shown, now = (timedelta(hours=each.hour, minutes=each.minute, seconds=each.second) for each in (time, present))
+    distance = abs(shown - now)
+    return min(distance, timedelta(days=1) - distance) <= TOLERANCE
 
 
 def _zone(text: str) -> timezone:
