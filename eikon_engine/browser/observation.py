@@ -153,6 +153,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
     session.stabilizer.mark_observed()
     snapshots, titles = seen.captured
     virtual_ms = session.timeline.used_ms
+    deliveries = session.stabilizer.pending_deliveries
     happened = session.tracker.take_events()
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
@@ -174,6 +175,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         timer_requests=tuple(sorted(_timer_request_keys(session, happened))),
         writes=_unsafe_request_keys(session, happened),
         storage=seen.storage,
+        is_loading=deliveries is not None and deliveries.loading_count() > 0,
         begun_ms=session.timeline.begun_ms,
         acted_ms=session.timeline.acted_ms,
         virtual_ms=virtual_ms,

@@ -340,6 +340,9 @@ class PendingDeliveries(Protocol):
     def waiting_requests(self) -> int:
         """Count the requests that wait for a response that is not due yet."""
 
+    def loading_count(self) -> int:
+        """Count the requests that wait for a response, and neither poll nor are sent by a timer."""
+
     def pending_count(self) -> int:
         """Count the deliveries that are requested and wait for their moment."""
 

@@ -357,7 +357,9 @@ def _certified_action(action: ActionComparison, last: Round) -> CertifiedAction:
     if seen is not None:
         masked = mask_observation(seen, snapshot_lookup(seen, last.runs[0].snapshots), last.trace.masks)
         shown = canonical_json(
-            masked.model_copy(update={"virtual_ms": 0.0, "timer_requests": ()}).model_dump(mode="json")
+            masked.model_copy(update={"virtual_ms": 0.0, "timer_requests": (), "is_loading": False}).model_dump(
+                mode="json"
+            )
         )
     return CertifiedAction(
         subgoal=action.place.subgoal, sequence=action.place.sequence, digest=sha256(shown.encode()).hexdigest()

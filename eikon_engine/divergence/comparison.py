@@ -51,6 +51,10 @@ class Comparison:
     """Recorded DOM of a page (by ordinal) after the action."""
     observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
 
+    sent_before: tuple[str, ...] = ()
+    """Keys of the recorded requests of this action that a live replay sent in an earlier one."""
+    recorded_later: tuple[str, ...] = ()
+    """Keys of the safe requests that were recorded in later actions, and were not sent yet."""
     is_sealed: bool = False
     """Whether all responses come from the recording. Only then are request order and browser storage compared."""
     compares_stored_values: bool = False

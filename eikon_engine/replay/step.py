@@ -16,7 +16,6 @@ from eikon_engine.divergence.detectors.read import recorded_value
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
 from eikon_engine.divergence.masks import apply_masks, unmasked_changes
-from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, without_present_times
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
@@ -27,6 +26,7 @@ from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.effects_policy import EffectsPolicy
+from eikon_engine.replay.live_comparison import LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.skills.skill import SkillInput
@@ -181,7 +181,7 @@ class StepRunner:
         self._options = options
         self._completion_client = completion_client_for(plan, options)
         self._clock = environment.clock
-        self._times = PresentTimes(recorded=plan.trace.started_at, observed=options.now())
+        self._live = LiveComparer(plan, options.now())
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
         self.switch_plan(plan)
@@ -231,6 +231,7 @@ class StepRunner:
         performed = self.last_performed = await self._perform(planned, recorded, is_expected)
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
+        self._live.end_step(planned, recorded, performed.observation)
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
         self._has_diverged = self._has_diverged or bool(compared.divergences)
@@ -376,8 +377,7 @@ class StepRunner:
         )
         hidden: tuple[str, ...] = ()
         if self._network_mode == "live":
-            comparison, has_times = without_present_times(comparison, self._times)
-            hidden = (PRESENT_TIME,) if has_times else ()
+            comparison, hidden = self._live.adapt(planned, comparison)
         masked = apply_masks(comparison, self._masks)
         hidden += masked.names
         found = detect_divergences(masked.comparison)

@@ -34,6 +34,8 @@ class Delivery:
     """Whether it is due at once: no clock can advance while a page waits for its document."""
     has_cause: Callable[[], bool]
     """Whether the requests that it depends on were sent; used when responses are served on request."""
+    is_background: bool = False
+    """Whether its page does not load with it: a timer sent the request, or its server deferred the response."""
     is_early: bool = False
     """Whether it is due before its moment, because nothing else can continue without it."""
     allowed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -141,6 +143,10 @@ class DeliveryQueue:
     def waiting_requests(self) -> int:
         """Count the requests that wait for a response that is not due yet."""
         return sum(delivery.request is not None and not self._is_due(delivery) for delivery in self._pending.values())
+
+    def loading_count(self) -> int:
+        """Count the requests that wait for a response, and neither poll nor are sent by a timer."""
+        return sum(each.request is not None and not each.is_background for each in self._pending.values())
 
     def pending_count(self) -> int:
         """Count the deliveries that are requested and wait for their moment."""

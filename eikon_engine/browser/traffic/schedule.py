@@ -85,6 +85,7 @@ class DeliverySchedule:
         request: Request | None = None,
         *,
         is_immediate: bool = False,
+        is_background: bool = False,
         has_cause: Callable[[], bool] = _has_always_cause,
     ) -> AsyncIterator[None]:
         """Wait for a moment, and block other deliveries until the body of the `with` statement ends."""
@@ -92,7 +93,7 @@ class DeliverySchedule:
             await self._stabilizer.barrier.wait_until_open()
             yield
             return
-        delivery = Delivery(moment, request, is_immediate, has_cause)
+        delivery = Delivery(moment, request, is_immediate, has_cause, is_background)
         self.queue.add(delivery)
         try:
             await delivery.allowed.wait()

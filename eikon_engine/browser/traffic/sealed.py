@@ -457,10 +457,14 @@ class SealedTraffic:
         """Deliver an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
         at_once = is_main_document(route.request)
+        is_poll = exchange.ordinal in self._scheduled
         async with self._started.schedule.in_turn(
-            moment, route.request, is_immediate=at_once, has_cause=lambda: self._has_cause(exchange)
+            moment,
+            route.request,
+            is_immediate=at_once,
+            is_background=is_poll or exchange.ordinal in self._deferred or route.request in self._timer_driven,
+            has_cause=lambda: self._has_cause(exchange),
         ):
-            is_poll = exchange.ordinal in self._scheduled
             self._started.session.timeline.is_timer_driven = is_poll or route.request in self._timer_driven
             response = exchange.response
             if response is None and was_blocked_by_cors(exchange):

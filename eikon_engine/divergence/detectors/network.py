@@ -38,8 +38,8 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
     recorded, observed = Counter(before.requests), Counter(comparison.observed.requests)
     required, explained = recorded, missed
     if not comparison.is_sealed:
-        required = recorded - Counter(before.timer_requests)
-        explained = missed + Counter(comparison.observed.timer_requests)
+        required = recorded - Counter(before.timer_requests) - Counter(comparison.sent_before)
+        explained = missed + Counter(comparison.observed.timer_requests) + Counter(comparison.recorded_later)
     for key, count in sorted((required - observed).items()):
         yield comparison.make_divergence(
             "network",
