@@ -159,7 +159,7 @@ def run_a_cell(page: Page, url: str) -> None:
     cell.click()
     page.keyboard.type("6 * 7")
     page.keyboard.press("Shift+Enter")
-    expect(page.locator(".jp-OutputArea-output pre").first).to_have_text("42")
+    expect(page.locator(".jp-OutputArea-output pre").first).to_have_text("42", timeout=60_000)
     page.keyboard.press("Control+s")
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -175,7 +175,7 @@ async def read_a_table(page: AsyncPage, url: str) -> None:
     await async_expect(page.get_by_role("menu")).to_be_visible()
     await page.keyboard.press("Escape")
     await file.click(button="right")
-    await page.get_by_role("menuitem", name="Open With").hover()
+    await page.get_by_text("Open With", exact=True).hover()
     await page.get_by_role("menuitem", name="Editor", exact=True).click()
     await async_expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text("Banana,80")
 
