@@ -20,7 +20,7 @@ from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone, translate
 from eikon_engine.browser.redaction import redact_page_text
 from eikon_engine.errors import ActionError, BrowserDiedError, EikonError, PageMissingError
-from eikon_engine.trace.target import Target, identity_differences
+from eikon_engine.trace.target import Target, target_differences
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -388,7 +388,7 @@ async def inspect_target_now(session: Session, page: int, target: Target, readin
         problem = f"{target}: expected one element, found none"
     elif seen.identity is None:
         problem = ambiguity_message(target, seen)
-    elif target.identity is not None and (differences := identity_differences(target.identity, seen.identity)):
+    elif target.identity is not None and (differences := target_differences(target, seen.identity)):
         problem = f"{target}: the element is not the recorded one: {'; '.join(differences)}"
     elif seen.obstacle:
         problem = f"{target}: {seen.matches[0]} is {seen.obstacle}"

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from eikon_engine.browser.actions.targets import Readiness, inspect_target
 from eikon_engine.browser.browser_storage import read_stored_items
-from eikon_engine.browser.frames import frame_tree
+from eikon_engine.browser.frames import frame_of, frame_tree
 from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, load_script
 from eikon_engine.browser.page_tracker import PageEvents, read_download
 from eikon_engine.browser.playwright_errors import replayable_console_text
@@ -32,7 +32,7 @@ from eikon_engine.trace.observation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from playwright.async_api import Download, ElementHandle, Frame, Page, Request
 
@@ -175,7 +175,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         timer_requests=tuple(sorted(_timer_request_keys(session, happened))),
         writes=_unsafe_request_keys(session, happened),
         storage=seen.storage,
-        is_loading=deliveries is not None and deliveries.loading_count() > 0,
+        loading_pages=() if deliveries is None else _ordinals(session, deliveries.loading_requests()),
         begun_ms=session.timeline.begun_ms,
         acted_ms=session.timeline.acted_ms,
         virtual_ms=virtual_ms,
@@ -393,6 +393,13 @@ def _request_keys(session: Session, happened: PageEvents) -> list[str]:
         *(_recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
         *happened.keys,
     ]
+
+
+def _ordinals(session: Session, requests: Iterable[Request]) -> tuple[int, ...]:
+    """Return the ordinals of the pages that sent requests."""
+    frames = (frame_of(request) for request in requests)
+    found = {session.tracker.ordinal(frame.page) for frame in frames if frame is not None}
+    return tuple(sorted(ordinal for ordinal in found if ordinal >= 0))
 
 
 def _timer_request_keys(session: Session, happened: PageEvents) -> Iterator[str]:

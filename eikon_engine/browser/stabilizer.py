@@ -23,7 +23,7 @@ from eikon_engine.browser.page_timeline import PageTimeline
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from playwright.async_api import Frame, Request
 
@@ -340,8 +340,8 @@ class PendingDeliveries(Protocol):
     def waiting_requests(self) -> int:
         """Count the requests that wait for a response that is not due yet."""
 
-    def loading_count(self) -> int:
-        """Count the requests that wait for a response, and neither poll nor are sent by a timer."""
+    def loading_requests(self) -> Sequence[Request]:
+        """Return the requests that wait for a response, and neither poll nor are sent by a timer."""
 
     def pending_count(self) -> int:
         """Count the deliveries that are requested and wait for their moment."""

@@ -357,7 +357,7 @@ def _certified_action(action: ActionComparison, last: Round) -> CertifiedAction:
     if seen is not None:
         masked = mask_observation(seen, snapshot_lookup(seen, last.runs[0].snapshots), last.trace.masks)
         shown = canonical_json(
-            masked.model_copy(update={"virtual_ms": 0.0, "timer_requests": (), "is_loading": False}).model_dump(
+            masked.model_copy(update={"virtual_ms": 0.0, "timer_requests": (), "loading_pages": ()}).model_dump(
                 mode="json"
             )
         )

@@ -51,10 +51,10 @@ class Comparison:
     """Recorded DOM of a page (by ordinal) after the action."""
     observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
 
-    sent_before: tuple[str, ...] = ()
-    """Keys of the recorded requests of this action that a live replay sent in an earlier one."""
-    recorded_later: tuple[str, ...] = ()
-    """Keys of the safe requests that were recorded in later actions, and were not sent yet."""
+    optional_requests: tuple[str, ...] = ()
+    """Keys of recorded requests that a live replay need not send in this action."""
+    known_requests: tuple[str, ...] = ()
+    """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
     is_sealed: bool = False
     """Whether all responses come from the recording. Only then are request order and browser storage compared."""
     compares_stored_values: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
@@ -29,19 +29,17 @@ PRESENT_TIME: Final = "present time"
 """Name under which steps report what was not compared."""
 TOLERANCE: Final = timedelta(minutes=10)
 """How much the distance of two times may differ from that of recording and replay."""
-_REACH: Final = timedelta(hours=15)
-"""Maximum distance of a recorded time from the recording: pages may show any time zone."""
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COLON = "(?::|%3A)"
 _CLOCK = (
     rf"(?P<h>\d{{1,2}}){_COLON}(?P<mi>\d\d)(?:{_COLON}(?P<s>\d\d)(?:[.,]\d{{1,9}})?)?"
-    r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+    r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?(?P<zone>Z|[+-](?:0\d|1[0-4]):?[0-5]\d)?"
 )
 _BETWEEN = r"(?:[T ,+]|%20|\sat\s|\s[-\u2013]\s){1,2}"
 _MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s)?"
 _FORMATS: Final = tuple(
-    re.compile(rf"(?<![\w.]){each}(?![\w])", re.IGNORECASE)
+    re.compile(rf"(?<![\w.]){each}(?![\w])", re.IGNORECASE | re.ASCII)
     for each in (
         rf"(?P<y>\d{{4}})[-/.](?P<mo>\d\d)[-/.](?P<d>\d\d)(?:{_BETWEEN}{_CLOCK})?",
         rf"{_WEEKDAY}{_MONTH}\s(?P<d>\d{{1,2}}),?\s(?P<y>\d{{4}})(?:{_BETWEEN}{_CLOCK})?",
@@ -75,12 +73,16 @@ class _FoundTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresentTimes:
-    """The times of a recording and of its replay."""
+    """The times of a step in its recording and in its replay."""
 
-    recorded: datetime
+    begin: datetime
     """When the recording began."""
+    recorded: datetime
+    """When the step was recorded."""
     observed: datetime
-    """When the replay began."""
+    """When it is replayed."""
+    zone: tzinfo = UTC
+    """That of the page; servers may also show UTC."""
 
     def are_same(self, recorded: str, observed: str) -> bool:
         """Return whether two different texts are the same up to present times."""
@@ -98,16 +100,22 @@ class PresentTimes:
             return abs(other - one) <= TOLERANCE
         if recorded.shape != observed.shape:
             return False
-        here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, None)]
+        here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]
         if recorded.kind == "date":
             return any((one.date(), other.date()) == (before.date(), now.date()) for before, now in here)
         if recorded.kind == "clock":
             return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
         shift = self.observed - self.recorded
         return any(
-            abs(one - self.recorded) <= _REACH and abs((other - one) - shift) <= TOLERANCE
+            self._is_present(one) and abs((other - one) - shift) <= TOLERANCE
             for one, other in zip(recorded.readings, observed.readings, strict=False)
         )
+
+    def _is_present(self, time: datetime) -> bool:
+        """Return whether a recorded time is one between the begin of the recording and the step, in UTC or locally."""
+        offsets = {timedelta(), self.zone.utcoffset(self.recorded.astimezone(self.zone).replace(tzinfo=None))}
+        shown = (time - offset for offset in offsets if offset is not None)
+        return any(self.begin - TOLERANCE <= each <= self.recorded + TOLERANCE for each in shown)
 
 
 def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[Comparison, bool]:
@@ -178,16 +186,26 @@ def _adapt(
 
 
 def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) -> dict[str, str]:
-    """Return a text for each of those that are the same up to present times; of several, the first one."""
+    """Return a text for each of those that are the same up to present times.
+
+    Texts that differ in one place and are the same in others keep theirs, so that the difference stays.
+    """
+    pairs = {(change.expected, change.observed) for change in diff_snapshots(left, right)}
+    same = {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
-    for change in diff_snapshots(left, right):
-        if not times.are_same(change.expected, change.observed):
-            continue
-        name = names.get(change.expected, names.get(change.observed, change.expected))
-        old = {names.get(text, text) for text in (change.expected, change.observed)}
-        names = {text: name if known in old else known for text, known in names.items()}
-        names |= dict.fromkeys((change.expected, change.observed), name)
-    return names
+    for expected, observed in sorted(same):
+        root = _root(names, expected)
+        names.setdefault(expected, root)
+        names[_root(names, observed)] = root
+    roots = {text: _root(names, text) for pair in same for text in pair}
+    mixed = {roots.get(one) for one, other in pairs - same if roots.get(one, one) == roots.get(other, other)}
+    return {text: root for text, root in roots.items() if root not in mixed}
+
+
+def _root(names: dict[str, str], text: str) -> str:
+    while names.get(text, text) != text:
+        text = names[text]
+    return text
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
@@ -244,7 +262,7 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
     year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
     if half := parts.get("half"):
         hour = hour % _NOON + (_NOON if half.lower() == "p" else 0)
-    zone = UTC if parts["zone"] in {None, "Z", "z"} else _zone(parts["zone"] or "")
+    zone = UTC if parts.get("zone") in {None, "Z", "z"} else _zone(parts["zone"] or "")
     days = [(parts.get("mo", "1"), parts.get("d", "1"))]
     if name := parts.get("month"):
         days = [(str(_MONTHS.index(name[:3].lower()) + 1), parts["d"])]

@@ -117,6 +117,8 @@ def _common_prefix_length(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 ABSENT: Final = "(absent)"
+ENDING_PARTS: Final = frozenset({"status", "ending"})
+"""Parts of a response change that say how a request ended."""
 MAX_COMPARED_BYTES: Final = 2 * 1024 * 1024
 """Larger bodies, in bytes, are compared by digest alone."""
 MAX_LEAVES: Final = 20

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.network.exchange import REPEATABLE_METHODS
-from eikon_engine.network.keys import CanonicalRequest, canonical_request
+from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
@@ -313,6 +313,8 @@ class Playback:
         self._passed: set[int] = set()
         """Ordinals of exchanges that were served, or skipped as repetitions that brought nothing new."""
         self._timer_ms: float | None = None
+        self._by_path: defaultdict[str, list[Exchange]] | None = None
+        """Exchanges by method and URL without query; made on first use."""
         self._hits: list[Hit] = []
         self._misses: list[Miss] = []
         self._request_index: RequestIndex | None = None
@@ -343,7 +345,16 @@ class Playback:
         group = answers.groups[header_values(exchange.request.headers, answers.headers)]
         equal = tuple(each for each in group.values() if each is not None)
         request = recorded_request(exchange, self._read_body) if len(equal) == 1 else None
-        return (find_series(request, self._exchanges, self._read_body) if request is not None else ()) or equal
+        return (find_series(request, self._on_path(exchange), self._read_body) if request is not None else ()) or equal
+
+    def _on_path(self, exchange: Exchange) -> tuple[Exchange, ...]:
+        """Return the exchanges with the method and path of a recorded one; none if there are too many to compare."""
+        if self._by_path is None:
+            self._by_path = defaultdict(list)
+            for each in self._exchanges:
+                self._by_path[each.key.partition(BODY_MARK)[0].partition("?")[0]].append(each)
+        found = self._by_path[exchange.key.partition(BODY_MARK)[0].partition("?")[0]]
+        return tuple(found) if len(found) <= MAX_SERIES else ()
 
     def match(
         self,
@@ -493,6 +504,8 @@ class Playback:
         return Miss(key=expected.key, reason=reason, nearest=nearest)
 
 
+MAX_SERIES: Final = 100
+"""Requests of one path above which numbered polls that were not sent are not looked for: each is compared with all."""
 SKIP_AFTER_MS: Final = 50.0
 """Page time by which the answer to the next recorded repetition must be past, so that this one is skipped."""
 

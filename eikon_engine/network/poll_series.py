@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.network.rules import recorded_request
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 _NUMBER: Final = re.compile(r"(?<![\w.%-])([0-9]{1,9})(?![\w.])")
 _MIN_LENGTH: Final = 3
-"""Requests that make a series, if their numbers do not follow each other by one; else two do."""
+"""Requests that make a series; two do if their method is unsafe, since pages of lists are read."""
+_MAX_SPREAD: Final = 2.0
+"""Maximum ratio of two intervals between the requests of a series."""
 
 
 def find_series(
@@ -43,7 +46,10 @@ def find_series(
     counts = [numbers[counter] for numbers, _ in alike]
     steps = {after - before for before, after in pairwise(counts)}
     step = steps.pop() if len(steps) == 1 else 0
-    if step < 1 or len(counts) < (_MIN_LENGTH if step > 1 else 2):
+    if step < 1 or len(counts) < (2 if step == 1 and request.method not in SAFE_METHODS else _MIN_LENGTH):
+        return ()
+    intervals = [after.started_ms - before.started_ms for before, after in pairwise(each for _, each in alike)]
+    if max(intervals) > _MAX_SPREAD * max(min(intervals), 1.0):
         return ()
     is_member = wanted[counter] >= counts[0] and (wanted[counter] - counts[0]) % step == 0
     return tuple(each for _, each in alike) if is_member else ()

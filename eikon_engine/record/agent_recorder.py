@@ -88,8 +88,9 @@ class AgentRecorder(ActionLog[PendingAction]):
 
     def on_call_started(self, call: PlaywrightCall) -> None:
         """Open an action if the call is one."""
-        self._closes_browser |= call.name in {"Browser.close", "BrowserContext.close"}
-        if self.is_closed or context_of_call(call) is not self._context:
+        is_own = context_of_call(call) is self._context
+        self._closes_browser |= call.name == "Browser.close" or (call.name == "BrowserContext.close" and is_own)
+        if self.is_closed or not is_own:
             return
         if call.name in {"Dialog.accept", "Dialog.dismiss"}:
             self._record_dialog_answer(call)

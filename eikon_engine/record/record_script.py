@@ -136,8 +136,13 @@ def _read_interrupted_result(child: subprocess.Popen[bytes], pipe: IO[bytes], st
         deadline.cancel()
 
 
+def _signal_name(number: int) -> str:
+    known = {each.value: each.name for each in signal.Signals}
+    return known.get(number, f"signal {number}")
+
+
 def _died_message(request: ScriptRequest, status: int) -> str:
-    how = f"exited with status {status}" if status >= 0 else f"was killed by {signal.Signals(-status).name}"
+    how = f"exited with status {status}" if status >= 0 else f"was killed by {_signal_name(-status)}"
     left = (
         f"what was recorded until then is in {request.directory}" if request.directory.exists() else "nothing is left"
     )

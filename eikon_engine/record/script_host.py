@@ -69,7 +69,7 @@ class ScriptHost:
 
     async def on_playwright_stopping(self, connection: Connection, error: BaseException | None) -> None:
         """Stop recording the contexts of a client that stops without closing them."""
-        for recording in self._recordings.values():
+        for recording in tuple(self._recordings.values()):
             if recording.connection is connection:
                 recording.let_driver_exit(error)
                 await recording.stop()
@@ -82,9 +82,9 @@ class ScriptHost:
         """Complete all recordings; `error` is the exception that ended the script."""
         for recording in self._recordings.values():
             test = self._tests[id(recording)]
-            if recording.is_synchronous:
-                recording.stop_synchronously()
             try:
+                if recording.is_synchronous:
+                    recording.stop_synchronously()
                 recording.finish(self._errors.get(test) if test else error)
             except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
                 self.not_recorded.append(f"{recording.directory}: {describe_error(fault)}")

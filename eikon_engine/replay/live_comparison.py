@@ -4,75 +4,99 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, without_present_times
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable
+    from datetime import datetime, tzinfo
 
     from eikon_engine.divergence.comparison import Comparison
-    from eikon_engine.replay.plan import Plan, PlannedStep
+    from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation
 
-LOADING_PAGE: Final = "page that was loading"
+_LOADING_PAGE: Final = "page that was loading"
 """Name under which steps report pages that are not compared, since the agent did not wait for them."""
 
 
 class LiveComparer:
-    """Adapts the comparisons of one live replay; mutable."""
+    """Adapts the comparisons of one live replay, step by step; mutable."""
 
-    def __init__(self, plan: Plan, now: datetime) -> None:
+    def __init__(self, plan: Plan, now: Callable[[], datetime]) -> None:
         """Compare with the recording of a plan."""
-        self._plan = plan
-        self._times = PresentTimes(recorded=plan.trace.started_at, observed=now)
+        self._trace = plan.trace
+        self._now = now
+        self._zone = _zone_of(plan.trace.environment)
+        self._recorded: Counter[str] = Counter()
+        """The requests of all steps, with how often they were recorded."""
+        for subgoal in plan.subgoals:
+            for each in subgoal.steps:
+                if isinstance(each.step, ActionTrace) and each.step.baseline is not None:
+                    self._recorded.update(each.step.baseline.requests)
+        self._later = Counter({key: count for key, count in self._recorded.items() if _is_safe(key)})
+        """Safe requests of the steps that were not replayed yet."""
         self._early: Counter[str] = Counter()
-        """Safe requests that were sent in an earlier action than recorded."""
+        """Those of them that were sent already."""
 
-    def adapt(self, planned: PlannedStep, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
+    def adapt(self, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
         """Remove from a comparison what is not compared live; return the names of that, too."""
-        recorded, observed = comparison.recorded.observation, comparison.observed
+        action = comparison.recorded
+        recorded, observed = action.observation, comparison.observed
         if recorded is None or observed is None:
             return comparison, ()
         names: tuple[str, ...] = ()
-        if recorded.is_loading:
-            comparison = replace(comparison, observed=_with_pages_of(recorded, observed))
-            names = (LOADING_PAGE,)
-        later = self._recorded_later(planned) - self._early
+        if recorded.loading_pages:
+            comparison = replace(comparison, observed=_with_loading_pages_of(recorded, observed))
+            names = (_LOADING_PAGE,)
+        repeated = Counter(key for key in recorded.timer_requests if _is_safe(key) or self._recorded[key] > 1)
+        known = Counter(key for key in observed.timer_requests if key in self._recorded)
+        later = self._later - Counter(recorded.requests) - self._early
         comparison = replace(
-            comparison, sent_before=tuple(self._early.elements()), recorded_later=tuple(later.elements())
+            comparison,
+            optional_requests=tuple((repeated + self._early).elements()),
+            known_requests=tuple((known + later).elements()),
         )
-        comparison, has_times = without_present_times(comparison, self._times)
+        begin = self._trace.started_at
+        times = PresentTimes(
+            begin=begin, recorded=action.ended_at or action.started_at or begin, observed=self._now(), zone=self._zone
+        )
+        comparison, has_times = without_present_times(comparison, times)
         return comparison, (*names, PRESENT_TIME) if has_times else names
 
-    def end_step(self, planned: PlannedStep, recorded: ActionTrace, observed: Observation | None) -> None:
-        """Note what a step sent earlier than recorded."""
-        if recorded.baseline is None or observed is None:
+    def end_step(self, recorded: ActionTrace, observed: Observation | None) -> None:
+        """Note what a step sent, and what it sent earlier than recorded."""
+        if recorded.baseline is None:
             return
-        due, sent = Counter(recorded.baseline.requests), Counter(observed.requests)
-        self._early += (sent - due) & (self._recorded_later(planned) - self._early)
-        self._early -= due - sent
-
-    def _recorded_later(self, planned: PlannedStep) -> Counter[str]:
-        """Return the safe requests of the recorded steps after one."""
-        steps = (step for subgoal in self._plan.subgoals for step in subgoal.steps)
-        later = (each.step for each in steps if each.position > planned.position)
-        keys = (
-            key
-            for step in later
-            if isinstance(step, ActionTrace) and step.baseline is not None
-            for key in step.baseline.requests
-        )
-        return Counter(key for key in keys if key.partition(" ")[0] in SAFE_METHODS)
+        due = Counter(recorded.baseline.requests)
+        self._later -= due
+        if observed is not None:
+            sent = Counter(observed.requests)
+            self._early += (sent - due) & (self._later - self._early)
+            self._early -= due - sent
 
 
-def _with_pages_of(recorded: Observation, observed: Observation) -> Observation:
-    """Return an observation with the recorded content of each page at the recorded URL."""
-    known = {page.page: page for page in recorded.pages}
+def _zone_of(environment: Environment | None) -> tzinfo:
+    """Return the time zone of the pages; UTC if it is unknown here."""
+    try:
+        return UTC if environment is None else ZoneInfo(environment.timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def _is_safe(key: str) -> bool:
+    return key.partition(" ")[0] in SAFE_METHODS
+
+
+def _with_loading_pages_of(recorded: Observation, observed: Observation) -> Observation:
+    """Return an observation with the recorded content of each page that was loading, if it has the recorded URL."""
+    known = {page.page: page for page in recorded.pages if page.page in recorded.loading_pages}
     pages = tuple(
         known[page.page] if page.page in known and known[page.page].url == page.url else page for page in observed.pages
     )
-    errors = {"console_errors": recorded.console_errors, "page_errors": recorded.page_errors}
-    return observed.model_copy(update={"pages": pages, **errors})
+    return observed.model_copy(update={"pages": pages})

@@ -181,7 +181,7 @@ class StepRunner:
         self._options = options
         self._completion_client = completion_client_for(plan, options)
         self._clock = environment.clock
-        self._live = LiveComparer(plan, options.now())
+        self._live = LiveComparer(plan, options.now)
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
         self.switch_plan(plan)
@@ -231,7 +231,7 @@ class StepRunner:
         performed = self.last_performed = await self._perform(planned, recorded, is_expected)
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
-        self._live.end_step(planned, recorded, performed.observation)
+        self._live.end_step(recorded, performed.observation)
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
         self._has_diverged = self._has_diverged or bool(compared.divergences)
@@ -377,7 +377,7 @@ class StepRunner:
         )
         hidden: tuple[str, ...] = ()
         if self._network_mode == "live":
-            comparison, hidden = self._live.adapt(planned, comparison)
+            comparison, hidden = self._live.adapt(comparison)
         masked = apply_masks(comparison, self._masks)
         hidden += masked.names
         found = detect_divergences(masked.comparison)

@@ -8,11 +8,11 @@ import re
 import string
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, is_hex
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, is_hex, looks_random
 from eikon_engine.secrets.encodings import ENCODINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 PUBLIC_KEY: Final = b"eikon stand-in"
 """For values that cannot be guessed, and for those that pages derive from a public seed."""
@@ -136,9 +136,16 @@ class StandInMap:
 
     def add(self, value: str, replacement: str) -> None:
         """Replace a value from now on, in all encodings; longer values take precedence over values they contain."""
-        self._is_plain = self._is_plain and bool(_CANDIDATE.fullmatch(value))
-        for _, encode in ENCODINGS:
-            self._replacements.setdefault(encode(value), encode(replacement))
+        self.add_all({value: replacement})
+
+    def add_all(self, replacements: Mapping[str, str]) -> None:
+        """Replace several values from now on, as `add` does."""
+        if not replacements:
+            return
+        for value, replacement in replacements.items():
+            self._is_plain = self._is_plain and bool(_CANDIDATE.fullmatch(value))
+            for _, encode in ENCODINGS:
+                self._replacements.setdefault(encode(value), encode(replacement))
         self._replacements = dict(sorted(self._replacements.items(), key=lambda pair: (-len(pair[0]), pair[0])))
         self._byte_replacements = {old.encode(): new.encode() for old, new in self._replacements.items()}
 
@@ -211,13 +218,17 @@ class RecordedStandIns(StandInMap):
         """Recognize the values that a live text has in place of the stand-ins of a recorded one.
 
         A server draws new tokens for each session or document, so a live one has the value's place, and not its text:
-        the same characters before and after it. The value learned last is the one that is restored.
+        the same characters before and after it. If it has several places, the first one counts. The value learned last
+        is the one that is restored.
         """
+        learned: dict[str, str] = {}
         for value, replacement in _values_in_place(recorded, live, self._known):
+            learned.setdefault(value, replacement)
+        for value, replacement in learned.items():
             for _, encode in ENCODINGS:
                 self._replacements.pop(encode(value), None)
                 self._restorations[encode(replacement).encode()] = encode(value).encode()
-            self.add(value, replacement)
+        self.add_all(learned)
 
     def _recognize(self, candidates: Iterable[str]) -> None:
         for each in candidates:
@@ -236,24 +247,26 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")
 _CONTEXT_LENGTHS: Final = (60, 24, 12)
 """Characters before a token that must be equal; fewer if something near it changed as well."""
 _CONTEXT_AFTER: Final = 8
-_MIN_TOKEN_LENGTH: Final = 6
 
 
 def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield each token of a live text that has the place of a token with stand-ins, and that token."""
+    if known.isdisjoint(_CANDIDATE.findall(recorded)):
+        return
     places: dict[tuple[str, str], list[str]] = {}
+    tokens_found = [each for each in _TOKEN.finditer(recorded) if not known.isdisjoint(_CANDIDATE.findall(each[0]))]
     end = 0
-    for found in _TOKEN.finditer(recorded):
-        if known.isdisjoint(_CANDIDATE.findall(found[0])):
-            continue
+    for place, found in enumerate(tokens_found):
+        until = tokens_found[place + 1].start() if place + 1 < len(tokens_found) else len(recorded)
         before = recorded[max(end, found.start() - _CONTEXT_LENGTHS[0]) : found.start()].rpartition("\n")[2]
-        after = recorded[found.end() : found.end() + _CONTEXT_AFTER].partition("\n")[0]
+        after = recorded[found.end() : min(found.end() + _CONTEXT_AFTER, until)].partition("\n")[0]
         places.setdefault((before, after), []).append(found[0])
         end = found.end()
     for (before, after), tokens in places.items():
         values = _tokens_between(live, before, after)
         of_values = tokens if len(values) == len(tokens) else tokens[:1] * len(values) if len(set(tokens)) == 1 else []
-        yield from (pair for pair in zip(values, of_values, strict=False) if _may_be_drawn(*pair))
+        pairs = zip(values, of_values, strict=False)
+        yield from ((value, token) for value, token in pairs if _may_be_drawn(value, token) and value not in recorded)
 
 
 def _tokens_between(text: str, before: str, after: str) -> list[str]:
@@ -267,6 +280,7 @@ def _tokens_between(text: str, before: str, after: str) -> list[str]:
 
 
 def _may_be_drawn(value: str, token: str) -> bool:
-    """Return whether a value may be drawn from what a token was: another one, of a similar length."""
+    """Return whether a value may be drawn from what a token was: another one that looks random, of a similar length."""
     shortest, longest = sorted((len(value), len(token)))
-    return value != token and shortest >= _MIN_TOKEN_LENGTH and longest <= 2 * shortest
+    is_random = any(looks_random(each) for each in _CANDIDATE.findall(value)) or bool(_UUID.fullmatch(value))
+    return value != token and is_random and longest <= 2 * shortest

@@ -129,9 +129,9 @@ class Observation(FileModel):
     value: ReadValue | None = None
     """What a `read`, `evaluate` or failed `expect` action got from the page in a replay; the recorded one is in the
     action."""
-    is_loading: bool = False
-    """Whether the pages still waited for responses that the recording delivers later: the agent did not wait for them.
-    Live replays do, so that they do not compare these pages."""
+    loading_pages: tuple[int, ...] = ()
+    """Ordinals of pages that still waited for responses that the recording delivers later: the agent did not wait for
+    them. Live replays do, so that they do not compare these pages."""
     repeats_pages: bool = False
     """Whether `pages` and `storage` are those of the observation before, because the action only read something and the
     next one followed immediately. Events are then part of the next observation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from pydantic import Field
@@ -75,16 +76,32 @@ _ID_ATTRIBUTES: Final = frozenset({"for", "id", "name"})
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run. Neither is
-    the ordinal of an element with a name and without text: it counts all such elements, whatever their names.
+    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run.
     """
-    is_counted = not recorded.name or bool(recorded.text)
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
-        for name in ("tag", "role", "name", "text", *(("ordinal",) if is_counted else ()))
+        for name in ("tag", "role", "name", "text", "ordinal")
         if getattr(recorded, name) != getattr(observed, name)
     )
     return (*plain, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
+
+
+def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
+    """Return the properties in which the element of a target differs from the recorded one, as above.
+
+    The ordinal of an element without text counts all such elements, whatever their names. It is not compared if the
+    selector has the name, and no position.
+    """
+    recorded = target.identity
+    if recorded is None:
+        return ()
+    is_by_name = recorded.name.lower() in target.selector.lower() and not _POSITION.search(target.selector)
+    if recorded.name and not recorded.text and is_by_name:
+        recorded = recorded.model_copy(update={"ordinal": observed.ordinal})
+    return identity_differences(recorded, observed)
+
+
+_POSITION: Final = re.compile(r"nth|first|last|only|position")
 
 
 def identity_weakness(identity: Identity) -> str | None:

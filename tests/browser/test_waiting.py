@@ -116,6 +116,24 @@ def test_an_expression_that_throws_is_rejected(desk: Desk, expression: str) -> N
     desk.fails(WaitFor(condition=FunctionCondition(expression=expression), timeout_ms=100), "action-rejected")
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1 > 0;",
+        "() => true;",
+        "1 > 0 // ready",
+        "var x = 1; x > 0",
+        "function () { return true }",
+        "given => given === 7",
+    ],
+)
+def test_an_expression_is_evaluated_as_by_playwright(desk: Desk, expression: str) -> None:
+    """Statements, comments and functions of all kinds are allowed."""
+    desk.show("<p>1")
+
+    desk.ok(WaitFor(condition=FunctionCondition(expression=expression, argument=7), timeout_ms=100))
+
+
 def test_two_identical_runs_use_the_same_page_time(live_browser: Room, site: PageSite) -> None:
     """Page time and DOM are equal, however long the server took."""
     pauses = iter((0.0, 0.15))

@@ -87,7 +87,7 @@ def test_clock_result_and_misses_have_digests() -> None:
     "changed",
     [
         {"begun_ms": 3.0, "acted_ms": 4.0, "virtual_ms": 5.0},
-        {"timer_requests": ("GET http://shop.test/poll",), "is_loading": True},
+        {"timer_requests": ("GET http://shop.test/poll",), "loading_pages": (0,)},
         {"storage": (ITEM, ITEM.model_copy(update={"kind": "cookie", "is_brief": True}))},
     ],
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 NOT_COMPARED = {
-    *("begun_ms", "is_loading", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"),
+    *("begun_ms", "loading_pages", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"),
     "repeats_pages",
 }
 """Page time depends on waiting for targets; snapshots are checked against their digests; writes are requests, of which

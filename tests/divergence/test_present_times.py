@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from eikon_engine.divergence.present_times import PresentTimes
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.present_times import PresentTimes, without_present_times
+from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest
+from eikon_engine.trace.actions import Note
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
 
+BEGIN = datetime(2026, 3, 14, 23, 45, tzinfo=UTC)
 RECORDED = datetime(2026, 3, 14, 23, 50, 2, tzinfo=UTC)
-LATER = PresentTimes(recorded=RECORDED, observed=RECORDED + timedelta(days=40, hours=7))
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def replayed(**later: int) -> PresentTimes:
+    """Replay a step of a page in Berlin so much later."""
+    return PresentTimes(begin=BEGIN, recorded=RECORDED, observed=RECORDED + timedelta(**later), zone=BERLIN)
+
+
+LATER = replayed(days=40, hours=7)
 
 
 @pytest.mark.parametrize(
@@ -19,10 +35,11 @@ LATER = PresentTimes(recorded=RECORDED, observed=RECORDED + timedelta(days=40, h
         ("2026-03-15 00:51:09.123 by ada", "2026-04-24 07:51:08.9 by ada"),
         ("/timeline?from=2026-03-14T23%3A51%3A09Z&precision=s", "/timeline?from=2026-04-24T06%3A51%3A10Z&precision=s"),
         ("at 03/14/26 23:51:09", "at 04/24/26 06:51:30"),
-        ("am 14.3.2026 23:51", "am 24.4.2026 06:52"),
+        ("am 15.3.2026 00:51", "am 24.4.2026 07:52"),
         ("March 14, 2026, 11:51 p.m.", "April 24, 2026, 6:51 a.m."),
         ("Sat, 14 Mar 2026 23:51:09 GMT", "Fri, 24 Apr 2026 06:51:09 GMT"),
         ("2026-03-15T00:51:09+01:00", "2026-04-24T08:51:09+02:00"),
+        ("2026-03-14T23:51:09+99:99", "2026-04-24T06:51:09+99:99"),
         ("v=1773532269&x", "v=1777013469&x"),
         ("1773532269123", "1777013469000"),
         ("on 2026-03-14", "on 2026-04-24"),
@@ -53,6 +70,9 @@ def test_present_times_are_the_same(recorded: str, observed: str) -> None:
         ("opens 23:51", "opens 23:55"),
         ("3 seconds ago", "40 minutes ago"),
         ("3 days ago", "5 days ago"),
+        ("Open 09:00-24:00", "Open 09:00-2400 daily"),
+        ("\u017fep 12, 2026", "\u017fep 13, 2026"),
+        ("due 2026-03-14 20:00", "due 2026-04-24 03:00"),
         ("v=1773532269&x", "v=1773532999&x"),
         ("2026-03-14 23:51", ""),
     ],
@@ -63,9 +83,60 @@ def test_other_times_are_compared(recorded: str, observed: str) -> None:
 
 
 def test_a_replay_that_follows_at_once_has_nearly_the_same_times() -> None:
-    """A minute of difference is one of the run."""
-    soon = PresentTimes(recorded=RECORDED, observed=RECORDED + timedelta(minutes=2))
+    """A minute of difference is one of the run; an appointment is not."""
+    soon = replayed(minutes=2)
 
     assert soon.are_same("2026-03-14 23:51", "2026-03-14 23:54")
     assert not soon.are_same("2026-03-14 23:51", "2026-03-15 01:54")
     assert not soon.are_same("due 2026-03-15", "due 2026-03-16")
+    assert not soon.are_same("Appointment 2026-03-20 15:30", "Appointment 2026-03-20 15:35")
+    assert not soon.are_same("score 10:02", "score 9:58")
+
+
+def page(*texts: str) -> PageSnapshot:
+    """Return a page of paragraphs."""
+    nodes = tuple(DomNode(tag="p", children=(build_text_node(each),)) for each in texts)
+    frame = FrameSnapshot(path="", url="", name="", doctype="html", root=DomNode(tag="html", children=nodes))
+    return PageSnapshot(frames=(frame,))
+
+
+def compared(before: PageSnapshot, after: PageSnapshot) -> tuple[tuple[str, str], ...]:
+    """Return the differences that are left of two pages."""
+
+    def seen(shown: PageSnapshot) -> Observation:
+        digests = tuple(FrameObservation(path="", url="", digest=frame_digest(each)) for each in shown.frames)
+        return Observation(pages=(PageObservation(page=0, url="", title="", frames=digests),))
+
+    step = ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=seen(before))
+    comparison = Comparison(
+        position=StepPosition(subgoal="s", subgoal_id="s", sequence=1),
+        recorded=step,
+        result=Succeeded(),
+        observed=seen(after),
+        recorded_dom=lambda _page: before,
+        observed_dom=lambda _page: after,
+    )
+    left, _ = without_present_times(comparison, LATER)
+    one, other = left.recorded_dom(0), left.observed_dom(0)
+    assert one is not None
+    assert other is not None
+    return tuple((each.expected, each.observed) for each in diff_snapshots(one, other))
+
+
+def test_what_is_around_present_times_is_compared() -> None:
+    """The page of a live site is the recorded one but for its times, also where two of them became one."""
+    before = page("saved\n 2026-03-14 23:49", "seen 2026-03-14 23:50", "seen 2026-03-14 23:51", "price 3")
+
+    same = page("saved\n 2026-04-24 06:49", "seen 2026-04-24 06:50", "seen 2026-04-24 06:50", "price 3")
+    other = page("saved\n 2026-04-24 06:49", "seen 2026-04-24 06:50", "seen 2026-04-24 06:50", "price 4")
+
+    assert compared(before, same) == ()
+    assert compared(before, other) == (("price 3", "price 4"),)
+
+
+def test_a_text_that_differs_elsewhere_stays() -> None:
+    """Three texts of which two pairs are the same, and the third is not, are left alone."""
+    before = page("2026-03-14 23:45", "2026-03-14 23:50", "2026-03-14 23:45")
+    after = page("2026-04-24 06:54", "2026-04-24 06:54", "2026-04-24 07:54")
+
+    assert "2026-04-24 07:54" in {observed for _, observed in compared(before, after)}

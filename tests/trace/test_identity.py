@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.trace.target import Ancestor, Box, Identity, identity_differences, identity_weakness
+from eikon_engine.trace.target import (
+    Ancestor,
+    Box,
+    Identity,
+    Target,
+    identity_differences,
+    identity_weakness,
+    target_differences,
+)
 
 STRONG = (
     Identity(tag="button", name="Buy"),
@@ -38,24 +46,28 @@ def test_every_property_but_the_box_is_compared() -> None:
     other = one.model_copy(update={"box": Box(x=9, y=9, width=1, height=1)})
 
     assert identity_differences(one, other) == ()
-    assert identity_differences(one, one.model_copy(update={"role": "link"})) == ("role: '' -> 'link'",)
+    assert identity_differences(one, one.model_copy(update={"ordinal": 2})) == ("ordinal: 0 -> 2",)
 
 
 @pytest.mark.parametrize(
-    ("identity", "is_compared"),
+    ("identity", "selector", "is_compared"),
     [
-        (Identity(tag="a", name="Help", text="Help"), True),
-        (Identity(tag="td", text="7"), True),
-        (Identity(tag="i"), True),
-        (Identity(tag="button", name="Close"), False),
+        (Identity(tag="a", name="Help", text="Help"), 'internal:role=link[name="Help"i]', True),
+        (Identity(tag="i"), "i", True),
+        (Identity(tag="button", name="Close"), 'internal:role=button[name="Close"i]', False),
+        (Identity(tag="button", name="Close"), 'internal:role=button[name="close"i] >> nth=1', True),
+        (Identity(tag="button", name="Delete"), "#list > :last-child button", True),
     ],
 )
-def test_an_ordinal_is_compared_unless_it_counts_elements_of_other_names(
+def test_an_ordinal_is_compared_unless_the_selector_has_the_name(
     identity: Identity,
+    selector: str,
     is_compared: bool,  # noqa: FBT001 - of the test
 ) -> None:
     """All buttons without a text have a common count, which another icon in front changes."""
-    differences = identity_differences(identity, identity.model_copy(update={"ordinal": 2}))
+    target = Target(selector=selector, identity=identity)
+
+    differences = target_differences(target, identity.model_copy(update={"ordinal": 2}))
 
     assert differences == (("ordinal: 0 -> 2",) if is_compared else ())
 

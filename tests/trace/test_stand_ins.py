@@ -103,3 +103,41 @@ def test_a_replay_restores_only_what_its_page_created() -> None:
 
     assert redactor.restore_bytes(make_stand_in(TOKEN).encode()) == make_stand_in(TOKEN).encode()
     assert redactor.redact_text(make_stand_in(TOKEN)) == make_stand_in(TOKEN)
+
+
+STAND_IN, OTHER = make_stand_in(TOKEN), make_stand_in(TOKEN[::-1])
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "text", "redacted"),
+    [
+        (f'csrf="{STAND_IN}"', 'csrf="Zx81LqPd93kWvTnXy2Mc"', "send Zx81LqPd93kWvTnXy2Mc", f"send {STAND_IN}"),
+        (
+            f'csrf="{STAND_IN}.a1b2"',
+            'csrf="Zx81LqPd93kWvTnXy2Mc.c3d4"',
+            "Zx81LqPd93kWvTnXy2Mc.c3d4",
+            f"{STAND_IN}.a1b2",
+        ),
+        (f'csrf="{STAND_IN}"', 'csrf="currently-unavailable"', "it is currently-unavailable", None),
+        (f'csrf="{STAND_IN}"', 'csrf=""', "none", None),
+        (f'csrf="{STAND_IN}"', 'id="Zx81LqPd93kWvTnXy2Mc"', "send Zx81LqPd93kWvTnXy2Mc", None),
+        (f'csrf="{STAND_IN}" k="Zx81LqPd93kWvTnXy2Mc"', 'csrf="Zx81LqPd93kWvTnXy2Mc"', "Zx81LqPd93kWvTnXy2Mc", None),
+    ],
+)
+def test_a_live_token_is_known_by_its_place(recorded: str, live: str, text: str, redacted: str | None) -> None:
+    """What looks random in the place of a stand-in stands for it; words, empty values and other places do not."""
+    known = RecordedStandIns([STAND_IN])
+
+    known.learn(recorded, live)
+
+    assert known.replace_text(text) == (text if redacted is None else redacted)
+
+
+def test_a_live_token_with_two_places_stands_for_the_first() -> None:
+    """One token of the session may fill two fields that had tokens of their own."""
+    known = RecordedStandIns([STAND_IN, OTHER])
+
+    known.learn(f'a="{STAND_IN}" b="{OTHER}"', 'a="Zx81LqPd93kWvTnXy2Mc" b="Zx81LqPd93kWvTnXy2Mc"')
+
+    assert known.replace_text("Zx81LqPd93kWvTnXy2Mc") == STAND_IN
+    assert known.restore_bytes(STAND_IN.encode()) == b"Zx81LqPd93kWvTnXy2Mc"

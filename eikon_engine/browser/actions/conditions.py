@@ -32,14 +32,18 @@ if TYPE_CHECKING:
 _POLL_MS = 50.0
 _POLL_SLOWDOWN = 10.0
 """Conditions are polled less and less often: after a tenth of the time so far."""
-_EVALUATE_TRUTH: Final = """(given => (...parameters) => {
+_EVALUATE_TRUTH: Final = r"""([expression, ...parameters]) => {
+  const source = /^\s*function[\s(*]/.test(expression) ? `(${expression})` : expression;
+  const given = globalThis.eval(source);
   const value = typeof given === "function" ? given(...parameters) : given;
   if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
   return !!value;
-})((%s))"""
-"""The current value of a condition; a function is called, since it is always truthy itself."""
-_EVALUATE_TRUTH_OF_ELEMENT: Final = f"""(elements, argument) =>
-  ({{ count: elements.length, holds: elements.length === 1 && ({_EVALUATE_TRUTH})(elements[0], argument) }})"""
+}"""
+"""The current value of a condition, evaluated as Playwright does; a function is called, since it is always truthy."""
+_EVALUATE_TRUTH_OF_ELEMENT: Final = f"""(elements, [expression, argument]) => {{
+  const holds = elements.length === 1 && ({_EVALUATE_TRUTH})([expression, elements[0], argument]);
+  return {{ count: elements.length, holds }};
+}}"""
 _NO_READINESS = Readiness(visible=False)
 
 
@@ -133,8 +137,8 @@ async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[
     expression, target = condition.expression, condition.target
     if target is not None:
         async with translated_errors(f"evaluating {expression} of {target}"):
-            script = _EVALUATE_TRUTH_OF_ELEMENT % expression
-            found = await locate(page, target).evaluate_all(script, condition.argument)
+            given = [expression, condition.argument]
+            found = await locate(page, target).evaluate_all(_EVALUATE_TRUTH_OF_ELEMENT, given)
         if found["count"] > 1:
             message = f"{target}: expected one element, found {found['count']}"
             raise ActionError(message, code="target-ambiguous")
@@ -146,7 +150,7 @@ async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[
             raise
         return False, error.message
     async with translated_errors(f"evaluating {expression}"):
-        return bool(await frame.evaluate(_EVALUATE_TRUTH % expression, condition.argument)), "it is not true"
+        return bool(await frame.evaluate(_EVALUATE_TRUTH, [expression, condition.argument])), "it is not true"
 
 
 def url_matches(pattern: str, url: str) -> bool:

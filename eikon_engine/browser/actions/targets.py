@@ -11,7 +11,7 @@ from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
 from eikon_engine.trace.observation import TargetState
-from eikon_engine.trace.target import Identity, Target, identity_differences
+from eikon_engine.trace.target import Identity, Target, target_differences
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
@@ -200,7 +200,7 @@ def ambiguity_message(target: Target, seen: TargetInspection) -> str:
 def _verify_identity(target: Target, observed: Identity) -> None:
     if target.identity is None:
         return
-    differences = identity_differences(target.identity, observed)
+    differences = target_differences(target, observed)
     if differences:
         message = f"{target}: the element is not the recorded one: {'; '.join(differences)}"
         raise ActionError(message, code="target-changed")

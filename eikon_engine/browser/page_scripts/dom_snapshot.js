@@ -222,7 +222,7 @@
   };
 
   // The browser draws the UUID of each `URL.createObjectURL`: here, they are numbered in the order of appearance.
-  const BLOB = /(blob:[^\s"'()]*\/)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/g;
+  const BLOB = /(blob:(?:[a-z-]+:\/\/[^\s"'()\/]*|null)\/)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/g;
   const indexOf = method("String", "indexOf");
   const blobNumbers = new Map();
   const numberBlob = (found, site, uuid) => {

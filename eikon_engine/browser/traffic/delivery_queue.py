@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.network.exchange import FETCH_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from playwright.async_api import Request
 
@@ -144,9 +144,10 @@ class DeliveryQueue:
         """Count the requests that wait for a response that is not due yet."""
         return sum(delivery.request is not None and not self._is_due(delivery) for delivery in self._pending.values())
 
-    def loading_count(self) -> int:
-        """Count the requests that wait for a response, and neither poll nor are sent by a timer."""
-        return sum(each.request is not None and not each.is_background for each in self._pending.values())
+    def loading_requests(self) -> Sequence[Request]:
+        """Return the requests that wait for a response, and neither poll nor are sent by a timer."""
+        waiting = (each for each in self._pending.values() if not each.is_background)
+        return tuple(each.request for each in waiting if each.request is not None)
 
     def pending_count(self) -> int:
         """Count the deliveries that are requested and wait for their moment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -178,6 +179,8 @@ class ProbeTraffic(LiveTraffic):
             url = session.redactor.redact_text(response.url)
             self._warnings.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
             return None
+        if hashlib.sha256(body).hexdigest() == exchange.response.body.sha256:
+            return body
         recorded = self._recording.body(exchange.response.body)
         session.redactor.stand_ins.learn(recorded.decode(errors="replace"), body.decode(errors="replace"))
         return redact_body(session, body, response.headers.get("content-type", ""))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.response_diff import (
     ABSENT,
+    ENDING_PARTS,
     ComparedResponse,
     compare_responses,
     compare_values,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 MAX_CHANGED_VALUES: Final = 20
 """Changed values stored per response; the rest is counted."""
 MAX_CHANGED_RESPONSES: Final = 500
-"""Changed responses stored per run; a note reports the total."""
+"""Changed responses stored per run, besides those that ended differently; a note reports the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,7 @@ class ResponseChanges:
         if not values:
             return
         self._count += 1
-        if len(self._changes) < MAX_CHANGED_RESPONSES:
+        if len(self._changes) < MAX_CHANGED_RESPONSES or any(each.part in ENDING_PARTS for each in values):
             shown = values[:MAX_CHANGED_VALUES]
             change = ResponseChange(
                 key=key,

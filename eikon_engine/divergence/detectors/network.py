@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from eikon_engine.divergence.causes import FIRST_ERROR_STATUS
 from eikon_engine.divergence.related_responses import describe_change
+from eikon_engine.divergence.response_diff import ENDING_PARTS
 from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
@@ -36,10 +37,8 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
     if comparison.observed is None or before is None:
         return
     recorded, observed = Counter(before.requests), Counter(comparison.observed.requests)
-    required, explained = recorded, missed
-    if not comparison.is_sealed:
-        required = recorded - Counter(before.timer_requests) - Counter(comparison.sent_before)
-        explained = missed + Counter(comparison.observed.timer_requests) + Counter(comparison.recorded_later)
+    required = recorded - Counter(comparison.optional_requests)
+    explained = missed + Counter(comparison.known_requests)
     for key, count in sorted((required - observed).items()):
         yield comparison.make_divergence(
             "network",
@@ -72,7 +71,7 @@ def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
         if (change.subgoal, change.sequence) != here or url in documents or urlsplit(url).path.endswith("/favicon.ico"):
             continue
         for value in change.what:
-            if value.part in _ENDINGS and _is_error(value.recorded) != _is_error(value.live):
+            if value.part in ENDING_PARTS and _is_error(value.recorded) != _is_error(value.live):
                 found = comparison.make_divergence(
                     "network",
                     "resource-failed" if change.resource_type in _PASSIVE_TYPES else "response-failed",
@@ -93,8 +92,6 @@ def _document_urls(observation: Observation | None) -> set[str]:
 
 _PASSIVE_TYPES: Final = frozenset({"font", "image", "media", "ping", "texttrack", "manifest", "other"})
 """Types of resources whose absence changes nothing else on a page."""
-_ENDINGS: Final = frozenset({"status", "ending"})
-"""Parts of a response change that say how a request ended."""
 
 
 def _is_error(ending: str) -> bool:
