@@ -1,0 +1,93 @@
+"""What a live replay does not compare: timers, loading pages, early requests. Everything else stays a difference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.replay import ReplayOptions
+from eikon_engine.replay.live_comparison import LiveComparer
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.trace.actions import Note
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import Succeeded
+from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
+from tests.exporters.traces import step, trace_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BUNDLE = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
+POLL, SAVE, LIST, DELETE = "GET http://a/poll", "POST http://a/save", "GET http://a/list", "DELETE http://a/account"
+
+
+def shown(page: int, digest: str, url: str = "http://a/") -> PageObservation:
+    """Return a page with some content."""
+    return PageObservation(page=page, url=url, title="", frames=(FrameObservation(path="", url=url, digest=digest),))
+
+
+def seen(*requests: str, timers: Sequence[str] = (), **fields: object) -> Observation:
+    """Return an observation with requests, some of them sent by timers."""
+    given = {"pages": (), "requests": tuple(sorted(requests)), "timer_requests": tuple(timers), **fields}
+    return Observation.model_validate(given)
+
+
+def codes(recorded: Sequence[Observation], observed: Sequence[Observation]) -> list[list[str]]:
+    """Replay the steps live; return the codes of the differences of each."""
+    steps = [step(number, Note(text="x"), each) for number, each in enumerate(recorded, start=1)]
+    plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace_of(*steps)), ReplayOptions(network="live"))
+    comparer = LiveComparer(plan, lambda: datetime(2030, 1, 1, tzinfo=UTC))
+    found = []
+    for each, now in zip(steps, observed, strict=True):
+        place = StepPosition(subgoal="1", subgoal_id="buy", sequence=each.sequence)
+        comparison, _ = comparer.adapt(Comparison(position=place, recorded=each, result=Succeeded(), observed=now))
+        found.append([divergence.code for divergence in detect_divergences(comparison)])
+        comparer.end_step(each, now)
+    return found
+
+
+def test_a_timer_may_repeat_what_was_recorded() -> None:
+    """More polls or fewer are no difference; the same request of an action is one."""
+    recorded = [seen(POLL, POLL, timers=(POLL, POLL)), seen(POLL, timers=(POLL,))]
+
+    assert codes(recorded, [seen(), seen(*[POLL] * 5, timers=[POLL] * 5)]) == [[], []]
+    assert codes(recorded, [seen(POLL), seen(POLL, POLL)]) == [[], ["request-unexpected"]]
+
+
+def test_a_timer_may_not_send_what_was_never_recorded() -> None:
+    """Nor may it omit the one effect that it had."""
+    assert codes([seen()], [seen(DELETE, timers=(DELETE,))]) == [["request-unexpected"]]
+    assert codes([seen(SAVE, timers=(SAVE,))], [seen()]) == [["request-missing"]]
+    assert codes([seen(SAVE, SAVE, timers=(SAVE, SAVE))], [seen()]) == [[]]
+
+
+def test_a_safe_request_may_come_in_an_earlier_step() -> None:
+    """A live replay waits for its pages; an unsafe request, and one more, are differences."""
+    recorded = [seen(), seen(LIST, SAVE)]
+
+    assert codes(recorded, [seen(LIST), seen(SAVE)]) == [[], []]
+    assert codes(recorded, [seen(LIST, LIST), seen(SAVE)]) == [["request-unexpected"], []]
+    assert codes(recorded, [seen(SAVE), seen(LIST)]) == [["request-unexpected"], ["request-missing"]]
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted"),
+    [
+        ((shown(0, "b"), shown(1, "x")), []),
+        ((shown(0, "b"), shown(1, "y")), ["dom-changed"]),
+        ((shown(0, "b", "http://a/other"), shown(1, "x")), ["url-changed", "frame-url-changed", "dom-changed"]),
+    ],
+)
+def test_only_a_page_that_was_loading_is_not_compared(now: tuple[PageObservation, ...], wanted: list[str]) -> None:
+    """Its URL is, and so are the other pages."""
+    recorded = seen(pages=(shown(0, "a"), shown(1, "x")), loading_pages=(0,))
+
+    (found,) = codes([recorded], [seen(pages=now)])
+
+    assert sorted(found) == sorted(wanted)
