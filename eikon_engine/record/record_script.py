@@ -128,10 +128,13 @@ def _read_interrupted_result(child: subprocess.Popen[bytes], pipe: IO[bytes], st
     deadline = threading.Timer(STOP_TIMEOUT_S, child.kill)
     deadline.start()
     try:
-        return pipe.read()
+        output = pipe.read()
+        child.wait()  # its exit functions may hang, too
     except KeyboardInterrupt:
         child.kill()
         raise
+    else:
+        return output
     finally:
         deadline.cancel()
 
