@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from eikon_engine.browser.executable import find_browser
 from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
 
 
 settings.register_profile("patient", deadline=None)  # an example may take long on a busy machine
@@ -49,3 +53,14 @@ def _browsers_end() -> Iterator[None]:
     """Close the browsers that tests shared."""
     yield
     SHARED.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Launch one browser for a module's agents that use the synchronous API."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        yield browser
+        browser.close()

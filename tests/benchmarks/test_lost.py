@@ -10,14 +10,13 @@ from playwright.sync_api import Browser
 from benchmarks.busy import busy
 from benchmarks.lost import BUSY_PROCESSES, MISSIONS, Mission, fill, record
 from tests.browser.pages import serve_pages
-from tests.record.conftest import chromium  # noqa: F401 - a fixture
 from tests.sites.torture import serve_torture
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("mission", MISSIONS, ids=lambda mission: mission.name)
-def test_a_busy_machine_loses_nothing(chromium: Browser, tmp_path: Path, mission: Mission) -> None:  # noqa: F811 - the fixture
+def test_a_busy_machine_loses_nothing(chromium: Browser, tmp_path: Path, mission: Mission) -> None:
     """Bodies, streams, sockets and uploads are kept from their first byte, in pages opened while recording."""
     with serve_torture() as torture, serve_pages() as site, busy(BUSY_PROCESSES):
         fill(site, torture.url.replace("http", "ws") + "/ws/echo")

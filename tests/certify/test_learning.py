@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from eikon_engine.browser.executable import find_browser
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AgentMission, AttachOptions
 from eikon_engine.report.certification import render_certification
@@ -56,15 +54,6 @@ SHOP = f"""{DRAWN}{REAL}<button id=buy>Buy</button><p id=state>none</p>
     state.textContent = [price, stock, session, saved, logged].join(' ');
   }};
 </script>"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for the agents of this module."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

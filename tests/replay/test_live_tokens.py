@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.browser.executable import find_browser
 from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, redirect, serve_pages
 from tests.record.recorded_page import recorded_page
@@ -87,15 +85,6 @@ class TokenSite:
         if self.status != HTTPStatus.OK:
             return Answer(body="out of order", status=self.status)
         return Answer(body="ordered") if is_known else Answer(body="no token", status=403)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for the agents of this module."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
