@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.session import SessionOptions
@@ -56,6 +56,13 @@ def at(selector: str, *frames: str) -> Target:
     return Target(selector=selector, frames=frames)
 
 
+def comparable(observation: Observation | None) -> Observation | None:
+    """Return an observation without what varies with the load of the machine and is never compared."""
+    if observation is None:
+        return None
+    return observation.model_copy(update={"timer_requests": (), "loading_pages": ()})
+
+
 @dataclass(slots=True)
 class Desk:
     """A worker, its site, and the event loop that runs it."""
@@ -67,10 +74,12 @@ class Desk:
     def do(
         self, action: Action, recorded: Observation | None = None, agrees: IsExpected | None = None
     ) -> PerformedAction:
-        """Perform one action."""
+        """Perform one action; its observation is comparable."""
         if agrees is None:
-            return self.portal.call(self.worker.execute, action, recorded)
-        return self.portal.call(perform_until_expected, self.worker, action, agrees, recorded)
+            performed = self.portal.call(self.worker.execute, action, recorded)
+        else:
+            performed = self.portal.call(perform_until_expected, self.worker, action, agrees, recorded)
+        return replace(performed, observation=comparable(performed.observation))
 
     def ok(self, action: Action) -> Observation:
         """Perform one action that succeeds; return its observation."""

@@ -52,6 +52,8 @@ class Answer:
     """Pieces sent one after the other instead of `body`."""
     ending: Literal["whole", "open", "broken"] = "whole"
     """How a response in pieces ends: normally, when the site stops, or truncated."""
+    is_at_once: bool = False
+    """Whether the headers and all pieces are sent together."""
 
 
 def redirect(path: str, *, status: int = 302, cookie: str = "") -> Answer:
@@ -126,8 +128,9 @@ def serve_pages() -> Iterator[PageSite]:
                 self.send_header(name, value)
             self.end_headers()
             for piece in answer.pieces:
-                self.wfile.flush()
-                site.released.wait(APART_S)
+                if not answer.is_at_once:
+                    self.wfile.flush()
+                    site.released.wait(APART_S)
                 self.wfile.write(piece)
             self.wfile.flush()
             site.released.wait(None if answer.ending == "open" else APART_S)

@@ -20,7 +20,7 @@ from eikon_engine.trace.actions import (
     WaitFor,
 )
 from eikon_engine.trace.observation import RedirectHop
-from tests.browser.desk import at
+from tests.browser.desk import at, comparable
 from tests.browser.pages import Answer, Asked, PageSite, redirect
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def record(room: Room, folder: Path, actions: Iterable[Action]) -> list[Observat
 
 def shows(expected: Observation) -> IsExpected:
     """Return a check that compares a whole observation."""
-    return lambda performed: performed.observation == expected
+    return lambda performed: comparable(performed.observation) == expected
 
 
 def replay(

@@ -210,10 +210,6 @@ class AttachedSockets(LiveSockets):
         )
 
 
-BODY_BUFFER_SIZES: Final = {"maxTotalBufferSize": 256_000_000, "maxResourceBufferSize": 64_000_000}
-"""Bytes of response bodies that Chromium retains after their documents are gone, in total and per body."""
-
-
 class AttachedTraffic(LiveTraffic):
     """Observe without routing: with routes, an agent that blocks its loop would stall every page.
 
@@ -238,6 +234,7 @@ class AttachedTraffic(LiveTraffic):
         self._report_listeners = (sockets.on_report, uploads.on_report)
         await listen_to_reports(session.context, *self._report_listeners)
         session.devtools_listeners.append(self._prepare_page)
+        session.retains_bodies = True
         session.context.on("requestfailed", self._on_failed)
 
     async def report_windows(self, finish: Callable[[Page], Awaitable[None]]) -> None:
@@ -263,6 +260,8 @@ class AttachedTraffic(LiveTraffic):
         return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._cancelled, *unheard)))})
 
     def _on_failed(self, request: Request) -> None:
+        if request.existing_response is not None:
+            return  # what arrived of it is recorded
         if request.failure == ABORTED_ERROR and request.resource_type in {"fetch", "xhr"} and self._session is not None:
             request_line = f"{request.method} {self._session.redactor.redact_text(request.url)}"
             self._cancelled.append(
@@ -272,14 +271,11 @@ class AttachedTraffic(LiveTraffic):
 
     def _prepare_page(self, devtools: DevToolsSession) -> None:
         if self.sockets is not None:
-            self.sockets.background.start(_configure_network(devtools))
+            self.sockets.background.start(_disable_cache(devtools))
 
 
-async def _configure_network(devtools: DevToolsSession) -> None:
-    """Disable the HTTP cache and retain bodies after navigations: an agent may navigate before they are read."""
+async def _disable_cache(devtools: DevToolsSession) -> None:
     from playwright.async_api import Error
 
     with suppress(Error):  # the page is gone
         await devtools.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    with suppress(Error):  # as above, or the browser cannot retain bodies
-        await devtools.send("Network.configureDurableMessages", BODY_BUFFER_SIZES)

@@ -27,6 +27,17 @@ ATTACH_TIMEOUT_S: Final = 2.0
 """Maximum wall time for which a first document is delayed."""
 
 
+RETAIN_BODIES: Final[tuple[str, dict[str, Any]]] = (
+    "Network.configureDurableMessages",
+    {"maxTotalBufferSize": 256_000_000, "maxResourceBufferSize": 64_000_000},
+)
+"""Command that makes Chromium keep bodies, up to these numbers of bytes, after their documents are gone.
+
+On the session that sends it, `Network.streamResourceContent` returns nothing of what a stream received before, so
+another session reads the streams.
+"""
+
+
 class DevToolsSession(Protocol):
     """A DevTools protocol session of a page."""
 
@@ -97,10 +108,13 @@ class NewPageAttacher:
         self,
         attach_listeners: Callable[[DevToolsSession, str], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]],
+        *,
+        retains_bodies: bool,
     ) -> None:
         """`attach_listeners` receives each page's session and target id before the session is enabled."""
         self._listen = attach_listeners
         self._spawn = spawn
+        self._retains_bodies = retains_bodies
         self.is_started = False
         self._context_id: str | None = None
         self._browser: CDPSession | None = None
@@ -165,13 +179,19 @@ class NewPageAttacher:
         if self._browser is None:
             return
         try:
-            reply = await self._browser.send("Target.attachToTarget", {"targetId": target, "flatten": False})
-            arrival = self._by_session[reply["sessionId"]] = NewPageSession(self._browser, reply["sessionId"])
+            arrival = await self._open_session(self._browser, target)
             self._listen(arrival, target)
             await arrival.post("Network.enable")
+            if self._retains_bodies:
+                await (await self._open_session(self._browser, target)).post(*RETAIN_BODIES)
         except Error:
             self._attached.discard(target)  # closed already
             self.note_opened(target)
+
+    async def _open_session(self, browser: CDPSession, target: str) -> NewPageSession:
+        reply = await browser.send("Target.attachToTarget", {"targetId": target, "flatten": False})
+        opened = self._by_session[reply["sessionId"]] = NewPageSession(browser, reply["sessionId"])
+        return opened
 
     def _on_message(self, event: dict[str, Any]) -> None:
         arrival = self._by_session.get(event["sessionId"])
@@ -248,7 +268,7 @@ class StreamCapture:
         self._session = session
         self._request_ids: defaultdict[_ProtocolKey, list[str]] = defaultdict(list)
         self._targets: dict[Page, str] = {}
-        self._attacher = NewPageAttacher(self._attach_listeners, self._spawn)
+        self._attacher = NewPageAttacher(self._attach_listeners, self._spawn, retains_bodies=session.retains_bodies)
         self._streams: dict[str, ResponseStream] = {}
         self._counts: defaultdict[_PlaywrightKey, int] = defaultdict(int)
         self._numbers: dict[Request, tuple[_PlaywrightKey, int]] = {}
@@ -395,9 +415,18 @@ class StreamCapture:
             else:
                 self._attach_listeners(devtools, target)
                 await devtools.send("Network.enable")
+                if self._session.retains_bodies:
+                    await self._retain_bodies(page)
             await self._attach_future_pages(target_info.get("browserContextId"))
         except Error:
             return  # the page is gone
+
+    async def _retain_bodies(self, page: Page) -> None:
+        from playwright.async_api import Error
+
+        settings = await self._session.context.new_cdp_session(page)
+        with suppress(Error):  # the browser cannot retain bodies
+            await settings.send(*RETAIN_BODIES)
 
     def _attach_listeners(self, devtools: DevToolsSession, target: str) -> None:
         devtools.on("Network.requestWillBeSent", lambda event: self._on_sent(target, event))
