@@ -391,7 +391,7 @@ def _main_page(request: Request) -> Page | None:
 def _request_keys(session: Session, happened: PageEvents) -> list[str]:
     return [
         *(_recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
-        *happened.keys,
+        *(key if isinstance(key, str) else key() for key in happened.keys),
     ]
 
 

@@ -17,7 +17,7 @@ from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from playwright.async_api import (
         BrowserContext,
@@ -67,7 +67,7 @@ class PageEvents:
     requests: list[Request] = field(default_factory=list)
     unsafe_requests: list[UnsafeRequest] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
+    keys: list[str | Callable[[], str]] = field(default_factory=list)
     """Keys of WebSocket traffic."""
 
     def followed_by(self, later: PageEvents) -> PageEvents:
@@ -132,8 +132,8 @@ class PageTracker:
         """Record a dialog that another client answered."""
         self._events.dialogs.append(dialog)
 
-    def note_key(self, key: str) -> None:
-        """Record WebSocket traffic by its key."""
+    def note_key(self, key: str | Callable[[], str]) -> None:
+        """Record WebSocket traffic by its key, or by a function that returns it when the pages are observed."""
         self._events.keys.append(key)
         self.note_data()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from contextlib import suppress
@@ -142,6 +143,13 @@ class PageStabilizer:
         if self.pending_deliveries is None and self._can_server_push() and (left_s := end_s - time.monotonic()) > 0:
             await asyncio.sleep(left_s)
             await self.wait_until_idle()
+
+    async def may_change(self) -> bool:
+        """Return whether pages may change without an action: by a timer, a response, or a message of a live server."""
+        if self._is_busy() or self._tracker.requests.in_flight or self._can_server_push():
+            return True
+        frames = (frame for _, page in self._tracker.open_pages() for frame in page.frames if has_document(frame))
+        return min(await asyncio.gather(*map(_next_timer, frames)), default=math.inf) < math.inf
 
     async def pass_instant(self) -> None:
         """Let one millisecond of page time pass within an action, as between two clicks; nothing is delivered.

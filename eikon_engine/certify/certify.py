@@ -29,6 +29,7 @@ from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.text import pluralize
+from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.outcome.certification import Certification, CertificationReport
 from eikon_engine.trace.certificate import (
     Certificate,
@@ -85,6 +86,8 @@ class OverlayBlobStore(BlobStore):
         return self._new[ref] if ref in self._new else super().get(ref)
 
 
+LIVE_LESSONS: Final = 3
+"""Maximum number of live replays that learn rules before the runs that must agree."""
 PROCESSES: Final = 2
 BUSY_LOOP: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
 """Loops until its parent exits, so that a killed command leaves no process behind."""
@@ -136,7 +139,9 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     dom = OverlayBlobStore(bundle.dom)
     require_values(original, options.variables)
     given = variables_patch(original, options.variables).operations
-    draft = Draft(original=original, dom=dom, doublings=options.doublings, requested=given)
+    draft = Draft(
+        original=original, dom=dom, doublings=options.doublings, requested=given, is_live=options.network == "live"
+    )
     lost = find_lost_data(original) if options.network == "sealed" else ()
     if lost:
         done = _round_without_runs(draft, lost)
@@ -158,12 +163,26 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 
 
 async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> Lesson | None:
-    """Learn rules for requests, unless a run that looked for a timeline has done so."""
-    if options.network != "sealed" or draft.timeline is not None or not draft.may_get_rules:
+    """Learn rules, unless a run that looked for a timeline has done so; return what a sealed run taught."""
+    if draft.timeline is not None or not draft.may_get_rules:
+        return None
+    if options.network == "live":
+        await _learn_live(bundle, draft, options)
         return None
     lesson = await replay_and_learn(replace(bundle, trace=draft.trace, dom=draft.dom), options)
     draft.learn(lesson.rules, options)
     return lesson
+
+
+async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
+    """Learn what the site draws for each run: rules that one run teaches let the next one see more."""
+    for _ in range(LIVE_LESSONS):
+        learner = RuleLearner(bundle.trace.started_at.timestamp())
+        replay = concurrent_replays(options, rule_learner=learner)
+        await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
+        if not learner.rules:
+            return
+        draft.learn(learner.rules, options)
 
 
 def _findings_of_all_timings(
@@ -249,6 +268,11 @@ async def _round(
     trace = draft.trace
     runs = (*known, *await replay(replace(bundle, trace=trace, dom=draft.dom), runs_of_round - len(known)))
     agreements = compare_runs(trace, runs)
+    if draft.is_live:  # live runs need not agree in what is compared with the present, such as times
+        agreements = tuple(
+            each if any(outcome.divergences for outcome in each.outcomes) else replace(each, unstable=())
+            for each in agreements
+        )
     found = (*collect_findings(agreements, runs), *find_unsent_requests(runs))
     return Round(
         number=number,

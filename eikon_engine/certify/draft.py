@@ -126,6 +126,8 @@ class Draft:
     dom: BlobStore
     """Store for the snapshots of new baselines."""
     doublings: int
+    is_live: bool = False
+    """Whether the runs visit the site: then only values of a known type are masked, and nothing is a new baseline."""
     requested: tuple[Operation, ...] = ()
     """Changes requested by the caller, applied first."""
     environment: SetEnvironment | None = None
@@ -163,6 +165,8 @@ class Draft:
     def propose_next(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
         near = until_first_failure(agreements)
+        if self.is_live:
+            return self._add_typed_masks(near)
         for propose in (
             self._add_environment,
             self._add_rules,
@@ -236,6 +240,18 @@ class Draft:
         for each in agreements:
             mask = propose_read_mask(each, (*self.original.masks, *self.masks))
             self.masks.extend(() if mask is None else (mask,))
+        return self._describe_masks(before)
+
+    def _add_typed_masks(self, agreements: Sequence[ActionComparison]) -> str:
+        """Mask the values of a known type that differ among live runs."""
+        before = len(self.masks)
+        for each in agreements:
+            proposed = propose_masks(each, (*self.original.masks, *self.masks), is_typed=True)
+            self.masks.extend(proposed)
+        return self._describe_masks(before)
+
+    def _describe_masks(self, before: int) -> str:
+        """Describe the masks that were added since there were `before`; empty if there are none."""
         names = [mask.name for mask in self.masks[before:]]
         return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}" if names else ""
 
@@ -259,8 +275,7 @@ class Draft:
         for each in agreements:
             self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks)))
         if len(self.masks) > before:
-            names = [mask.name for mask in self.masks[before:]]
-            return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}"
+            return self._describe_masks(before)
         other = [
             each for each in agreements if has_stable_difference(each) and self._may_get_baseline(each.recorded.id)
         ]

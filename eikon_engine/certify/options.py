@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.errors import UsageError
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.replay.option_checks import OptionChecks
@@ -44,6 +45,8 @@ class CertifyOptions:
     stress: bool = False
     """Run CPU-bound processes during the replays."""
     network: CertifyNetwork = "sealed"
+    reset_command: str | None = None
+    """Shell command that resets the site, run before each live replay."""
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -67,4 +70,7 @@ class CertifyOptions:
         checks.check_choices(network=CertifyNetwork)
         checks.convert_paths("browser_path")
         checks.check_text_mappings("secrets", "variables")
+        if self.reset_command is not None and self.network != "live":
+            message = "a reset command has no effect on sealed replays, which visit no site. Certify live, or drop it."
+            raise UsageError(message)
         checks.check_callables("progress", "now")

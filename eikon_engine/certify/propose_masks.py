@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.detectors.read import READ_CHANGED
+from eikon_engine.network.drawn_values import common_pattern
 from eikon_engine.trace.actions import Evaluate
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
@@ -40,18 +41,26 @@ MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-chan
 _Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
 
 
-def propose_masks(action: ActionComparison, known: Sequence[Mask]) -> tuple[Mask, ...]:
-    """Return new masks for the differences among the runs of an action; none if a mask cannot hide them all."""
-    if not {each.code for each in action.unstable} <= MASKABLE:
+def propose_masks(action: ActionComparison, known: Sequence[Mask], *, is_typed: bool = False) -> tuple[Mask, ...]:
+    """Return new masks for the differences among the runs of an action; none if a mask cannot hide them all.
+
+    With `is_typed`, a mask has a pattern of the values, and values without a common one are not masked.
+    """
+    if not is_typed and not {each.code for each in action.unstable} <= MASKABLE:
         return ()
     covered = {(mask.url, mask.frame, mask.part) for mask in known}
     names = {mask.name for mask in known}
     made = []
     for place, values in _unstable_parts(action):
-        if place in covered:
-            continue
-        covered.add(place)
         url, frame, part = place
+        if is_typed:
+            pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart) else None
+            if pattern is None:
+                continue
+            part = part.model_copy(update={"pattern": pattern})
+        if (url, frame, part) in covered:
+            continue
+        covered.add((url, frame, part))
         name = _free_name(_mask_name(part), names)
         names.add(name)
         made.append(Mask(name=name, reason=_reason(values, len(action.outcomes)), url=url, frame=frame, part=part))

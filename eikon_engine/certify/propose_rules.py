@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import BODY_MARK
+from eikon_engine.network.rule_learner import site_glob
 from eikon_engine.network.rules import SOCKET_METHOD
 from eikon_engine.trace.rules import (
     FormFieldRule,
@@ -133,7 +134,7 @@ def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, Vo
     places = [(found[0], shape if len(found) > 1 else found[0]) for shape, found in by_place.items()]
     by_site: defaultdict[VolatileRule, list[tuple[VolatileRule, VolatileRule]]] = defaultdict(list)
     for first, wide in places:
-        by_site[wide.model_copy(update={"url": _site_glob(wide.url), "method": _socket_method(wide.method)})].append(
+        by_site[wide.model_copy(update={"url": site_glob(wide.url), "method": _socket_method(wide.method)})].append(
             (first, wide)
         )
     return [
@@ -141,11 +142,6 @@ def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, Vo
         for site, found in by_site.items()
         for each in ([(found[0][0], site)] if len({wide.url for _, wide in found}) >= _SITE_WIDE_FROM else found)
     ]
-
-
-def _site_glob(url: str) -> str:
-    scheme, mark, rest = url.partition("://")
-    return f"{scheme}{mark}{rest.partition('/')[0]}/*"
 
 
 def _socket_method(method: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import Halt, Proceed, ReplayOptions
+from eikon_engine.replay.reset_command import run_reset_command
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.labels import action_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.certify.options import CertifyOptions
@@ -111,7 +113,6 @@ def concurrent_replays(
         page_snapshots: dict[PageKey, PageSnapshot] = {}
         run_captures = [RunCapture(page_snapshots) for _ in range(runs)]
         over = 0
-        parallel = 1 if options.network == "live" else options.parallel
 
         def report_run(_place: int, run: Run) -> None:
             nonlocal over
@@ -129,7 +130,10 @@ def concurrent_replays(
                 )
                 for number, run_capture in enumerate(run_captures)
             ]
-            done = await replay_many(bundle, chosen, parallel=parallel, on_run_end=report_run)
+            if options.network == "live":
+                done = await _replay_in_turn(bundle, chosen, options, report_run)
+            else:
+                done = await replay_many(bundle, chosen, parallel=options.parallel, on_run_end=report_run)
         for run in done:
             if run.error is not None:
                 raise run.error
@@ -139,6 +143,17 @@ def concurrent_replays(
         )
 
     return replay
+
+
+async def _replay_in_turn(
+    bundle: Bundle, runs: Sequence[ReplayOptions], options: CertifyOptions, on_run_end: Callable[[int, Run], None]
+) -> tuple[Run, ...]:
+    """Replay live, one run after the other, with the site reset before each if there is a command for it."""
+    done: list[Run] = []
+    for each in runs:
+        await asyncio.to_thread(run_reset_command, options.reset_command, options.secrets, options.progress)
+        done += await replay_many(bundle, [each], parallel=1, on_run_end=on_run_end)
+    return tuple(done)
 
 
 def _ignore_delivery(_was: int, _moment: Moment) -> None:

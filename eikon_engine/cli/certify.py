@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Source of responses; live performs the mission on the site once per run.",
 )
+@click.option(
+    "--reset-cmd", "reset_command", metavar="COMMAND", help="Command that resets the site, run before each live replay."
+)
 @variable_option("Value of a variable of the trace; repeatable.")
 @secret_options
 @browser_option
@@ -73,6 +76,7 @@ class _SameNamedOptions(TypedDict):
     parallel: int
     stress: bool
     network: Literal["sealed", "live"]
+    reset_command: str | None
     browser_path: Path | None
 
 

@@ -175,6 +175,8 @@ def select_nodes(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRou
 _PendingPath: TypeAlias = "tuple[Mask, tuple[PathStep, ...]]"
 _PATH_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart)
 _NODE_PARTS: Final = (*_PATH_PARTS, SelectorPart)
+_COVERED: Final = "\0"
+"""Replacement for a value that a pattern covers; cannot occur in a document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -370,9 +372,9 @@ def _texts_of(node: DomNode, mask: Mask) -> Iterator[str]:
             yield node.attribute(name) or ""
         case ValuePart(name=name):
             yield str(node.state_value(name) or "")
-        case TextPart():
+        case TextPart() as part:
             texts = [node.text] if node.is_text else [each.text for each in node.children if each.is_text]
-            yield from (text for text in texts if text)
+            yield from (text for text in texts if text and part.covers(text))
         case _:
             texts = [each.text for each in node.walk() if each.text]
             yield "".join(text or "" for text in texts)
@@ -462,6 +464,7 @@ def _find_by_path(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRo
         for place, sibling in _numbered_siblings(nodes):
             here, below, shadow = _advance(expected, sibling)
             node, node_path = nodes[place], (*route, (kind, place))
+            here = [mask for mask in here if _is_covered(node, mask)]
             if here:
                 yield node_path, here
             if below and node.children:
@@ -530,6 +533,8 @@ def _removed_slots(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> Iterato
         for kind, place in route[1:]:
             node_path.append(((node_path[-1].shadow or ()) if kind == "shadow" else node_path[-1].children)[place])
         for mask in masks:
+            if isinstance(mask.part, TextPart) and mask.part.pattern is not None:
+                continue  # its text is replaced
             if isinstance(mask.part, TextPart) and not node_path[-1].is_text:
                 yield from (
                     (id(node_path[-1]), "child", place)
@@ -544,9 +549,32 @@ def _removed_slots(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> Iterato
                 yield id(node_path[-2]), route[-1][0], route[-1][1]
 
 
-def _strip_part(node: DomNode, part: NodePart) -> DomNode | None:
-    """Remove one part of a node; None if nothing remains."""
+def _is_covered(node: DomNode, mask: Mask) -> bool:
+    """Return whether a node that a mask names has a value that its pattern covers."""
+    match mask.part:
+        case TextPart(pattern=str()) as part:
+            texts = (node,) if node.is_text else node.children
+            return any(each.is_text and part.covers(each.text) for each in texts)
+        case AttributePart(name=name, pattern=str()) as part:
+            return part.covers(node.attribute(name))
+        case _:
+            return True
+
+
+def _strip_part(node: DomNode, part: NodePart) -> DomNode | None:  # noqa: PLR0911 - one return per kind of part
+    """Remove one part of a node, or replace it if it has a pattern; None if nothing remains."""
     match part:
+        case TextPart(pattern=str()):
+            if node.is_text:
+                return replace(node, text=_COVERED) if part.covers(node.text) else node
+            children = tuple(
+                replace(each, text=_COVERED) if each.is_text and part.covers(each.text) else each
+                for each in node.children
+            )
+            return replace(node, children=children)
+        case AttributePart(name=name, pattern=str()):
+            attributes = tuple((key, _COVERED) if key == name else (key, value) for key, value in node.attributes)
+            return replace(node, attributes=attributes) if part.covers(node.attribute(name)) else node
         case TextPart():
             return (
                 None

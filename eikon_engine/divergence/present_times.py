@@ -2,7 +2,8 @@
 
 Two texts are the same up to present times if they differ only in dates with a time, in one format, that are as far from
 each other as the replay is from the recording. A date without a time must be that of the day on both sides, a time
-without a date that of the clock. `3 seconds ago` may be any time shortly before.
+without a date that of the clock. `3 seconds ago` and `just now` may be any time shortly before; what was `2 hours ago`
+in the recording may be as much older as the replay is later.
 """
 
 from __future__ import annotations
@@ -47,9 +48,17 @@ _FORMATS: Final = tuple(
         rf"(?P<a>\d{{1,2}})[/.](?P<b>\d{{1,2}})[/.](?P<y>\d{{4}}|\d\d){_BETWEEN}{_CLOCK}",
         r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
         _CLOCK,
-        r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min)(?:ond|ute)?s? ago",
+        r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min|hour|day|week)(?:ond|ute)?s? ago",
+        r"(?P<just>just now|right now|(?:a moment|moments|seconds) ago)",
     )
 )
+_UNITS: Final = {
+    "sec": timedelta(seconds=1),
+    "min": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
 _DIGITS: Final = re.compile(r"\d+")
 _NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
 _NOON: Final = 12
@@ -69,6 +78,8 @@ class _FoundTime:
     """What it may mean, read as UTC unless it has a zone; several if day and month may be swapped."""
     kind: Literal["time", "date", "clock", "ago"]
     """A date with a time, one without it, a time without a date, or a time before the present one."""
+    resolution: timedelta = timedelta()
+    """How much a time before the present one may be rounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +108,9 @@ class PresentTimes:
     def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
         one, other = recorded.readings[0], observed.readings[0]
         if recorded.kind == observed.kind == "ago":
-            return abs(other - one) <= TOLERANCE
+            rounded = max(recorded.resolution, observed.resolution)
+            aged = abs((other - one) - (self.observed - self.recorded)) <= TOLERANCE + rounded  # was there before
+            return aged or abs(other - one) <= TOLERANCE
         if recorded.shape != observed.shape:
             return False
         here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]
@@ -241,6 +254,7 @@ def _find_times(text: str) -> Iterator[_FoundTime]:
                         shape=shape,
                         readings=readings,
                         kind=_kind(match.groupdict()),
+                        resolution=_UNITS.get((match.groupdict().get("unit") or "").lower(), timedelta()),
                     )
                 )
     end = 0
@@ -255,8 +269,11 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
     if epoch := parts.get("epoch"):
         yield datetime.fromtimestamp(int(epoch) / _EPOCH_DIGITS[len(epoch)], UTC)
         return
+    if parts.get("just"):
+        yield datetime.fromtimestamp(0, UTC)
+        return
     if number := parts.get("ago"):
-        unit = timedelta(seconds=1) if parts["unit"] in {"sec", "Sec"} else timedelta(minutes=1)
+        unit = _UNITS[(parts["unit"] or "").lower()]
         yield datetime.fromtimestamp(0, UTC) + (int(number) if number.isdecimal() else 1) * unit
         return
     year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
@@ -284,7 +301,7 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
 
 
 def _kind(parts: dict[str, str | None]) -> Literal["time", "date", "clock", "ago"]:
-    if "ago" in parts:
+    if "ago" in parts or "just" in parts:
         return "ago"
     if "epoch" in parts:
         return "time"

@@ -161,7 +161,7 @@ def diff_messages(kind: str, before: Sequence[bytes], after: Sequence[bytes]) ->
     end = _equal_prefix_length(before[start:][::-1], after[start:][::-1])
     for begin, pairs in _differing_runs(before[start : len(before) - end], after[start : len(after) - end]):
         for number, (recorded, live) in enumerate(pairs, start=start + begin + 1):
-            yield from _message_change(f"{kind} {number}", recorded, live)
+            yield from compare_message(f"{kind} {number}", recorded, live)
 
 
 def _equal_prefix_length(before: Sequence[bytes], after: Sequence[bytes]) -> int:
@@ -180,7 +180,8 @@ def _differing_runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator
             yield begin, zip_longest(before[begin:end], after[first:last])
 
 
-def _message_change(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
+def compare_message(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
+    """Yield the values in which two messages differ; one of them may be missing."""
     if recorded is None or live is None:
         yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
         return

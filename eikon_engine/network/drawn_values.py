@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.secrets.detection import looks_random
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_VALUE_LENGTH: Final = 2000
 """Longer values get no pattern."""
@@ -21,6 +24,10 @@ _SECONDS = r"[0-9]{10}\.[0-9]{1,9}"
 _NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
 _TOKEN: Final = re.compile(rf"{_ISO_TIME}|{_UUID}|{_FRACTION}|{_SECONDS}|[A-Za-z0-9]+|.", re.DOTALL)
 """Parts of a value that are compared on their own."""
+_UNSIGNED: Final = r"[0-9]{1,17}(?:\.[0-9]{1,20})?"
+_CLOCK: Final = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d-\d\d\b|\bago\b")
+_WORD_OR_NUMBER: Final = re.compile(rf"{_UUID}|(?<![A-Za-z0-9]){_UNSIGNED}(?![A-Za-z0-9])|[A-Za-z0-9]+|.", re.DOTALL)
+"""Parts of a text that is shown."""
 _WHOLE_KINDS: Final = tuple(re.compile(each) for each in (_ISO_TIME, _UUID, _FRACTION))
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CACHE_BUSTERS: Final = frozenset(
@@ -63,6 +70,34 @@ def value_pattern(name: str, recorded: str, observed: str, near_s: float | None 
     if recorded == observed or max(len(recorded), len(observed)) > MAX_VALUE_LENGTH:
         return None
     return _named_pattern(name, recorded, observed) or _pattern_of_parts(recorded, observed, near_s)
+
+
+def common_pattern(texts: Sequence[str]) -> str | None:
+    """Return a regular expression of texts that differ only in numbers and drawn values; None if there is none.
+
+    A number may have one digit more than any of the texts shows; white space is collapsed. Texts with times have none:
+    live replays compare times with the present one.
+    """
+    if any(_CLOCK.search(text) for text in texts):
+        return None
+    words = [_WORD_OR_NUMBER.findall(" ".join(text.split())) for text in texts]
+    if not words or len({len(each) for each in words}) > 1:
+        return None
+    parts = [_part_of_all(values) for values in zip(*words, strict=True)]
+    pattern = "".join(part for part in parts if part is not None)
+    return pattern if None not in parts and any(len(set(values)) > 1 for values in zip(*words, strict=True)) else None
+
+
+def _part_of_all(values: Sequence[str]) -> str | None:
+    """Return a pattern of one part of several texts; None if it is a word that differs."""
+    if len(set(values)) == 1:
+        return re.escape(values[0])
+    if all(re.fullmatch(_UNSIGNED, value) for value in values):
+        whole = max(len(value.partition(".")[0]) for value in values)
+        fraction = max(len(value.partition(".")[2]) for value in values)
+        return rf"[0-9]{{1,{whole + 1}}}" + (rf"(?:\.[0-9]{{1,{fraction + 1}}})?" if fraction else "")
+    patterns = {value_pattern("", values[0], value) for value in values[1:] if value != values[0]}
+    return next(iter(patterns)) if len(patterns) == 1 else None
 
 
 def _named_pattern(name: str, recorded: str, observed: str) -> str | None:

@@ -15,7 +15,7 @@ from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, header_rules, recorded_request
 from eikon_engine.outcome.outcomes import NetworkMiss, RuleApplied
-from eikon_engine.trace.rules import describe_rule, describe_rule_part
+from eikon_engine.trace.rules import ResponseValueRule, describe_rule, describe_rule_part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -210,8 +210,8 @@ class RuleUsage:
         return tuple((rule, self._applied[rule]) for rule in self.rules if self._applied[rule])
 
     def unused(self) -> tuple[VolatileRule, ...]:
-        """Return the rules whose part occurred in no request."""
-        return tuple(rule for rule in self.rules if rule not in self._found)
+        """Return the rules whose part occurred in no request; those for responses have none."""
+        return tuple(rule for rule in self.rules if rule not in self._found and not isinstance(rule, ResponseValueRule))
 
     def to_outcome(self) -> tuple[RuleApplied, ...]:
         """Return the value of `NetworkOutcome.rules_applied`."""
@@ -302,7 +302,8 @@ class Playback:
         `read_body` is needed to describe how JSON and form bodies differ, and for rules about bodies. Rules are only
         applied to requests without an exact match; with a `learner`, those that it learns apply from then on.
         """
-        self._learner = learner
+        self.learner = learner
+        """Learns rules for requests without a match, if there is one."""
         self._exchanges = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
         self._read_body = read_body
         self._by_key = _index_by_key(self._exchanges)
@@ -411,7 +412,7 @@ class Playback:
         self, expected: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory
     ) -> Match | None:
         """Learn rules that make a request equal to a recorded one, and match it by them; None if there are none."""
-        if self._learner is None:
+        if self.learner is None:
             return None
         by_rules = {hit.exchange.ordinal for hit in self._hits if hit.rules}
         played = PlayedExchanges(
@@ -420,7 +421,7 @@ class Playback:
             served_exactly=self._served - by_rules,
             read_body=self._read_body,
         )
-        learned = self._learner.learn_request(expected, played, self.rule_use.rules)
+        learned = self.learner.learn_request(expected, played, self.rule_use.rules)
         if not learned:
             return None
         self.rule_use.add(learned)

@@ -21,6 +21,7 @@ from eikon_engine.network.keys import (
     canonical_url,
     read_json,
 )
+from eikon_engine.network.response_values import propose_response_rules
 from eikon_engine.network.rules import (
     SOCKET_METHOD,
     TIMESTAMP,
@@ -33,12 +34,14 @@ from eikon_engine.network.rules import (
     recorded_request,
     split_path,
 )
+from eikon_engine.trace.masks import matches_wildcard
 from eikon_engine.trace.rules import (
     FormFieldRule,
     JsonPathRule,
     PathSegmentRule,
     QueryKeyRule,
     QueryStampRule,
+    ResponseValueRule,
     TimestampRule,
     VolatileRule,
 )
@@ -170,6 +173,20 @@ class RuleLearner:
                 return learned
         return ()
 
+    def learn_response(
+        self, location: tuple[str, str], recorded: str, live: str, known: Sequence[ResponseValueRule]
+    ) -> tuple[ResponseValueRule, ...]:
+        """Return new rules for values that a server drew; for the parameters see `propose_response_rules`."""
+        new: list[ResponseValueRule] = []
+        for rule in propose_response_rules(location, recorded, live, self._recorded_at_s):
+            alike = [each for each in (*known, *new) if each.pattern == rule.pattern]
+            if any(matches_wildcard(each.url, rule.url) for each in alike):
+                continue
+            new.append(rule.model_copy(update={"url": site_glob(rule.url)}) if alike else rule)
+            self.rules = [each for each in self.rules if each not in alike]  # the wider one covers them
+        self.rules.extend(new)
+        return tuple(new)
+
     def _confirmed(
         self,
         rules: tuple[VolatileRule, ...],
@@ -297,6 +314,11 @@ def _url_glob(location: str, drawn: Collection[int]) -> str:
     """Return the glob of a URL in which some segments are drawn."""
     site, segments = split_path(location)
     return "/".join((site, *("*" if place in drawn else each for place, each in enumerate(segments))))
+
+
+def site_glob(url: str) -> str:
+    """Return the glob of all URLs of the site of a URL."""
+    return f"{split_path(url)[0]}/*"
 
 
 def _glob_below(url: str, position: int) -> str:

@@ -33,6 +33,7 @@ from eikon_engine.trace.rules import (
     QueryKeyRule,
     QueryStampRule,
     TimestampRule,
+    matches_pattern,
 )
 
 if TYPE_CHECKING:
@@ -89,16 +90,6 @@ def set_null(document: object, path: str, pattern: str | None = None) -> bool:
                 place[key] = None  # type: ignore[index] # as above
                 found = True
     return found
-
-
-def matches_pattern(pattern: str | None, value: str) -> bool:
-    """Return whether a whole value matches the pattern of a rule; everything matches no pattern."""
-    return pattern is None or _compiled(pattern).fullmatch(value) is not None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
 
 
 def _matching_keys(place: object, step: PathStep) -> tuple[str | int, ...]:

@@ -2,73 +2,34 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eikon_engine.divergence.causes import LOGIN_PATH
-from eikon_engine.errors import FixError
+from eikon_engine.errors import FixError, UsageError
 from eikon_engine.network.exchange import SAFE_METHODS
-from eikon_engine.process_group import Command, run_in_group
-from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.replay.reset_command import run_reset_command
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.steps import iter_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.process_group import ProcessResult
     from eikon_engine.repair.options import RepairOptions
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.observation import Observation
-
-RESET_TIMEOUT_S: Final = 600.0
-"""Timeout of the reset command."""
-_STDERR_CHUNKS: Final = 64
 
 
 def reset_site(options: RepairOptions) -> None:
     """Run the reset command, if there is one, before the site is visited.
 
-    Processes that the command leaves running are killed.
-
     Raises:
         FixError: it failed or timed out.
     """
-    command = options.reset_command
-    if command is None:
-        return
-    clean = Redactor(options.secrets).redact_text
-    options.progress(f"resetting the site: {clean(command)}")
-    stderr: deque[bytes] = deque(maxlen=_STDERR_CHUNKS)
-    program = Command(
-        arguments=("/bin/sh", "-c", command),
-        cwd=Path.cwd(),
-        environ=os.environ,
-        timeout_seconds=RESET_TIMEOUT_S,
-        stdout=lambda _data: None,
-        stderr=stderr.append,
-    )
-    ended = run_in_group(program)
-    if ended.exit_status != 0:
-        lines = clean(b"".join(stderr).decode(errors="replace")).strip().splitlines()[-1:]
-        message = (
-            f"--reset-cmd {clean(command)!r} {_describe_end(ended)}{f': {lines[0]}' if lines else ''}. "
-            "Fix it and retry."
-        )
-        raise FixError(message, code="fix-refused")
-
-
-def _describe_end(ended: ProcessResult) -> str:
-    match ended.ending:
-        case "timed_out":
-            return f"timed out after {RESET_TIMEOUT_S:.0f} s"
-        case "killed":
-            return f"was killed by signal {ended.signal}"
-        case _:
-            return f"failed with exit status {ended.exit_status}"
+    try:
+        run_reset_command(options.reset_command, options.secrets, options.progress)
+    except UsageError as error:
+        raise FixError(error.message, code="fix-refused") from error
 
 
 def first_write(trace: ExecutionTrace) -> str | None:

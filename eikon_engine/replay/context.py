@@ -280,7 +280,7 @@ def _choose_traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
     if own is None:
         return LiveTraffic()
     if plan.network == "live":
-        return ProbeTraffic(own, rules)
+        return ProbeTraffic(own, rules, options.rule_learner)
     return SealedTraffic(
         own,
         rules,

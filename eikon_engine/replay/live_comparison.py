@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, without_present_times
 from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.trace.actions import Expect, Read, WaitFor
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation
 
+READING_ACTIONS: Final = (Expect, Read, WaitFor)
+"""Actions that change no page."""
+PAGE_AHEAD: Final = "page that was ahead of the recording"
+"""Name under which steps report pages that already showed what the agent saw when it read them next."""
 _LOADING_PAGE: Final = "page that was loading"
 """Name under which steps report pages that are not compared, since the agent did not wait for them."""
 
@@ -43,6 +48,7 @@ class LiveComparer:
         """Safe requests of the steps that were not replayed yet."""
         self._early: Counter[str] = Counter()
         """Those of them that were sent already."""
+        self._reads_after = _reads_after(plan)
 
     def adapt(self, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
         """Remove from a comparison what is not compared live; return the names of that, too."""
@@ -69,6 +75,10 @@ class LiveComparer:
         comparison, has_times = without_present_times(comparison, times)
         return comparison, (*names, PRESENT_TIME) if has_times else names
 
+    def later_states(self, recorded: ActionTrace) -> tuple[ActionTrace, ...]:
+        """Return the recorded steps after one that only read pages: what their pages had come to meanwhile."""
+        return self._reads_after.get(recorded.id, ())
+
     def end_step(self, recorded: ActionTrace, observed: Observation | None) -> None:
         """Note what a step sent, and what it sent earlier than recorded."""
         if recorded.baseline is None:
@@ -79,6 +89,18 @@ class LiveComparer:
             sent = Counter(observed.requests)
             self._early += (sent - due) & (self._later - self._early)
             self._early -= due - sent
+
+
+def _reads_after(plan: Plan) -> dict[str, tuple[ActionTrace, ...]]:
+    """Return the steps between each step and the next one that acts, by its id."""
+    steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
+    found: dict[str, tuple[ActionTrace, ...]] = {}
+    reads: tuple[ActionTrace, ...] = ()
+    for step in reversed(steps):
+        found[step.id] = reads
+        is_read = isinstance(step.action, READING_ACTIONS) and step.baseline is not None
+        reads = (step, *reads) if is_read else ()
+    return found
 
 
 def _zone_of(environment: Environment | None) -> tzinfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
@@ -26,7 +26,7 @@ from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.effects_policy import EffectsPolicy
-from eikon_engine.replay.live_comparison import LiveComparer
+from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.skills.skill import SkillInput
@@ -91,6 +91,22 @@ LATE_TIMEOUT_S: Final = 1.0
 """Wall time within which a sealed page must reach its expected state while its clock is stopped: a busy browser may
 report a request, or run a loaded script, after the page has reported that it is idle."""
 LATE_POLL_S: Final = 0.02
+LATE_LIVE_MS: Final = 5_000.0
+"""Page time within which a live page must reach its expected state: less than the timeout of most next actions."""
+LATE_LIVE_STEP_MS: Final = 100.0
+_MAY_COME_LATER: Final = frozenset(
+    {
+        "accessibility-changed",
+        "dom-changed",
+        "download-missing",
+        "frame-url-changed",
+        "request-missing",
+        "title-changed",
+        "url-changed",
+        "value-changed",
+    }
+)
+"""Codes of differences that a slower page may still remove."""
 
 
 async def perform_until_expected(
@@ -99,12 +115,16 @@ async def perform_until_expected(
     is_expected: IsExpected,
     recorded: Observation | None = None,
     timing: RecordedTiming | None = None,
+    may_change: IsExpected | None = None,
 ) -> PerformedAction:
     """Perform an action once, and look at the pages until they are as expected, or for a short while.
 
-    Only pages that follow a recorded schedule are looked at again: their clock is stopped, so they can only be late.
+    Pages that follow a recorded schedule can only be late: their clock is stopped while they are looked at again. The
+    clock of live pages moves on as long as `may_change` says that they may come to what is expected.
     """
     performed = await worker.perform(action, recorded, timing)
+    if may_change is not None:
+        performed = await _wait_for_late_page(worker, performed, may_change)
     if worker.session.follows_schedule and not is_expected(performed):
         deadline = time.monotonic() + LATE_TIMEOUT_S
         while True:
@@ -113,6 +133,21 @@ async def perform_until_expected(
             if is_expected(performed) or time.monotonic() > deadline:
                 break
     worker.end_action()
+    return performed
+
+
+async def _wait_for_late_page(worker: Worker, performed: PerformedAction, may_change: IsExpected) -> PerformedAction:
+    """Let page time pass until a live page cannot come to what is expected any more, or does.
+
+    If it does not, what it showed first is returned: what else changed meanwhile is no difference.
+    """
+    first, passed_ms = performed, 0.0
+    while may_change(performed):
+        if passed_ms >= LATE_LIVE_MS or not await worker.session.stabilizer.may_change():
+            return first
+        await worker.session.stabilizer.pass_time_waiting(LATE_LIVE_STEP_MS)
+        passed_ms += LATE_LIVE_STEP_MS
+        performed = await worker.observe_again()
     return performed
 
 
@@ -347,9 +382,18 @@ class StepRunner:
                 return has_recorded_effects(recorded, performed)
             return not self._compare(planned, recorded, performed).divergences
 
+        def may_change(performed: PerformedAction) -> bool:
+            codes = {each.code for each in self._compare(planned, recorded, performed).divergences}
+            return bool(codes) and codes <= _MAY_COME_LATER
+
         mapped = map_action_urls(action, self._plan.urls)
         return await perform_until_expected(
-            self._worker, mapped, is_expected or is_recorded, _recorded_timing(recorded), recorded.timing
+            self._worker,
+            mapped,
+            is_expected or is_recorded,
+            _recorded_timing(recorded),
+            recorded.timing,
+            may_change if self._network_mode == "live" and not self._has_diverged else None,
         )
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
@@ -358,15 +402,34 @@ class StepRunner:
         return () if here is None else tuple(detect_environment(_place(planned), self._plan.trace.environment, here))
 
     def _compare(self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction) -> _Comparison:
-        """Compare the result of an action with its recording; attributes no network events yet."""
+        """Compare the result of an action with its recording; attributes no network events yet.
+
+        The pages of a live replay may be ahead of the recording: they may show what the agent saw in its next reads.
+        """
+        compared = self._compare_pages(planned, recorded, performed, recorded)
+        if not compared.divergences or self._network_mode != "live":
+            return compared
+        for later in self._live.later_states(recorded):
+            ahead = self._compare_pages(planned, recorded, performed, later)
+            if not ahead.divergences:
+                return replace(ahead, masked=(*ahead.masked, PAGE_AHEAD))
+        return compared
+
+    def _compare_pages(
+        self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction, shown: ActionTrace
+    ) -> _Comparison:
+        """Compare the result of an action with its recording, and its pages with those of the step `shown`."""
+        baseline = recorded.baseline
+        if baseline is not None and shown.baseline is not None:
+            baseline = baseline.model_copy(update={"pages": shown.baseline.pages})
         comparison = Comparison(
             position=_place(planned),
-            recorded=recorded.model_copy(update={"observation": recorded.baseline}),
+            recorded=recorded.model_copy(update={"observation": baseline}),
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
             misses=self._worker.network_outcome().misses[self._attributed_misses :],
             response_changes=unmasked_changes(self._response_changes(planned), self._masks),
-            recorded_dom=lambda page: self.recorded_dom(recorded, page),
+            recorded_dom=lambda page: self.recorded_dom(shown, page),
             observed_dom=lambda page: _observed_dom(performed, page),
             is_sealed=self._network_mode == "sealed",
             compares_stored_values=self._clock == "stepped"

@@ -174,6 +174,9 @@ class StandInMap:
     def learn(self, recorded: str, live: str) -> None:
         """Do nothing: a recording has no other one to compare with."""
 
+    def substitute(self, recorded: Mapping[str, str]) -> None:
+        """Do nothing: as above."""
+
 
 class RecordedStandIns(StandInMap):
     """The stand-ins of a recording, for its replay.
@@ -192,8 +195,8 @@ class RecordedStandIns(StandInMap):
 
     @property
     def is_noop(self) -> bool:
-        """Whether there is nothing to recognize."""
-        return not self._known
+        """Whether there is nothing to recognize or to replace."""
+        return not self._known and super().is_noop
 
     def replace_text(self, text: str) -> str:
         """Return a text with recognized values replaced by stand-ins."""
@@ -224,11 +227,15 @@ class RecordedStandIns(StandInMap):
         learned: dict[str, str] = {}
         for value, replacement in _values_in_place(recorded, live, self._known):
             learned.setdefault(value, replacement)
-        for value, replacement in learned.items():
+        self.substitute(learned)
+
+    def substitute(self, recorded: Mapping[str, str]) -> None:
+        """Replace live values by recorded ones from now on; `recorded` has the recorded ones by the live ones."""
+        for value, replacement in recorded.items():
             for _, encode in ENCODINGS:
                 self._replacements.pop(encode(value), None)
                 self._restorations[encode(replacement).encode()] = encode(value).encode()
-        self.add_all(learned)
+        self.add_all(recorded)
 
     def _recognize(self, candidates: Iterable[str]) -> None:
         for each in candidates:
@@ -247,6 +254,8 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")
 _CONTEXT_LENGTHS: Final = (60, 24, 12)
 """Characters before a token that must be equal; fewer if something near it changed as well."""
 _CONTEXT_AFTER: Final = 8
+_MEMBER: Final = re.compile(r"""["'][^"'\n]{1,60}["']\s*:\s*["']$""")
+"""The name of the member of an object whose value a token is."""
 
 
 def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -270,10 +279,13 @@ def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterato
 
 
 def _tokens_between(text: str, before: str, after: str) -> list[str]:
-    for length in _CONTEXT_LENGTHS:
-        if not before[-length:].strip():
+    member = _MEMBER.search(before)
+    contexts = [(before[-length:], after) for length in _CONTEXT_LENGTHS]
+    contexts += [] if member is None else [(member[0], after[:1])]
+    for context, following in contexts:
+        if not context.strip():
             return []
-        pattern = f"{re.escape(before[-length:])}({_TOKEN.pattern}){re.escape(after)}"
+        pattern = f"{re.escape(context)}({_TOKEN.pattern}){re.escape(following)}"
         if found := re.findall(pattern, text):
             return found
     return []

@@ -9,11 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from eikon_engine.dom.css import CssSelector
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel
+from eikon_engine.trace.rules import checked_pattern, matches_pattern
 
 ANY_DEPTH: Final = "**"
 SHADOW_ROOT: Final = "#shadow"
@@ -27,6 +28,13 @@ class TextPart(FileModel):
 
     kind: Literal["text"] = "text"
     path: str = Field(pattern=NODE_PATH)
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)] | None = None
+    """Regular expression of the texts to ignore, matched in full after white space is collapsed. Another text, or none,
+    is a difference. Null for any text, and for its absence."""
+
+    def covers(self, text: str | None) -> bool:
+        """Return whether a text is ignored."""
+        return _covers(self.pattern, text)
 
 
 class AttributePart(FileModel):
@@ -35,6 +43,16 @@ class AttributePart(FileModel):
     kind: Literal["attribute"] = "attribute"
     path: str = Field(pattern=NODE_PATH)
     name: str = Field(min_length=1)
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)] | None = None
+    """Regular expression of the values to ignore, as for texts."""
+
+    def covers(self, value: str | None) -> bool:
+        """Return whether a value is ignored."""
+        return _covers(self.pattern, value)
+
+
+def _covers(pattern: str | None, value: str | None) -> bool:
+    return pattern is None or (value is not None and matches_pattern(pattern, " ".join(value.split())))
 
 
 class ValuePart(FileModel):
@@ -164,10 +182,10 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
     where = "" if mask.url == "*" else f" on {mask.url}"
     frame = f", frame {mask.frame}" if mask.frame else ""
     match mask.part:
-        case TextPart(path=path):
-            what = f"text of {path}"
-        case AttributePart(path=path, name=name):
-            what = f"attribute {name} of {path}"
+        case TextPart(path=path, pattern=pattern):
+            what = f"text of {path}{_like(pattern)}"
+        case AttributePart(path=path, name=name, pattern=pattern):
+            what = f"attribute {name} of {path}{_like(pattern)}"
         case ValuePart(path=path, name=name):
             what = f"{name} of {path}"
         case SubtreePart(path=path):
@@ -187,6 +205,10 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
         case ReadPart(action=label):
             what = f"what is read by {label}"
     return f"{mask.name}: {what}{where}{frame}"
+
+
+def _like(pattern: str | None) -> str:
+    return "" if pattern is None else f" if it matches {pattern}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

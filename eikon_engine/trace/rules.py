@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Annotated, Literal, TypeAlias, assert_never
 
 from pydantic import Field, field_validator
@@ -31,16 +32,31 @@ class _ValueRule(_RequestRule):
     @field_validator("pattern")
     @classmethod
     def _check_pattern(cls, pattern: str | None) -> str | None:
-        return pattern if pattern is None else _checked_pattern(pattern)
+        return pattern if pattern is None else checked_pattern(pattern)
 
 
-def _checked_pattern(pattern: str) -> str:
+def checked_pattern(pattern: str) -> str:
+    """Return a regular expression that is valid.
+
+    Raises:
+        ValueError: it is not.
+    """
     try:
         re.compile(pattern)
     except re.error as error:
         message = f"expected a regular expression, got {pattern!r} ({error})"
         raise ValueError(message) from error
     return pattern
+
+
+def matches_pattern(pattern: str | None, value: str) -> bool:
+    """Return whether a whole value matches the pattern of a rule or mask; everything matches no pattern."""
+    return pattern is None or _compiled(pattern).fullmatch(value) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
 
 
 class QueryKeyRule(_ValueRule):
@@ -69,7 +85,7 @@ class PathSegmentRule(_RequestRule):
     @field_validator("pattern")
     @classmethod
     def _check_pattern(cls, pattern: str) -> str:
-        return _checked_pattern(pattern)
+        return checked_pattern(pattern)
 
 
 class JsonPathRule(_ValueRule):
@@ -101,8 +117,35 @@ class FormFieldRule(_ValueRule):
     name: str = Field(min_length=1)
 
 
+class ResponseValueRule(_RequestRule):
+    """A value that the server draws, such as the id of a new record.
+
+    In a live replay, the value that the group of the pattern has in a response stands for the one that it has in the
+    recorded response, wherever pages show or send it.
+    """
+
+    kind: Literal["response_value"] = "response_value"
+    pattern: str = Field(min_length=1)
+    """Regular expression with one group, searched in the body of a response."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str) -> str:
+        if re.compile(checked_pattern(pattern)).groups != 1:
+            message = f"expected a regular expression with one group, got {pattern!r}"
+            raise ValueError(message)
+        return pattern
+
+
 VolatileRule: TypeAlias = Annotated[
-    QueryKeyRule | QueryStampRule | JsonPathRule | TimestampRule | HeaderRule | FormFieldRule | PathSegmentRule,
+    QueryKeyRule
+    | QueryStampRule
+    | JsonPathRule
+    | TimestampRule
+    | HeaderRule
+    | FormFieldRule
+    | PathSegmentRule
+    | ResponseValueRule,
     Field(discriminator="kind"),
 ]
 
@@ -130,5 +173,7 @@ def describe_rule_part(rule: VolatileRule) -> str:  # noqa: PLR0911 - one return
             return f"header {rule.name.lower()}"
         case FormFieldRule():
             return f"form field {rule.name}"
+        case ResponseValueRule():
+            return f"value {rule.pattern} in responses"
         case _:
             assert_never(rule)

@@ -123,6 +123,42 @@ def test_a_mask_hides_nothing_else(before: DomNode, after: DomNode, part: Masked
     assert [(each.code, each.expected, each.observed) for each in found] == [("dom-changed", "x", "y")]
 
 
+MADE = r"Made in [0-9]{1,3} ms"
+
+
+@pytest.mark.parametrize("part", [TextPart(path="** > p", pattern=MADE), TextPart(path="** > text()", pattern=MADE)])
+def test_a_pattern_hides_the_values_that_match_it(part: MaskedPart) -> None:
+    """What differs in the number alone is equal; other words, and no text at all, are differences."""
+    recorded = page_of(element("p", "Made in 12 ms"))
+
+    for live, is_equal in (
+        (("Made in  40 ms",), True),
+        (("Lost in 40 ms",), False),
+        (("Made in 1200 ms",), False),
+        ((), False),
+    ):
+        masked = compare(recorded, page_of(element("p", *live)), mask(part))
+        assert (detect_divergences(masked.comparison) == ()) == is_equal, live
+
+
+def test_a_pattern_for_an_attribute_needs_the_attribute() -> None:
+    """A value that matches is equal to another one; a missing attribute is a difference."""
+    part = AttributePart(path="** > p", name="title", pattern=MADE)
+    recorded = page_of(element("p", title="Made in 12 ms"))
+
+    assert (
+        detect_divergences(compare(recorded, page_of(element("p", title="Made in 9 ms")), mask(part)).comparison) == ()
+    )
+    for live in (element("p", title="Made today"), element("p")):
+        assert detect_divergences(compare(recorded, page_of(live), mask(part)).comparison) != ()
+
+
+def test_a_pattern_must_be_a_regular_expression() -> None:
+    """Another text is refused when the trace is read."""
+    with pytest.raises(ValidationError, match="expected a regular expression"):
+        TextPart(path="** > p", pattern="[0-9")
+
+
 def test_a_mask_elsewhere_hides_nothing() -> None:
     """A mask for another URL, frame or node hides nothing, and no coverage is reported as lost."""
     part = TextPart(path="html > body > p")

@@ -47,6 +47,10 @@ LATER = replayed(days=40, hours=7)
         ("at 11:51 PM", "at 6:55 AM"),
         ("3 seconds ago", "a few seconds ago"),
         ("1 minute ago by ada", "2 minutes ago by ada"),
+        ("opened just now", "opened 4 seconds ago"),
+        ("moments ago", "just now"),
+        ("3 days ago", "43 days ago"),
+        ("1 week ago", "6 weeks ago"),
         ("from 2026-03-14 23:51 to 2026-03-14 23:52", "from 2026-04-24 06:51 to 2026-04-24 06:52"),
     ],
 )

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.redaction import redact_body
 from eikon_engine.browser.traffic.live import LiveTraffic
-from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges
+from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
-from eikon_engine.divergence.response_diff import ComparedResponse
+from eikon_engine.divergence.response_diff import ComparedResponse, compare_message
 from eikon_engine.errors import EikonError
+from eikon_engine.network.keys import read_json, write_json
 from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.network.response_values import pair_values
+from eikon_engine.network.websocket import socket_key
+from eikon_engine.trace.masks import matches_wildcard
+from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,14 +28,42 @@ if TYPE_CHECKING:
     from playwright.async_api import Request, Response
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.exchange import Exchange, RecordedResponse
     from eikon_engine.network.matching import Miss
+    from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.network.websocket import SocketSide
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.rules import VolatileRule
 
 NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:")
 NO_BODY_STATUSES: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+class _ServerMessages:
+    """The messages that the server sent on WebSockets and that were not compared yet."""
+
+    def __init__(self) -> None:
+        """Start without messages."""
+        self.waiting: list[tuple[int, int, bytes]] = []
+        """Socket, number of the message on it, and content."""
+        self._counts: Counter[int] = Counter()
+
+    def on_opened(self, socket: int, url: str) -> None:
+        """Do nothing."""
+
+    def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
+        """Do nothing."""
+
+    def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
+        """Note a message of the server."""
+        if sender == "server":
+            data = content.encode() if isinstance(content, str) else content
+            self.waiting.append((socket, self._counts[socket], data))
+            self._counts[socket] += 1
+
+    def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
+        """Do nothing."""
 
 
 class ProbeTraffic(LiveTraffic):
@@ -38,12 +73,17 @@ class ProbeTraffic(LiveTraffic):
     waits for that. Whatever is stored has its secrets redacted.
     """
 
-    def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
-        """Compare with `recording`; `rules` name the parts of requests that change from run to run."""
+    def __init__(
+        self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = (), learner: RuleLearner | None = None
+    ) -> None:
+        """Compare with `recording`; `rules` name what changes from run to run, and a `learner` learns more of them."""
         super().__init__()
         self._recording = recording
+        self._learner = learner
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
-        self._rules = rules
+        self._response_rules = [rule for rule in rules if isinstance(rule, ResponseValueRule)]
+        self._drawn: dict[str, str] = {}
+        """Recorded values by the live ones that stand for them."""
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
@@ -51,10 +91,13 @@ class ProbeTraffic(LiveTraffic):
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = ResponseChanges(recording)
         self._warnings: list[str] = []
+        self._messages = _ServerMessages()
 
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
         await super().start(session)
+        if self.sockets is not None:
+            self.sockets.listeners.append(self._messages)
         session.context.on("request", lambda request: self._on_request(session, request))
         session.context.on("requestfinished", lambda request: self._on_end(session, request))
         session.context.on("requestfailed", lambda request: self._on_end(session, request))
@@ -73,10 +116,11 @@ class ProbeTraffic(LiveTraffic):
 
     def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""
-        return RecordedSocketNames(self._recording, SocketRules(self._playback.rule_use))
+        return RecordedSocketNames(self._recording, SocketRules(self._playback.rule_use, self._learner))
 
     def outcome(self) -> NetworkOutcome:
         """Add the differences from the recording."""
+        self._compare_messages()
         notes = (*self._warnings, *self._changed.notes())
         live = super().outcome()
         return live.model_copy(
@@ -88,6 +132,23 @@ class ProbeTraffic(LiveTraffic):
                 "notes": (*live.notes, *notes, *self._playback.rule_use.notes()),
             }
         )
+
+    def _compare_messages(self) -> None:
+        """Compare what the server sent on sockets that are paired with recorded ones by now."""
+        if self.sockets is None or self.sockets.recorded_names is None:
+            return
+        waiting, self._messages.waiting = self._messages.waiting, []
+        for socket, number, content in waiting:
+            opened = self.sockets.recorded_names.recorded_socket(socket)
+            if opened is None:
+                self._messages.waiting.append((socket, number, content))
+                continue
+            events = [event for event in self._recording.sockets if event.socket == opened.socket]
+            recorded = server_messages(self._recording, events)
+            live = self.sockets.session.redactor.redact_bytes(content)
+            if number < len(recorded) and recorded[number] != live:
+                values = tuple(compare_message(f"message {number + 1}", recorded[number], live))
+                self._changed.record(socket_key(opened.url), 0, values)
 
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
@@ -104,13 +165,19 @@ class ProbeTraffic(LiveTraffic):
             self._matched[request] = match.exchange
 
     def _match_again(self, session: Session, request: Request) -> None:
-        """Match a request once more if a token in it has been learned since: from a response that was still read."""
+        """Match a request once more if a value in it has been learned since: from a response that was still read.
+
+        A rule is learned only for a request that differs in something else.
+        """
         before, miss = self._missed[request]
         redacted = RedactedRequest.of(session, request)
-        if redacted != before:
-            del self._missed[request]
-            self._playback.retract(miss)
-            self._match(request, redacted)
+        if redacted == before and self._learner is None:
+            return
+        del self._missed[request]
+        self._playback.retract(miss)
+        self._playback.learner = self._learner
+        self._match(request, redacted)
+        self._playback.learner = None
 
     def _on_end(self, session: Session, request: Request) -> None:
         root = _first_request(request)
@@ -144,17 +211,20 @@ class ProbeTraffic(LiveTraffic):
         failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
         answer = await self._live_response(session, response, exchange) if response is not None else None
         values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
+        if last is root and not exchange.hops:
+            values = tuple(each for each in values if each.part != "url")  # that of the request, which matched
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
         self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
-        body = await self._body(session, response, exchange)
         recorded = exchange.response
         if recorded is not None:
             learn = session.redactor.stand_ins.learn
             learn(_lines([("url", recorded.url), *recorded.headers]), _lines([("url", response.url), *pairs]))
+            self._learn_drawn_values(session, recorded, response, *map(_location, (recorded.url, response.url)))
+        body = await self._body(session, response, exchange)
         redact = session.redactor.redact_text
         return ComparedResponse(
             url=redact(response.url),
@@ -181,9 +251,43 @@ class ProbeTraffic(LiveTraffic):
             return None
         if hashlib.sha256(body).hexdigest() == exchange.response.body.sha256:
             return body
-        recorded = self._recording.body(exchange.response.body)
-        session.redactor.stand_ins.learn(recorded.decode(errors="replace"), body.decode(errors="replace"))
+        recorded, live = map(_comparable_text, (self._recording.body(exchange.response.body), body))
+        session.redactor.stand_ins.learn(recorded, live)
+        self._learn_drawn_values(session, exchange.response, response, recorded, live)
         return redact_body(session, body, response.headers.get("content-type", ""))
+
+    def _learn_drawn_values(
+        self, session: Session, recorded: RecordedResponse, response: Response, before: str, after: str
+    ) -> None:
+        """Let the values that the server drew for `after` stand for those in `before`, as far as rules name them."""
+        location = _location(recorded.url)
+        if self._learner is not None:
+            urls, known = (location, _location(response.url)), tuple(self._response_rules)
+            learned = self._learner.learn_response(urls, before, after, known)
+            self._response_rules += learned
+            self._playback.rule_use.add(learned)
+        for rule in self._response_rules:
+            if not matches_wildcard(rule.url, location):
+                continue
+            pairs = pair_values(rule.pattern, before, after)
+            found = {value: one for value, one in pairs.items() if self._drawn.get(value, one) == one}
+            if found:
+                self._drawn |= found
+                self._playback.rule_use.count_use((rule,))
+                session.redactor.stand_ins.substitute(found)
+
+
+def _comparable_text(body: bytes) -> str:
+    """Return the text of a body; that of JSON without what its members mean nothing for, such as their order."""
+    if body.lstrip().startswith((b"{", b"[")):
+        with suppress(ValueError, RecursionError):
+            return write_json(read_json(body)).decode(errors="replace")
+    return body.decode(errors="replace")
+
+
+def _location(url: str) -> str:
+    """Return a URL without query and fragment."""
+    return url.partition("#")[0].partition("?")[0]
 
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> str:

@@ -160,7 +160,7 @@ class RecordingComparison:
         if place >= len(recorded):
             return
         own = [event for event in self._original.sockets if event.socket == recorded[place].socket]
-        ours, theirs = _server_messages(self._original, own), _server_messages(self._served, events)
+        ours, theirs = server_messages(self._original, own), server_messages(self._served, events)
         values = (
             *diff_messages("message", ours, theirs),
             *compare_values("end", _server_close(own), _server_close(events)),
@@ -180,7 +180,7 @@ class RecordingComparison:
         )
 
 
-def _server_messages(recording: NetworkRecording, events: Sequence[SocketEvent]) -> list[bytes]:
+def server_messages(recording: NetworkRecording, events: Sequence[SocketEvent]) -> list[bytes]:
     """Return the messages of the server."""
     messages = (event for event in events if isinstance(event, SocketMessage) and event.sender == "server")
     return [recording.body(each.body) if each.body is not None else (each.text or "").encode() for each in messages]

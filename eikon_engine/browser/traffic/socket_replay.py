@@ -424,6 +424,10 @@ class RecordedSocketNames:
             elif isinstance(event, SocketMessage) and event.sender == "page":
                 self._expected[event.socket].append(event)
 
+    def recorded_socket(self, socket: int) -> SocketOpened | None:
+        """Return the recorded socket that a page's socket is paired with; None if it is not yet, or to none."""
+        return self._paired.get(socket)
+
     def key_of_opened(self, socket: int, url: str) -> str:
         """Return the key of a socket that a page opens; `url` is without secrets."""
         waiting = self._unopened[self._rules.lookup_key(url)]

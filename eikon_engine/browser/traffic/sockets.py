@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.page_tracker import BackgroundTasks
@@ -71,16 +71,23 @@ class LiveSockets:
 
     def record_opened(self, socket: int, url: str) -> None:
         """Record for the next observation that a page opened a socket."""
-        url = self.session.redactor.redact_text(url)
-        self.session.tracker.note_key(
-            self.recorded_names.key_of_opened(socket, url) if self.recorded_names else socket_key(url)
-        )
+        names, redact = self.recorded_names, self.session.redactor.redact_text
+        if names is None:
+            self.session.tracker.note_key(socket_key(redact(url)))
+            return
+        # A value in the URL may be known only once the response that brought it is read.
+        self.session.tracker.note_key(cache(lambda: names.key_of_opened(socket, redact(url))))
 
     def record_sent(self, socket: int, url: str, content: str | bytes) -> None:
         """Record for the next observation that a page sent a message."""
         sent = content.encode() if isinstance(content, str) else content
-        clean, data = self.session.redactor.redact_text(url), self.session.redactor.redact_key_bytes(sent)
-        key = self.recorded_names.key_of_sent(socket, clean, data) if self.recorded_names else message_key(clean, data)
+        names, redactor = self.recorded_names, self.session.redactor
+        if names is not None:
+            self.session.tracker.note_key(
+                cache(lambda: names.key_of_sent(socket, redactor.redact_text(url), redactor.redact_key_bytes(sent)))
+            )
+            return
+        key = message_key(redactor.redact_text(url), redactor.redact_key_bytes(sent))
         if self.session.secret_detector is not None:
             self.session.digest_memory.note_request(key, SOCKET_METHOD, url, sent, MESSAGE_MEDIA_TYPE)
         self.session.tracker.note_key(key)

@@ -179,11 +179,11 @@ class NewPageAttacher:
         if self._browser is None:
             return
         try:
+            if self._retains_bodies:  # first, since the agent may leave the page at once
+                await (await self._open_session(self._browser, target)).post(*RETAIN_BODIES)
             arrival = await self._open_session(self._browser, target)
             self._listen(arrival, target)
             await arrival.post("Network.enable")
-            if self._retains_bodies:
-                await (await self._open_session(self._browser, target)).post(*RETAIN_BODIES)
         except Error:
             self._attached.discard(target)  # closed already
             self.note_opened(target)

@@ -1,0 +1,110 @@
+"""Values that a server draws for each run, such as the id of a new record: find them, and pair them with recorded ones.
+
+Such a value has the same place in two responses to one request: the same text before and after it.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.network.rules import split_path
+from eikon_engine.secrets.stand_ins import looks_like_stand_in
+from eikon_engine.trace.rules import ResponseValueRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_COMPARED_LENGTH: Final = 2_000_000
+"""Longer responses, in characters, teach nothing."""
+MIN_VALUE_LENGTH: Final = 8
+"""Shorter values occur by chance in other places."""
+_WORD: Final = re.compile(rf"[A-Za-z0-9_-]{{{MIN_VALUE_LENGTH},}}|[A-Za-z0-9_]+|[^A-Za-z0-9_]")
+_FIELD: Final = re.compile(r"""(?:[\w:.$-]+\s*[=:]\s*["']?|["'][^"'\n]{1,60}["']\s*:\s*["']?)[^"'<>\n]*$""")
+"""The begin of an attribute, member, parameter or header, up to a value in it."""
+_MAX_CONTEXT: Final = 120
+_PLAIN_CONTEXT: Final = 16
+"""Characters before a value that belongs to no field."""
+_MIN_CONTEXT: Final = 3
+
+
+def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
+    """Return the recorded values by the live ones that have their places; `pattern` has one group.
+
+    Values are paired in their order, if the text before them is the same or as many values changed their text. A value
+    that would stand for two is skipped.
+    """
+    ours, theirs = list(re.finditer(pattern, recorded)), list(re.finditer(pattern, live))
+    before, after = _texts_between(ours, recorded), _texts_between(theirs, live)
+    pairs: dict[str, str] = {}
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal" or (kind == "replace" and i2 - i1 == j2 - j1):
+            for one, other in zip(ours[i1:i2], theirs[j1:j2], strict=True):
+                pairs.setdefault(other[1], one[1])
+    recorded_ones = list(pairs.values())
+    return {value: one for value, one in pairs.items() if value != one and recorded_ones.count(one) == 1}
+
+
+def _texts_between(found: list[re.Match[str]], text: str) -> list[str]:
+    """Return the text between each value and the one before it."""
+    ends = [0, *(each.end(1) for each in found)]
+    return [text[end : each.start(1)] for end, each in zip(ends, found, strict=False)]
+
+
+def propose_response_rules(
+    location: tuple[str, str], recorded: str, live: str, near_s: float | None = None
+) -> tuple[ResponseValueRule, ...]:
+    """Return rules for the values that look drawn and differ between two responses to one request.
+
+    `location` is the URL of both, recorded and live, without query and fragment; `near_s` is the time of the recording,
+    in Unix seconds.
+    """
+    if recorded == live or max(len(recorded), len(live)) > MAX_COMPARED_LENGTH:
+        return ()
+    url = _common_location(*location)
+    rules: dict[str, ResponseValueRule] = {}
+    ours, theirs = list(_WORD.finditer(recorded)), list(_WORD.finditer(live))
+    end = end_live = 0
+    for one, other in _replaced(ours, theirs):
+        value = value_pattern("", one[0], other[0], near_s)
+        context = _context(recorded, end, one.start())
+        is_same_place = (
+            live[max(end_live, other.start() - len(context)) : other.start()] == context
+            and recorded[one.end() : one.end() + 1] == live[other.end() : other.end() + 1]
+        )
+        end, end_live = one.end(), other.end()
+        if value is None or len(one[0]) < MIN_VALUE_LENGTH or len(context.strip()) < _MIN_CONTEXT or not is_same_place:
+            continue
+        if looks_like_stand_in(one[0]):
+            continue  # a token, which replays recognize anyway
+        following = re.escape(recorded[one.end() : one.end() + 1])
+        pattern = f"{re.escape(context)}({value})(?={following or '$'})"
+        reason = f"the server draws it: recorded {one[0]!r}, then {other[0]!r}"
+        rules.setdefault(pattern, ResponseValueRule(url=url, reason=reason, pattern=pattern))
+    return tuple(rules.values())
+
+
+def _replaced(ours: list[re.Match[str]], theirs: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Yield the words that replace each other."""
+    matcher = SequenceMatcher(None, [each[0] for each in ours], [each[0] for each in theirs], autojunk=False)
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        if kind == "replace" and i2 - i1 == j2 - j1:
+            yield from zip(ours[i1:i2], theirs[j1:j2], strict=True)
+
+
+def _context(text: str, begin: int, end: int) -> str:
+    """Return what stands before a value: its field, or a few characters; at most from `begin`."""
+    before = text[max(begin, end - _MAX_CONTEXT) : end]
+    field = _FIELD.search(before)
+    return field[0] if field is not None else before[-_PLAIN_CONTEXT:].rpartition("\n")[2]
+
+
+def _common_location(recorded: str, live: str) -> str:
+    """Return a glob of two URLs, with `*` for each segment that differs."""
+    (site, ours), (_, theirs) = split_path(recorded), split_path(live)
+    same = (one if unquote(one or "") == unquote(other or "") else "*" for one, other in zip_longest(ours, theirs))
+    return "/".join((site, *(each or "" for each in same)))
