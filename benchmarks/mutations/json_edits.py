@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic import JsonValue
 
@@ -29,16 +30,21 @@ def lists(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, list[JsonVa
         yield from lists(inner, (*path, place))
 
 
-def with_part(value: JsonValue, path: Path, part: JsonValue) -> JsonValue:
-    """Return a value with one part replaced."""
+def with_part(value: JsonValue, path: Path, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
+    """Return a value with one part changed."""
     if not path:
-        return part
+        return change(value)
     step, rest = path[0], path[1:]
     if isinstance(value, dict):
-        return {key: with_part(inner, rest, part) if key == step else inner for key, inner in value.items()}
+        return {key: with_part(inner, rest, change) if key == step else inner for key, inner in value.items()}
     if isinstance(value, list):
-        return [with_part(inner, rest, part) if place == step else inner for place, inner in enumerate(value)]
+        return [with_part(inner, rest, change) if place == step else inner for place, inner in enumerate(value)]
     return value
+
+
+def edit_part(path: Path, change: Callable[[JsonValue], JsonValue]) -> Callable[[str], str]:
+    """Return a function that changes one part of a JSON text."""
+    return lambda text: json.dumps(with_part(json.loads(text), path, change))
 
 
 def _members(value: JsonValue) -> list[tuple[str | int, JsonValue]]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.mutations.json_edits import leaves, lists, with_part
+from benchmarks.mutations.json_edits import edit_part, leaves, lists
 from benchmarks.mutations.source import Answer
 from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges, spread
 from eikon_engine.network.websocket import SocketMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic import JsonValue
 
@@ -46,12 +46,11 @@ def _mutant(operator: str, what: str, truth: Truth, exchange: Exchange, answer: 
 def _of_values(source: Source, exchange: Exchange, value: JsonValue, per_document: int) -> Iterator[Mutant]:
     """Change values that a page shows, according to its observations."""
     place = source.place(exchange)
-    shown = source.new_texts(place)
+    shown = source.lasting_texts(place)
     truth = diverges(place, "dom", "test-data")
 
-    def changed(operator: str, path: Path, part: JsonValue) -> Mutant:
-        body = json.dumps(with_part(value, path, part)).encode()
-        return _mutant(operator, f"{path}", truth, exchange, Answer(body=body))
+    def changed(operator: str, path: Path, change: Callable[[Any], JsonValue]) -> Mutant:
+        return _mutant(operator, f"{path}", truth, exchange, Answer(edit=edit_part(path, change)))
 
     told = [str(leaf) for _, leaf in leaves(value)]
     found = [
@@ -59,18 +58,17 @@ def _of_values(source: Source, exchange: Exchange, value: JsonValue, per_documen
         for path, leaf in leaves(value)
         if _is_shown(leaf, shown) and sum(str(leaf) in each for each in told) == 1
     ]
-    for path, leaf in spread([each for each in found if isinstance(each[1], str)], per_document):
-        yield changed("text of an answer changed", path, f"{leaf} now")
-    for path, leaf in spread([each for each in found if isinstance(each[1], int | float)], per_document):
-        assert isinstance(leaf, int | float)
-        yield changed("number of an answer changed", path, leaf + 1)
+    for path, _ in spread([each for each in found if isinstance(each[1], str)], per_document):
+        yield changed("text of an answer changed", path, lambda leaf: f"{leaf} now")
+    for path, _ in spread([each for each in found if isinstance(each[1], int | float)], per_document):
+        yield changed("number of an answer changed", path, lambda leaf: leaf + 1)
     for path, items in lists(value):
         if len(items) > 1 and all(any(_is_shown(leaf, shown) for _, leaf in leaves(each)) for each in items):
-            yield changed("list of an answer reversed", path, items[::-1])
-            yield changed("item of an answer gone", path, items[:-1])
-            yield changed("item of an answer twice", path, [*items, items[-1]])
-    neutral = json.dumps(value, indent=3, sort_keys=True).encode()
-    yield _mutant("answer written anew", "", FAITHFUL, exchange, Answer(body=neutral))
+            yield changed("list of an answer reversed", path, lambda items: items[::-1])
+            yield changed("item of an answer gone", path, lambda items: items[:-1])
+            yield changed("item of an answer twice", path, lambda items: [*items, items[-1]])
+    neutral = Answer(edit=lambda text: json.dumps(json.loads(text), indent=3, sort_keys=True))
+    yield _mutant("answer written anew", "", FAITHFUL, exchange, neutral)
 
 
 def _is_shown(leaf: JsonValue, shown: set[str]) -> bool:
@@ -103,12 +101,12 @@ def _recorded(source: Source, exchange: Exchange) -> Iterator[tuple[Path, JsonVa
 
 
 def _of_downloads(source: Source) -> Iterator[Mutant]:
-    for exchange, text in source.answered("application/octet-stream", "text/csv", "text/plain"):
+    for exchange, _ in source.answered("application/octet-stream", "text/csv", "text/plain"):
         place = source.place(exchange)
         observation = source.observation(place)
         if observation is not None and observation.downloads:
             truth = diverges(place, "lifecycle", "test-data site-changed")
-            answer = Answer(body=f"{text}\nchanged".encode())
+            answer = Answer(edit=lambda text: f"{text}\nchanged")
             yield _mutant("download changed", "", truth, exchange, answer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser
@@ -12,7 +13,7 @@ from benchmarks.mutations.source import Answer
 from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from benchmarks.mutations.elements import ElementOperator
     from benchmarks.mutations.source import Place, Source
@@ -48,9 +49,18 @@ def of_elements(source: Source, per_document: int) -> Iterator[Mutant]:
         ):
             fitting = [each for each in elements if operator.fits(each)]
             for element in spread(fitting, per_document):
-                changed = page.replace(operator.span(element), operator.change(element))
-                if changed != page:
-                    yield _of_element(operator, exchange, place, (element, changed), neutral=neutral)
+                if operator.change(element) != operator.span(element):
+                    yield _of_element(operator, exchange, place, element, neutral=neutral)
+
+
+def _edit_element(operator: ElementOperator, identity: str, text: str) -> str:
+    """Return a document with one of its elements changed."""
+    tree = LexborHTMLParser(text)
+    page = tree.html or ""
+    node = next(each for each in tree.css("[id]") if each.attributes.get("id") == identity)
+    element = Element.of(node, page, "")
+    assert page.count(operator.span(element)) == 1, identity
+    return page.replace(operator.span(element), operator.change(element))
 
 
 def _text(node: DomNode) -> str:
@@ -58,17 +68,21 @@ def _text(node: DomNode) -> str:
 
 
 def _of_element(
-    operator: ElementOperator, exchange: Exchange, place: Place, change: tuple[Element, str], *, neutral: bool
+    operator: ElementOperator, exchange: Exchange, place: Place, element: Element, *, neutral: bool
 ) -> Mutant:
-    element, text = change
+    identity = element.attributes.get("id") or ""
     truth = (
         FAITHFUL if neutral else Truth(verdict="diverged", place=place, layers=operator.layers, causes=operator.causes)
     )
     return Mutant(
         operator=operator.name,
-        what=f"{exchange.key}: <{element.tag} id={element.attributes.get('id')}>",
+        what=f"{exchange.key}: <{element.tag} id={identity}>",
         truth=truth,
-        answers={exchange.ordinal: Answer(body=text.encode(), content_type="text/html; charset=utf-8")},
+        answers={
+            exchange.ordinal: Answer(
+                edit=partial(_edit_element, operator, identity), content_type="text/html; charset=utf-8"
+            )
+        },
     )
 
 
@@ -76,31 +90,43 @@ def of_documents(source: Source) -> Iterator[Mutant]:
     """Yield mutants of whole documents."""
     for exchange, text in _documents(source):
         place = source.place(exchange)
-        tree = LexborHTMLParser(text)
-        page = tree.html or ""
+        page = _rewrite(text)
 
         def mutant(
-            operator: str, body: str, truth: Truth, exchange: Exchange = exchange, headers: dict[str, str] | None = None
+            operator: str,
+            edit: Callable[[str], str],
+            truth: Truth,
+            exchange: Exchange = exchange,
+            headers: dict[str, str] | None = None,
         ) -> Mutant:
-            answer = Answer(
-                body=body.encode(), content_type="text/html; charset=utf-8", headers=tuple((headers or {}).items())
-            )
+            answer = Answer(edit=edit, content_type="text/html; charset=utf-8", headers=tuple((headers or {}).items()))
             return Mutant(operator=operator, what=exchange.key, truth=truth, answers={exchange.ordinal: answer})
 
-        yield mutant("written anew", page, FAITHFUL)
-        yield mutant("headers without effect", text, FAITHFUL, headers={"server": "another/2", "x-request-id": "77"})
+        yield mutant("written anew", _rewrite, FAITHFUL)
+        no_effect = {"server": "another/2", "x-request-id": "77"}
+        yield mutant("headers without effect", str, FAITHFUL, headers=no_effect)
         advertisement = "<aside id=advertisement>Buy shoes</aside></body>"
         yield mutant(
             "advertisement at the end",
-            page.replace("</body>", advertisement),
+            partial(_substituted, "</body>", advertisement),
             diverges(place, "dom", "site-changed"),
         )
         if exchange.request.url in source.loads(place) and re.search(r"<title>[^<]+</title>", page):
-            changed = re.sub(r"<title>([^<]+)</title>", r"<title>\1 now</title>", page, count=1)
-            yield mutant("title changed", changed, diverges(place, "lifecycle dom", "site-changed"))
-        without = re.sub(r"<script[^>]*\bsrc=[^>]*></script>", "", page, count=1)
-        if without != page:
+            renamed = partial(_substituted, r"<title>([^<]+)</title>", r"<title>\1 now</title>")
+            yield mutant("title changed", renamed, diverges(place, "lifecycle dom", "site-changed"))
+        without = partial(_substituted, r"<script[^>]*\bsrc=[^>]*></script>", "")
+        if without(text) != page:
             yield mutant("script gone", without, diverges(place, "dom lifecycle network", "site-changed"))
+
+
+def _rewrite(text: str) -> str:
+    """Return a document as a parser writes it."""
+    return LexborHTMLParser(text).html or ""
+
+
+def _substituted(pattern: str, replacement: str, text: str) -> str:
+    """Return a rewritten document with the first match of a pattern replaced."""
+    return re.sub(pattern, replacement, _rewrite(text), count=1)
 
 
 def of_statuses(source: Source) -> Iterator[Mutant]:

@@ -9,14 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from eikon_engine.network.exchange import Hop
+from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, Hop
 from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.replay.live_comparison import READING_ACTIONS
 from eikon_engine.trace.actions import Fill, TypeText
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from eikon_engine.dom import DomNode, FrameSnapshot
@@ -38,7 +39,9 @@ class Answer:
     """A changed response to a request."""
 
     body: bytes | None = None
-    """None keeps the recorded one."""
+    """None keeps the body, as `edit` changes it."""
+    edit: Callable[[str], str] | None = None
+    """Changes the text of the body, of the recorded response or of a live one."""
     status: int | None = None
     content_type: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
@@ -87,8 +90,11 @@ class Source:
         return self.places[self.places.index(place) :]
 
     def place_of(self, phase: int) -> Place:
-        """Return the action of a phase: each action is one phase, and the time after it another."""
-        return self.places[(phase + 1) // 2 - 1]
+        """Return the action of a phase: each action has one or two phases, and the time after it another."""
+        environment = self.bundle.trace.environment
+        is_natural = environment is not None and environment.clock == "natural"
+        phases = PHASES_PER_ACTION_WITH_LOOKUP if is_natural else PHASES_PER_ACTION
+        return self.places[(phase + phases - 1) // phases - 1]
 
     def place(self, exchange: Exchange) -> Place:
         """Return the action during which a response arrived."""
@@ -134,6 +140,15 @@ class Source:
         before = self.places[max(0, self.places.index(place) - 1)]
         known = set() if loads else self.texts(before)
         return {text for text in self.texts(place) - known if not any(text in body for body in bodies if loads)}
+
+    def lasting_texts(self, place: Place) -> set[str]:
+        """Return the new texts after an action that are still there when the mission has read what follows."""
+        texts = self.new_texts(place)
+        for each in self.places_from(place)[1:]:
+            if not isinstance(self.action(each).action, READING_ACTIONS):
+                break
+            texts &= self.texts(each)
+        return texts
 
     def heading(self, place: Place, style: Exchange) -> str | None:
         """Return the tag of a heading on the page of a style sheet; None if it is unknown what is hidden there.
@@ -267,7 +282,7 @@ class Source:
             for exchange in self.recording.exchanges:
                 answer = answers.get(exchange.ordinal)
                 moved = _delayed(exchange, late)
-                writer.append(moved if answer is None else _changed(moved, answer, writer))
+                writer.append(moved if answer is None else self._changed(moved, answer, writer))
             for event in self.recording.sockets:
                 said = messages.get(event.moment.order, "") if messages is not None else ""
                 if said:
@@ -275,6 +290,32 @@ class Source:
                 elif said is not None:
                     writer.append_socket(event)
         return folder
+
+    def _changed(self, exchange: Exchange, answer: Answer, writer: NetworkWriter) -> Exchange:
+        if exchange.request.is_navigation:  # documents are delivered whole, even if recorded in pieces
+            exchange = exchange.model_copy(update={"pieces": ()})
+        if answer.failure is not None:
+            return exchange.model_copy(update={"response": None, "failure": answer.failure, "hops": ()})
+        response = exchange.response
+        assert response is not None
+        body: BlobRef | None = response.body if answer.body is None else writer.write_blob(answer.body)
+        if answer.edit is not None:
+            assert response.body is not None
+            body = writer.write_blob(answer.edit(self.recording.body(response.body).decode()).encode())
+        headers = tuple(
+            pair for pair in response.headers if not (answer.content_type and pair[0].lower() == "content-type")
+        )
+        own = (("content-type", answer.content_type),) if answer.content_type else ()
+        update: dict[str, object] = {
+            "body": body,
+            "status": answer.status or response.status,
+            "headers": (*headers, *own, *answer.headers),
+        }
+        if answer.led_from is None:
+            return exchange.model_copy(update={"response": response.model_copy(update=update)})
+        hop = Hop(url=exchange.request.url, status=302, headers=(("location", answer.led_from),))
+        led = response.model_copy(update={**update, "url": answer.led_from})
+        return exchange.model_copy(update={"response": led, "hops": (hop,)})
 
 
 def _delayed(exchange: Exchange, late: list[tuple[Exchange, float]]) -> Exchange:
@@ -286,27 +327,3 @@ def _delayed(exchange: Exchange, late: list[tuple[Exchange, float]]) -> Exchange
         if each.moment is not None and each.phase == exchange.phase and each.moment.order <= moment.order:
             exchange = exchange.model_copy(update={"completed_ms": exchange.completed_ms + delay_ms})
     return exchange
-
-
-def _changed(exchange: Exchange, answer: Answer, writer: NetworkWriter) -> Exchange:
-    if exchange.request.is_navigation:  # documents are delivered whole, even if recorded in pieces
-        exchange = exchange.model_copy(update={"pieces": ()})
-    if answer.failure is not None:
-        return exchange.model_copy(update={"response": None, "failure": answer.failure, "hops": ()})
-    response = exchange.response
-    assert response is not None
-    body: BlobRef | None = response.body if answer.body is None else writer.write_blob(answer.body)
-    headers = tuple(
-        pair for pair in response.headers if not (answer.content_type and pair[0].lower() == "content-type")
-    )
-    own = (("content-type", answer.content_type),) if answer.content_type else ()
-    update: dict[str, object] = {
-        "body": body,
-        "status": answer.status or response.status,
-        "headers": (*headers, *own, *answer.headers),
-    }
-    if answer.led_from is None:
-        return exchange.model_copy(update={"response": response.model_copy(update=update)})
-    hop = Hop(url=exchange.request.url, status=302, headers=(("location", answer.led_from),))
-    led = response.model_copy(update={**update, "url": answer.led_from})
-    return exchange.model_copy(update={"response": led, "hops": (hop,)})

@@ -1,0 +1,36 @@
+"""A message of a live server that differs from the recorded one explains what the page shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.record import AttachOptions
+from tests.missions.ordinary import deploy_a_service
+from tests.record.recorded_page import recorded_page
+from tests.replay.conftest import replay
+from tests.sites.ordinary import serve_board
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_changed_message_is_the_cause(chromium: Browser, tmp_path: Path) -> None:
+    """The socket has another token in its URL, and is the recorded one; its first message is another."""
+    with serve_board() as site:
+        with recorded_page(chromium, tmp_path / "b", AttachOptions()) as agent:
+            deploy_a_service(agent.page, site.url)
+        site.restart(edit_message=lambda number, text: text.replace("online", "away") if number == 0 else text)
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    first = outcome.divergences[0]
+    assert (first.code, first.observed) == ("dom-changed", "Grace is away")
+    assert first.because[0].startswith("WEBSOCKET ws://")
+    assert first.because[0].endswith("message 1 $.text: recorded Grace is online, live Grace is away")
+    assert outcome.explanation is not None
+    assert outcome.explanation.cause == "test-data"
