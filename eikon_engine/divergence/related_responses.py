@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_EXPLANATIONS: Final = 5
 """Maximum number of explanations; more would not help."""
+MIN_SHOWN_LENGTH: Final = 6
+"""Minimum length, in characters, of a text that explains a divergence on its own."""
 _TRIVIAL: Final = frozenset({"", "true", "false", "null", "[]", "{}"})
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _SHORTENED_SUFFIX: Final = re.compile(r"… \(\d+ characters\)\Z")
@@ -28,19 +30,19 @@ def explain_by_responses(
 
     `texts` are the expected and observed texts of the divergence, `changes` the changed responses up to the action
     `here` (subgoal attempt and sequence). A change explains the divergence if its recorded value occurs in an expected
-    text and its live value in an observed one. If none does, the changes during the action itself are returned, or
-    else those of the last action before it, since a script loaded earlier may behave differently.
+    text and its live value in an observed one; if none does, if its live value is a longer text that occurs in an
+    observed one, since the page may not have shown the recorded value yet. Otherwise the changes during the action
+    itself are returned, or else those of the last action before it, since a script loaded earlier may behave
+    differently.
     """
     expected = "\n".join(text for text, _ in texts)
     observed = "\n".join(text for _, text in texts)
     newest_first = [change for change in changes if _is_here(change, here)]
     newest_first += [change for change in reversed(changes) if not _is_here(change, here)]
-    found = [
-        describe_change(change, value, here)
-        for change in newest_first
-        for value in change.what
-        if _explains(value, expected, observed)
-    ]
+    values = [(change, value) for change in newest_first for value in change.what]
+    found = [describe_change(change, value, here) for change, value in values if _explains(value, expected, observed)]
+    if not found:
+        found = [describe_change(change, value, here) for change, value in values if _is_shown(value, observed)]
     if not found and newest_first:
         first = newest_first[0]
         last = [change for change in changes if (change.subgoal, change.sequence) == (first.subgoal, first.sequence)]
@@ -82,6 +84,17 @@ def _explains(value: ValueChange, expected: str, observed: str) -> bool:
         if side not in {ABSENT, ""}
     ]
     return bool(sides) and all(sides)
+
+
+def _is_shown(value: ValueChange, observed: str) -> bool:
+    """Return whether the live side of a changed value is a text that does not occur by chance, and is observed."""
+    live = _SHORTENED_SUFFIX.sub("", value.live)
+    return (
+        len(live) >= MIN_SHOWN_LENGTH
+        and live != ABSENT
+        and not _NUMBER.fullmatch(live)
+        and _contains_value(live, observed)
+    )
 
 
 def _contains_value(value: str, text: str) -> bool:

@@ -6,8 +6,9 @@ Such a value has the same place in two responses to one request: the same text b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 MAX_COMPARED_LENGTH: Final = 2_000_000
 """Longer responses, in characters, teach nothing."""
+MAX_ALIGNED: Final = 4_000
+"""More lines, words or values are only compared place by place."""
+MAX_REPLACED: Final = 0.2
+"""Share of the words that may differ between two lines that are compared place by place."""
 MIN_VALUE_LENGTH: Final = 8
 """Shorter values occur by chance in other places."""
 _WORD: Final = re.compile(rf"[A-Za-z0-9_-]{{{MIN_VALUE_LENGTH},}}|[A-Za-z0-9_]+|[^A-Za-z0-9_]")
@@ -41,12 +46,22 @@ def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
     ours, theirs = list(re.finditer(pattern, recorded)), list(re.finditer(pattern, live))
     before, after = _texts_between(ours, recorded), _texts_between(theirs, live)
     pairs: dict[str, str] = {}
+    for i1, i2, j1, j2 in _paired_runs(before, after):
+        for one, other in zip(ours[i1:i2], theirs[j1:j2], strict=True):
+            pairs.setdefault(other[1], one[1])
+    times = Counter(pairs.values())
+    return {value: one for value, one in pairs.items() if value != one and times[one] == 1}
+
+
+def _paired_runs(before: list[str], after: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the begins and ends of runs that are equal, or of one length in the same place."""
+    if before == after or max(len(before), len(after)) > MAX_ALIGNED:
+        if len(before) == len(after):
+            yield 0, len(before), 0, len(after)
+        return
     for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal" or (kind == "replace" and i2 - i1 == j2 - j1):
-            for one, other in zip(ours[i1:i2], theirs[j1:j2], strict=True):
-                pairs.setdefault(other[1], one[1])
-    recorded_ones = list(pairs.values())
-    return {value: one for value, one in pairs.items() if value != one and recorded_ones.count(one) == 1}
+            yield i1, i2, j1, j2
 
 
 def _texts_between(found: list[re.Match[str]], text: str) -> list[str]:
@@ -67,9 +82,8 @@ def propose_response_rules(
         return ()
     url = _common_location(*location)
     rules: dict[str, ResponseValueRule] = {}
-    ours, theirs = list(_WORD.finditer(recorded)), list(_WORD.finditer(live))
     end = end_live = 0
-    for one, other in _replaced(ours, theirs):
+    for one, other in _replaced_words(recorded, live):
         value = value_pattern("", one[0], other[0], near_s)
         context = _context(recorded, end, one.start())
         is_same_place = (
@@ -88,12 +102,30 @@ def propose_response_rules(
     return tuple(rules.values())
 
 
-def _replaced(ours: list[re.Match[str]], theirs: list[re.Match[str]]) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+def _replaced_words(recorded: str, live: str) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
     """Yield the words that replace each other."""
-    matcher = SequenceMatcher(None, [each[0] for each in ours], [each[0] for each in theirs], autojunk=False)
-    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
-        if kind == "replace" and i2 - i1 == j2 - j1:
-            yield from zip(ours[i1:i2], theirs[j1:j2], strict=True)
+    lines, live_lines = recorded.splitlines(keepends=True), live.splitlines(keepends=True)
+    begins, live_begins = ([0, *accumulate(map(len, each))] for each in (lines, live_lines))
+    for i1, i2, j1, j2 in _paired_runs(lines, live_lines):
+        for one, other in zip(range(i1, i2), range(j1, j2), strict=True):
+            if lines[one] != live_lines[other]:
+                ours = list(_WORD.finditer(recorded, begins[one], begins[one + 1]))
+                theirs = list(_WORD.finditer(live, live_begins[other], live_begins[other + 1]))
+                yield from _replaced_in_line(ours, theirs)
+
+
+def _replaced_in_line(
+    ours: list[re.Match[str]], theirs: list[re.Match[str]]
+) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Yield the words of two lines that replace each other: those in one place, if the lines have as many words."""
+    words, other_words = [each[0] for each in ours], [each[0] for each in theirs]
+    if len(words) == len(other_words):
+        pairs = [pair for pair in zip(ours, theirs, strict=True) if pair[0][0] != pair[1][0]]
+        if len(pairs) <= MAX_REPLACED * len(words):
+            yield from pairs
+            return
+    for i1, i2, j1, j2 in _paired_runs(words, other_words):
+        yield from (pair for pair in zip(ours[i1:i2], theirs[j1:j2], strict=True) if pair[0][0] != pair[1][0])
 
 
 def _context(text: str, begin: int, end: int) -> str:

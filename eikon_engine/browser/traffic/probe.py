@@ -47,6 +47,8 @@ class _ServerMessages:
         """Start without messages."""
         self.waiting: list[tuple[int, int, bytes]] = []
         """Socket, number of the message on it, and content."""
+        self.recorded: dict[int, list[bytes]] = {}
+        """The recorded ones, by recorded socket."""
         self._counts: Counter[int] = Counter()
 
     def on_opened(self, socket: int, url: str) -> None:
@@ -143,12 +145,18 @@ class ProbeTraffic(LiveTraffic):
             if opened is None:
                 self._messages.waiting.append((socket, number, content))
                 continue
-            events = [event for event in self._recording.sockets if event.socket == opened.socket]
-            recorded = server_messages(self._recording, events)
+            recorded = self._recorded_messages(opened.socket)
             live = self.sockets.session.redactor.redact_bytes(content)
             if number < len(recorded) and recorded[number] != live:
                 values = tuple(compare_message(f"message {number + 1}", recorded[number], live))
                 self._changed.record(socket_key(opened.url), 0, values)
+
+    def _recorded_messages(self, socket: int) -> list[bytes]:
+        """Return what the server sent on a recorded socket."""
+        if socket not in self._messages.recorded:
+            events = [event for event in self._recording.sockets if event.socket == socket]
+            self._messages.recorded[socket] = server_messages(self._recording, events)
+        return self._messages.recorded[socket]
 
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
