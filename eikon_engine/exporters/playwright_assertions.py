@@ -38,6 +38,7 @@ from eikon_engine.trace.actions import (
     Uncheck,
 )
 from eikon_engine.trace.masks import TitlePart
+from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +77,8 @@ class ObservedDocument:
     """Nodes outside masks, by `id(node)`; None if no mask applies to the page."""
     date_spellings: tuple[str, ...]
     """Spellings of the day of the recording."""
+    drawn: re.Pattern[str] | None
+    """Values that the server draws for each run."""
 
     @property
     def is_new_url(self) -> bool:
@@ -91,6 +94,7 @@ class ObservedDocument:
             text is None
             or secret_names_in(text)
             or _TIME_TEXT.search(text)
+            or (self.drawn is not None and self.drawn.search(text))
             or any(day in text for day in self.date_spellings)
         ):
             return None
@@ -251,6 +255,8 @@ class PageState:
     site: Site
     load_snapshot: Callable[[PageObservation], PageSnapshot | None]
     date_spellings: tuple[str, ...] = ()
+    drawn: re.Pattern[str] | None = None
+    """Values that the server draws for each run; None if the trace has no rule for any."""
     pages: set[int] = field(default_factory=lambda: {0})
     """Ordinals of pages that have a variable in the test."""
     urls: dict[int, str] = field(default_factory=dict)
@@ -267,6 +273,15 @@ class PageState:
         if environment is not None:
             moments.append(datetime.fromtimestamp(environment.clock_start_ms / 1000, tz=UTC))
         self.date_spellings = tuple(dict.fromkeys(each for moment in moments for each in _date_spellings(moment)))
+        rules = () if self.trace.network is None else self.trace.network.rules
+        values = {rule.value_pattern for rule in rules if isinstance(rule, ResponseValueRule)} - {None}
+        if values:
+            self.drawn = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(sorted(map(str, values)))})(?![A-Za-z0-9])")
+
+    def url_source(self, url: str) -> str:
+        """Write the URL to expect; values that the server draws may be any."""
+        varying = url if self.drawn is None else self.drawn.sub("*", url)
+        return self.site.url_source(url) if varying == url else self.site.pattern_source(varying)
 
 
 def _date_spellings(moment: datetime) -> tuple[str, ...]:
@@ -395,7 +410,7 @@ def page_assertions(seen: Observation, known: PageState) -> Iterator[Statement]:
         if page.page not in known.pages:
             continue
         if not secret_names_in(page.url) and known.urls.get(page.page) != page.url:
-            yield f"expect({page_variable(page.page)}).to_have_url({known.site.url_source(page.url)})"
+            yield f"expect({page_variable(page.page)}).to_have_url({known.url_source(page.url)})"
         untitled = any(isinstance(each.part, TitlePart) and each.applies_to(page.url) for each in known.trace.masks)
         if not untitled and not secret_names_in(page.title) and known.titles.get(page.page, "") != page.title:
             yield f"expect({page_variable(page.page)}).to_have_title({string_literal(page.title)})"
@@ -419,7 +434,11 @@ def _document_assertions(page: PageObservation, known: PageState) -> Iterator[St
         held = frame_path_locator(page.page, path, documents)
         if held is not None:
             seen = ObservedDocument(
-                document=document, before=before.get(path), unmasked=kept, date_spellings=known.date_spellings
+                document=document,
+                before=before.get(path),
+                unmasked=kept,
+                date_spellings=known.date_spellings,
+                drawn=known.drawn,
             )
             yield from document_assertions(seen, held)
     known.documents[page.page] = documents

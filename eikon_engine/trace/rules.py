@@ -136,6 +136,12 @@ class ResponseValueRule(_RequestRule):
             raise ValueError(message)
         return pattern
 
+    @property
+    def value_pattern(self) -> str | None:
+        """Regular expression of the value alone; None if its group contains parentheses."""
+        found = re.search(r"(?<!\\)\((?!\?)([^()]*)\)", self.pattern)
+        return None if found is None else found[1]
+
 
 VolatileRule: TypeAlias = Annotated[
     QueryKeyRule
