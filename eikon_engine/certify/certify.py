@@ -177,7 +177,7 @@ async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> Lesso
 async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
     """Learn what the site draws for each run: rules that one run teaches let the next one see more."""
     for _ in range(LIVE_LESSONS):
-        learner = RuleLearner(bundle.trace.started_at.timestamp())
+        learner = RuleLearner(bundle.trace.started_at.timestamp(), is_live=True)
         replay = concurrent_replays(options, rule_learner=learner)
         await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
         if not learner.rules:

@@ -210,7 +210,7 @@ class Draft:
         if rules:
             merged = merge_rules(rules)
             self.rules.extend(merged)
-            options.progress(f"learned {pluralize(len(merged), 'rule')} for requests")
+            options.progress(f"learned {pluralize(len(merged), 'rule')}")
 
     def _add_environment(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         here = runs[0].outcome.environment

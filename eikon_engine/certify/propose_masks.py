@@ -44,7 +44,8 @@ _Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
 def propose_masks(action: ActionComparison, known: Sequence[Mask], *, is_typed: bool = False) -> tuple[Mask, ...]:
     """Return new masks for the differences among the runs of an action; none if a mask cannot hide them all.
 
-    With `is_typed`, a mask has a pattern of the values, and values without a common one are not masked.
+    With `is_typed`, a mask has a pattern of the values instead of the values themselves, which may hold secrets of a
+    live site; values without a common pattern are not masked.
     """
     if not is_typed and not {each.code for each in action.unstable} <= MASKABLE:
         return ()
@@ -63,7 +64,11 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], *, is_typed: 
         covered.add((url, frame, part))
         name = _free_name(_mask_name(part), names)
         names.add(name)
-        made.append(Mask(name=name, reason=_reason(values, len(action.outcomes)), url=url, frame=frame, part=part))
+        differing = sum(value != values[0] for value in values)
+        reason = (
+            f"differed in {differing} of {len(values)} live runs" if is_typed else _reason(values, len(action.outcomes))
+        )
+        made.append(Mask(name=name, reason=reason, url=url, frame=frame, part=part))
     return tuple(made)
 
 

@@ -97,7 +97,7 @@ def propose_response_rules(
             continue  # a token, which replays recognize anyway
         following = re.escape(recorded[one.end() : one.end() + 1])
         pattern = f"{re.escape(context)}({value})(?={following or '$'})"
-        reason = f"the server draws it: recorded {one[0]!r}, then {other[0]!r}"
+        reason = f"the server draws it: recorded {one[0]!r}, another value in a live replay"  # which may be a secret
         rules.setdefault(pattern, ResponseValueRule(url=url, reason=reason, pattern=pattern))
     return tuple(rules.values())
 

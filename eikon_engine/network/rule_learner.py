@@ -101,12 +101,18 @@ class RuleLearner:
     """Collect rules for the requests of one replay; mutable."""
 
     def __init__(
-        self, recorded_at_s: float | None = None, on_miss: Callable[[NetworkMiss], None] = lambda _miss: None
+        self,
+        recorded_at_s: float | None = None,
+        on_miss: Callable[[NetworkMiss], None] = lambda _miss: None,
+        *,
+        is_live: bool = False,
     ) -> None:
         """Call `on_miss` with each request that no rule covers.
 
-        `recorded_at_s` is the time of the recording, in Unix seconds: times of the page are near it.
+        `recorded_at_s` is the time of the recording, in Unix seconds: times of the page are near it. What a live site
+        and its pages send may be a secret, so that rules learned from them do not show it.
         """
+        self._is_live = is_live
         self._recorded_at_s = recorded_at_s
         self._on_miss = on_miss
         self.rules: list[VolatileRule] = []
@@ -232,7 +238,8 @@ class RuleLearner:
         """Return the rule that ignores a difference; None if one of the values may matter."""
         kind, name = difference.kind, difference.name
         recorded, requested = difference.recorded, difference.requested
-        reason = f"differed in a replay: recorded {_shown(recorded)}, requested {_shown(requested)}"
+        seen = "another value in a live replay" if self._is_live else f"requested {_shown(requested)}"
+        reason = f"differed in a replay: recorded {_shown(recorded)}, {seen}"
         if kind == "stamp":
             return QueryStampRule(url=url, method=method, reason=reason)
         if kind == "times":

@@ -58,8 +58,8 @@ def test_without_responses_of_the_action_the_last_earlier_ones_are_named() -> No
         ("3.10", "3.50", "3.10", "3.60", False),  # a match on one side only may be a coincidence
         ("(absent)", "Sold out", "", "Sold out today", True),
         ("Pear", "(absent)", "Pear", "", True),
-        ("Grace is online", "Grace is away", "Nobody is online", "Grace is away", True),  # it was not shown yet
-        ("online", "away", "Nobody is online yet", "She is away", True),
+        ("Grace is online", "Grace is away", "No one is online", "Grace is away", True),  # it was not shown yet
+        ("online", "away", "No one is online yet", "She is away", True),
         ("up", "down", "nothing", "down", False),  # a short text may be there by chance
         ("true", "false", "true", "false", False),  # too common to be evidence
         ("(absent)", "(absent)", "x", "y", False),

@@ -40,6 +40,14 @@ def test_a_drawn_value_gets_a_rule_for_its_place(recorded: str, live: str, patte
     assert proposed(recorded, live) == [pattern]
 
 
+def test_a_rule_holds_no_live_value() -> None:
+    """A live value may be a secret of the site, which the recorded one, redacted, is not."""
+    (rule,) = propose_response_rules((URL, URL), '{"sid": "c68472051def"}', '{"sid": "b68472051de1"}')
+
+    assert "c68472051def" in rule.reason
+    assert "b68472051de1" not in rule.model_dump_json()
+
+
 @pytest.mark.parametrize(
     ("recorded", "live"),
     [
