@@ -1,11 +1,15 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from eikon_engine.errors import OutputError, TraceError
+from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.serializer import (
     ExecutionTraceSerializer,
     parse_trace,
@@ -14,12 +18,30 @@ from eikon_engine.trace.serializer import (
     write_trace,
 )
 from tests.error_codes import has_code
-from tests.trace.trace_values import action, subgoal, trace, traces
+from tests.trace.trace_values import action, subgoal, trace, traces, values_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from eikon_engine.trace.execution import ExecutionTrace
+
+def _models_within(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - whatever annotates a field
+    """Yield the models that a type names, and those of their fields."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        annotation = tuple(field.annotation for field in annotation.model_fields.values())
+    for each in annotation if isinstance(annotation, tuple) else get_args(annotation):
+        yield from _models_within(each)
+
+
+@pytest.mark.parametrize("model", sorted(set(_models_within(ExecutionTrace)), key=attrgetter("__name__")))
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_every_model_reads_back_as_it_was_written(model: type[BaseModel], data: st.DataObject) -> None:
+    """A model that whole traces rarely have is read back equal as well."""
+    value = data.draw(values_of(model))
+
+    assert model.model_validate_json(value.model_dump_json()) == value
 
 
 @settings(max_examples=150, deadline=None)

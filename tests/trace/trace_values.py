@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
 from eikon_engine.trace.masks import NODE_PATH, SelectorPart
+from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
         fields["selector"] = st.sampled_from(["a", "aside.ad, #b", "ul > li:nth-child(2)"])
     if "pattern" in fields:
         fields["pattern"] = st.sampled_from(["[0-9a-f]{8}", "[0-9]{13}"])
+    if model is ResponseValueRule:
+        fields["pattern"] = st.sampled_from([r'"id": "([0-9a-f]{8})"', r"order=([0-9]+)"])
     required = {name: values for name, values in fields.items() if model.model_fields[name].is_required()}
     optional = {name: values for name, values in fields.items() if name not in required}
     return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: model(**_with_unique_ids(drawn)))
