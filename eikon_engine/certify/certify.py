@@ -140,7 +140,12 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     require_values(original, options.variables)
     given = variables_patch(original, options.variables).operations
     draft = Draft(
-        original=original, dom=dom, doublings=options.doublings, requested=given, is_live=options.network == "live"
+        original=original,
+        dom=dom,
+        doublings=options.doublings,
+        requested=given,
+        is_live=options.network == "live",
+        masks_noise=options.masks_noise,
     )
     lost = find_lost_data(original) if options.network == "sealed" else ()
     if lost:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.certify.propose_masks import MaskKind
     from eikon_engine.certify.runs import HitElements, ReplayedRun
     from eikon_engine.files.blobs import BlobStore
     from eikon_engine.outcome.divergence import Divergence
@@ -128,6 +129,8 @@ class Draft:
     doublings: int
     is_live: bool = False
     """Whether the runs visit the site: then only values of a known type are masked, and nothing is a new baseline."""
+    masks_noise: bool = False
+    """Whether other differences among live runs are masked, too."""
     requested: tuple[Operation, ...] = ()
     """Changes requested by the caller, applied first."""
     environment: SetEnvironment | None = None
@@ -166,7 +169,9 @@ class Draft:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
         near = until_first_failure(agreements)
         if self.is_live:
-            return self._add_typed_masks(near)
+            return self._add_live_masks(near, "typed") or (
+                self._add_live_masks(near, "noise") if self.masks_noise else ""
+            )
         for propose in (
             self._add_environment,
             self._add_rules,
@@ -242,12 +247,11 @@ class Draft:
             self.masks.extend(() if mask is None else (mask,))
         return self._describe_masks(before)
 
-    def _add_typed_masks(self, agreements: Sequence[ActionComparison]) -> str:
-        """Mask the values of a known type that differ among live runs."""
+    def _add_live_masks(self, agreements: Sequence[ActionComparison], kind: MaskKind) -> str:
+        """Mask what differs among live runs."""
         before = len(self.masks)
         for each in agreements:
-            proposed = propose_masks(each, (*self.original.masks, *self.masks), is_typed=True)
-            self.masks.extend(proposed)
+            self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks), kind))
         return self._describe_masks(before)
 
     def _describe_masks(self, before: int) -> str:

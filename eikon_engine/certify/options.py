@@ -47,6 +47,10 @@ class CertifyOptions:
     network: CertifyNetwork = "sealed"
     reset_command: str | None = None
     """Shell command that resets the site, run before each live replay."""
+    storage_state: Path | None = None
+    """Storage state file for live replays, because the recorded cookies are redacted."""
+    masks_noise: bool = False
+    """Live only: mask also what differs among the runs without a known type, such as an advertisement."""
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -66,11 +70,21 @@ class CertifyOptions:
         checks.check_integer("parallel", minimum=1, advice="Use 1 for one replay after the other.")
         checks.check_integer("doublings", minimum=0, advice="Use 0 to propose masks and baselines at once.")
         checks.check_integer("rounds", minimum=1, advice="The first round finds whether the runs agree.")
-        checks.check_flags("stress")
+        checks.check_flags("stress", "masks_noise")
         checks.check_choices(network=CertifyNetwork)
-        checks.convert_paths("browser_path")
+        checks.convert_paths("browser_path", "storage_state")
         checks.check_text_mappings("secrets", "variables")
-        if self.reset_command is not None and self.network != "live":
-            message = "a reset command has no effect on sealed replays, which visit no site. Certify live, or drop it."
-            raise UsageError(message)
+        self._require_live()
         checks.check_callables("progress", "now")
+
+    def _require_live(self) -> None:
+        """Refuse what only live replays use."""
+        used = {
+            "a reset command": self.reset_command is not None,
+            "a storage state": self.storage_state is not None,
+            "masks_noise": self.masks_noise,
+        }
+        name = next((name for name, is_used in used.items() if is_used), None)
+        if name is not None and self.network != "live":
+            message = f"{name} has no effect on sealed replays, which visit no site. Certify live, or drop it."
+            raise UsageError(message)

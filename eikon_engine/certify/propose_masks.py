@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.network.drawn_values import common_pattern
@@ -38,23 +38,26 @@ SHORTEST_PREFIX: Final = 10
 """Minimum common prefix of console errors to mask together; a shorter one would hide unrelated errors."""
 MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-changed"})
 """Divergence codes that a mask can hide."""
+MaskKind: TypeAlias = Literal["part", "typed", "noise"]
 _Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
 
 
-def propose_masks(action: ActionComparison, known: Sequence[Mask], *, is_typed: bool = False) -> tuple[Mask, ...]:
-    """Return new masks for the differences among the runs of an action; none if a mask cannot hide them all.
+def propose_masks(action: ActionComparison, known: Sequence[Mask], kind: MaskKind = "part") -> tuple[Mask, ...]:
+    """Return new masks for the differences among the runs of an action.
 
-    With `is_typed`, a mask has a pattern of the values instead of the values themselves, which may hold secrets of a
-    live site; values without a common pattern are not masked.
+    * `part`: masks for all of them, or none if masks cannot hide them all; with the values in their reasons.
+    * `typed`: of live runs. A mask has a pattern of its values; values without a common pattern are not masked. No
+      value, which may be a secret of the site, is shown.
+    * `noise`: of live runs. Everything that differs is masked; no value is shown.
     """
-    if not is_typed and not {each.code for each in action.unstable} <= MASKABLE:
+    if kind == "part" and not {each.code for each in action.unstable} <= MASKABLE:
         return ()
     covered = {(mask.url, mask.frame, mask.part) for mask in known}
     names = {mask.name for mask in known}
     made = []
     for place, values in _unstable_parts(action):
         url, frame, part = place
-        if is_typed:
+        if kind == "typed":
             pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart) else None
             if pattern is None:
                 continue
@@ -66,7 +69,9 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], *, is_typed: 
         names.add(name)
         differing = sum(value != values[0] for value in values)
         reason = (
-            f"differed in {differing} of {len(values)} live runs" if is_typed else _reason(values, len(action.outcomes))
+            _reason(values, len(action.outcomes))
+            if kind == "part"
+            else f"differed in {differing} of {len(values)} live runs"
         )
         made.append(Mask(name=name, reason=reason, url=url, frame=frame, part=part))
     return tuple(made)

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 @click.option(
     "--reset-cmd", "reset_command", metavar="COMMAND", help="Command that resets the site, run before each live replay."
 )
+@click.option(
+    "--storage-state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Playwright storage state for live replays; the recorded cookies are redacted.",
+)
 @variable_option("Value of a variable of the trace; repeatable.")
 @secret_options
 @browser_option
@@ -77,6 +83,7 @@ class _SameNamedOptions(TypedDict):
     stress: bool
     network: Literal["sealed", "live"]
     reset_command: str | None
+    storage_state: Path | None
     browser_path: Path | None
 
 

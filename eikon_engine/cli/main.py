@@ -33,6 +33,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="certify_command",
             summary="Check that a bundle replays deterministically; if not, propose masks and rules.",
         ),
+        "compare": LazyCommand(
+            module="eikon_engine.cli.compare",
+            attribute="compare_command",
+            summary="Find what one deployment of a site does differently from another.",
+        ),
         "debug": LazyCommand(
             module="eikon_engine.cli.debug",
             attribute="debug_command",

@@ -12,7 +12,9 @@ from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 from eikon_engine.cli.shared_options import (
     browser_option,
     headless_option,
+    ignore_option,
     on_divergence_option,
+    policy_option,
     secret_options,
     timeout_option,
     variable_values_option,
@@ -43,14 +45,6 @@ def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts
     from eikon_engine.trace.base_urls import parse_base_url_rules
 
     return parse_base_url_rules(texts)
-
-
-def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
-    if path is None:
-        return ()
-    from eikon_engine.replay.ignore_file import read_ignore_file
-
-    return read_ignore_file(path)
 
 
 def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> GateSet | None:
@@ -94,21 +88,8 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
     metavar="OLD=NEW",
     help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
 )
-@click.option(
-    "--policy",
-    type=click.Choice(["strict", "effects"]),
-    default="strict",
-    show_default=True,
-    help="What counts as divergence: any difference, or only those that affect targets, recorded effects and skills.",
-)
-@click.option(
-    "--ignore",
-    "masks",
-    type=click.Path(path_type=Path),
-    callback=_read_masks,
-    metavar="FILE",
-    help="TOML file of masks: what is not compared. Each use is reported as reduced coverage.",
-)
+@policy_option
+@ignore_option
 @on_divergence_option("Stop at the first divergence, or collect all.")
 @click.option(
     "--from",

@@ -11,6 +11,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eikon_engine.trace.masks import Mask
+
 Command = TypeVar("Command", bound="Callable[..., object]")
 
 _SECRET: Final = click.option(
@@ -39,6 +41,38 @@ def _parse_values(_context: click.Context, _parameter: click.Parameter, texts: t
     from eikon_engine.trace.variables import parse_variables
 
     return parse_variables(texts)
+
+
+def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
+    if path is None:
+        return ()
+    from eikon_engine.replay.ignore_file import read_ignore_file
+
+    return read_ignore_file(path)
+
+
+def policy_option(command: Command) -> Command:
+    """Add `policy`, `strict` or `effects`."""
+    return click.option(
+        "--policy",
+        type=click.Choice(["strict", "effects"]),
+        default="strict",
+        show_default=True,
+        help="What counts as divergence: any difference, or only those that affect targets, recorded effects and "
+        "skills.",
+    )(command)
+
+
+def ignore_option(command: Command) -> Command:
+    """Add `masks`, those of a file, which is read at once."""
+    return click.option(
+        "--ignore",
+        "masks",
+        type=click.Path(path_type=Path),
+        callback=_read_masks,
+        metavar="FILE",
+        help="TOML file of masks: what is not compared. Each use is reported as reduced coverage.",
+    )(command)
 
 
 def secret_options(command: Command) -> Command:

@@ -14,6 +14,7 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_fol
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.actions import SetInputFiles
+from eikon_engine.trace.base_urls import BaseUrlMap, map_action_urls
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
@@ -97,16 +98,18 @@ def recorded_completions(bundle: Bundle, secrets: Mapping[str, str]) -> Completi
     return ReplayClient(responses, redact=Redactor(secrets).redact_text) if responses else None
 
 
+NO_URL_MAP: Final = BaseUrlMap()
 OMITTED_PREFIX: Final = "not recorded again: "
 """Prefix of warnings about parts of the older recording that the new one does not have."""
 
 
-async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> None:
+async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls: BaseUrlMap = NO_URL_MAP) -> None:
     """Perform the actions of a bundle, run its skills on current pages, and record everything.
 
-    An action recorded as failed may fail again. Variables stay variables, with the values of this run. Warnings about
-    edits are dropped, because the new recording has no edits. Masks and rules are copied. Tool calls and other steps
-    that only the mission itself can make are reported as warnings. For the environment see `with_recorded_environment`.
+    `urls` lead the actions to another deployment. An action recorded as failed may fail again. Variables stay
+    variables, with the values of this run. Warnings about edits are dropped, because the new recording has no edits.
+    Masks and rules are copied. Tool calls and other steps that only the mission itself can make are reported as
+    warnings. For the environment see `with_recorded_environment`.
 
     Raises:
         UsageError: the page of a skill is ambiguous, or no action uses a given variable.
@@ -130,11 +133,11 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
                 mission.warn(warning)
         for left_out in _omitted_parts(trace):
             mission.warn(f"{OMITTED_PREFIX}{left_out}")
-        await _perform_all(mission, replace(bundle, trace=trace), options)
+        await _perform_all(mission, replace(bundle, trace=trace), options, urls)
     _copy_masks_and_rules(trace, directory)
 
 
-async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions) -> None:
+async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions, urls: BaseUrlMap) -> None:
     seen: Observation | None = None
     for subgoal in bundle.trace.subgoal_traces:
         async with mission.subgoal(subgoal.description, subgoal_id=subgoal.subgoal_id):
@@ -142,7 +145,7 @@ async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: Record
                 if isinstance(step, SkillUsage):
                     await rerun_skill(mission, step, seen, options.secrets)
                 elif not isinstance(step.result, Blocked):
-                    await _perform(mission, step, bundle)
+                    await _perform(mission, step, bundle, urls)
                     seen = step.observation or seen
 
 
@@ -183,9 +186,9 @@ def _used_values(trace: ExecutionTrace) -> dict[str, str]:
     return {name: value for name in used_variables(trace) if (value := trace.variables[name]) is not None}
 
 
-async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle) -> None:
+async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle, urls: BaseUrlMap) -> None:
     try:
-        await mission.perform(_with_files(mission, step.action, bundle))
+        await mission.perform(map_action_urls(_with_files(mission, step.action, bundle), urls))
     except ActionError:
         if not isinstance(step.result, Failed):
             raise

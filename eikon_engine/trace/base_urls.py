@@ -202,8 +202,8 @@ def build_url_map(base_urls: Mapping[str, str]) -> BaseUrlMap:
     return BaseUrlMap(rules=rules)
 
 
-def parse_base_url(text: str) -> BaseUrl:
-    """Parse a base URL.
+def parse_base_url(text: str, option: str = "--base-url") -> BaseUrl:
+    """Parse a base URL, given to `option`.
 
     Raises:
         UsageError: the text is not an absolute HTTP URL, or has a user, query or fragment.
@@ -213,12 +213,12 @@ def parse_base_url(text: str) -> BaseUrl:
         port = parts.port
         host = (parts.hostname or "").encode("idna").decode() if not text.isascii() else parts.hostname or ""
     except ValueError as error:
-        message = f"--base-url: expected an absolute http or https URL, got {text!r} ({error})"
+        message = f"{option}: expected an absolute http or https URL, got {text!r} ({error})"
         raise UsageError(message) from error
     sound = parts.scheme in _DEFAULT_PORTS and host and not re.search(r"[\s*?#@]", text)
     if not sound:
         message = (
-            f"--base-url: expected an absolute http or https URL without user, query and fragment, got {text!r}; "
+            f"{option}: expected an absolute http or https URL without user, query and fragment, got {text!r}; "
             "use OLD=NEW, such as http://127.0.0.1:8000=https://staging.example"
         )
         raise UsageError(message)

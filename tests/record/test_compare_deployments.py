@@ -1,0 +1,167 @@
+"""Two deployments are compared with a mission: what base varies by itself is not held against head."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from contextlib import contextmanager
+from itertools import count, cycle
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.outcome.comparison import DeploymentComparison
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.target import Target
+from tests.browser.pages import Answer, serve_pages
+from tests.commands import run_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+    from tests.browser.pages import Asked, PageSite
+
+pytestmark = pytest.mark.browser
+
+SHOP = """<!doctype html><title>Shop</title><h1 id=user></h1><p id=price>{price} EUR</p>
+<form method=post action=/order><input type=hidden name=csrf value={token}><button id=order>{button}</button></form>
+<aside>{advertisement}</aside><script>user.textContent = localStorage.user</script>"""
+ORDERED = "<!doctype html><title>Thanks</title><h1>Ordered for {price} EUR</h1><footer>{advertisement}</footer>{more}"
+
+
+@contextmanager
+def shop(
+    *, price: int = 3, button: str = "Order", more: Callable[[int], str] = lambda _visit: ""
+) -> Iterator[PageSite]:
+    """Serve a shop that shows other tokens and advertisements at each visit."""
+    words, visits = cycle(("Buy tea!", "Coffee is half its price.", "Fly to Rome")), count(1)
+
+    def start(_asked: Asked) -> Answer:
+        page = SHOP.format(price=price, token=secrets.token_hex(16), button=button, advertisement=next(words))
+        return Answer(body=page)
+
+    def order(_asked: Asked) -> Answer:
+        return Answer(body=ORDERED.format(price=price, advertisement=next(words), more=more(next(visits))))
+
+    with serve_pages() as site:
+        site.answers |= {"/": start, "/order": order, "/count": Answer(body="ok")}
+        yield site
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record an order in a deployment that is gone when the others are compared."""
+    folder = tmp_path_factory.mktemp("shop")
+    with shop(price=9) as site:
+        asyncio.run(_order(folder, site.url))
+    return folder / "bundle"
+
+
+async def _order(folder: Path, url: str) -> None:
+    state = {"cookies": [], "origins": [{"origin": url, "localStorage": [{"name": "user", "value": "Ada"}]}]}
+    (folder / "state.json").write_text(json.dumps(state))
+    options = RecordOptions(storage_state=folder / "state.json")
+    recorder = open_recorder(folder / "bundle", mission_text="Order", mission_id="order", options=options)
+    async with recorder as mission, mission.subgoal("Order", subgoal_id="order"):
+        await mission.perform(Navigate(url=url))
+        await mission.perform(Click(target=Target(selector="#order")))
+
+
+def compare(bundle: Path, folder: Path, *options: str) -> CompletedProcess[str]:
+    """Run the command."""
+    given = ("--artifacts-dir", folder / "artifacts", "--runs", "2", "--json")
+    return run_here(eikon, ["compare", bundle, *given, *options], "eikon")
+
+
+def compare_sites(bundle: Path, folder: Path, base: PageSite, head: PageSite) -> DeploymentComparison:
+    """Compare two sites."""
+    ended = compare(bundle, folder, "--base", base.url, "--head", head.url)
+    comparison = DeploymentComparison.model_validate_json(ended.stdout)
+    assert ended.returncode == comparison.exit_status
+    assert f"order: {comparison.status}, head {head.url}, base {base.url}" in ended.stderr
+    return comparison
+
+
+def test_equal_deployments_are_the_same_whatever_they_vary(bundle: Path, tmp_path: Path) -> None:
+    """Tokens and advertisements are not compared; neither the recorded price nor its age matters."""
+    before = (bundle / TRACE_FILE).read_bytes()
+    with shop() as base, shop() as head:
+        comparison = compare_sites(bundle, tmp_path, base, head)
+
+    assert comparison.status == "same", comparison.reasons
+    assert comparison.noise == ()
+    assert any("aside" in each for each in comparison.learned)
+    assert (bundle / TRACE_FILE).read_bytes() == before
+
+
+def test_what_head_does_differently_is_explained(bundle: Path, tmp_path: Path) -> None:
+    """The changed button is found, and nothing of what varies anyway; the values are those of base and head."""
+    with shop() as base, shop(button="Pay now") as head:
+        comparison = compare_sites(bundle, tmp_path, base, head)
+
+    assert comparison.status == "different"
+    assert comparison.outcome is not None
+    (found,) = comparison.outcome.divergences
+    assert (found.sequence, found.code) == (1, "dom-changed")
+    assert "aside" not in found.detail
+    assert comparison.outcome.explanation is not None
+    assert "showed Pay now instead of Order" in comparison.outcome.explanation.sentence
+    assert (tmp_path / "artifacts" / "replay_summary.txt").is_file()
+
+
+def test_a_mission_that_fails_on_base_is_not_tried_on_head(bundle: Path, tmp_path: Path) -> None:
+    """There is nothing to compare head with."""
+    with serve_pages() as base, serve_pages() as head:
+        base.answers["/"] = Answer(body="<!doctype html><title>Closed</title>")
+        comparison = compare_sites(bundle, tmp_path, base, head)
+
+    assert comparison.status == "unverifiable"
+    assert "the mission fails on base already" in comparison.reasons[0]
+    assert comparison.outcome is None
+    assert head.asked == []
+
+
+def count_every_other(visit: int) -> str:
+    """Return a script that sends a request at every other visit."""
+    return "<script>fetch('/count')</script>" if visit % 2 else "<!-- nothing -->"
+
+
+@pytest.mark.parametrize(("button", "status"), [("Pay now", "different"), ("Order", "unverifiable")])
+def test_a_base_that_differs_from_itself_proves_nothing_from_there_on(
+    bundle: Path, tmp_path: Path, button: str, status: str
+) -> None:
+    """A difference before the place where base varies is one; a later one may be chance."""
+    with shop(more=count_every_other) as base, shop(price=4 if button == "Order" else 3, button=button) as head:
+        if button == "Order":
+            start = base.answers["/"]
+            head.answers["/"] = start
+        comparison = compare_sites(bundle, tmp_path, base, head)
+
+    assert comparison.status == status, comparison.reasons
+    assert comparison.noise
+    if status == "unverifiable":
+        assert comparison.reasons[0].startswith("base differs from itself no later: click #order")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--base", "http://a.example/shop", "--head", "http://b.example"), "--base: expected a URL without a path"),
+        (("--base", "a.example", "--head", "http://b.example"), "--base: expected an absolute http or https URL"),
+        (("--base", "http://a.example", "--head", "http://x.example=http://b.example"), "to replace the same URLs"),
+        (("--base", "http://a.example"), "Missing option '--head'"),
+    ],
+)
+def test_wrong_addresses_are_refused(bundle: Path, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    """One line says what was expected, and nothing is visited."""
+    ended = compare(bundle, tmp_path, *options)
+
+    assert ended.returncode == 2
+    assert message in ended.stderr
+    assert not (tmp_path / "artifacts").exists()
