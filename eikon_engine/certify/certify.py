@@ -241,22 +241,30 @@ def _mission_notes(trace: ExecutionTrace) -> tuple[str, ...]:
     return (f"the recorded mission did not complete: {trace.status}{why}. Equal replays repeat that, not a success",)
 
 
-def _next_step(bundle: Bundle, status: CertificationStatus, findings: tuple[CertificationFinding, ...]) -> str:
+def _next_step(
+    bundle: Bundle, options: CertifyOptions, status: CertificationStatus, findings: tuple[CertificationFinding, ...]
+) -> str:
     """Return what to do to get a certificate."""
+    live = " --network live" if options.network == "live" else ""
     match status:
         case "certified":
             return ""
         case "proposed":
-            return f"read the changes, and apply them with `eikon certify {bundle.root} --accept`"
+            return f"read the changes, and apply them with `eikon certify {bundle.root}{live} --accept`"
         case _ if any(each.code == "request-not-recorded" for each in findings):
             return (
                 "if the value does not matter, add a rule for it to network.rules in trace.json "
                 "(docs/network.md, volatile rules); else make the mission repeatable and record it again"
             )
+        case "unstable" if live:
+            return "reset the site before each run (--reset-cmd), or mask what differs in trace.json (docs/certify.md)"
         case "unstable":
             return "make what differs repeatable and record again, or mask it in trace.json (docs/certify.md)"
         case "diverged" | "unverifiable":
-            return f"run `eikon replay {bundle.root}` and read its replay_summary.txt; then record the mission again"
+            return (
+                f"run `eikon replay --trace {bundle.root}{live}` and read its replay_summary.txt; "
+                "then record the mission again"
+            )
         case _:
             assert_never(status)
 
@@ -343,7 +351,7 @@ def _certification(
         stress=options.stress,
         findings=last.findings,
         notes=notes,
-        next_step=_next_step(bundle, status, last.findings),
+        next_step=_next_step(bundle, options, status, last.findings),
         mission_status=original.status,
         seconds=round(seconds, 1),
         patch=patch,

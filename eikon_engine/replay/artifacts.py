@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+from eikon_engine.divergence.dom_diff import render_diff
 from eikon_engine.divergence.pixel_diff import compare_images
 from eikon_engine.dom import render_html
 from eikon_engine.errors import OutputError
@@ -128,8 +128,8 @@ class EvidenceWriter:
             )
             if snapshot is not None
         ]
-        if expected is not None and observed is not None:
-            changes = diff_snapshots(expected, observed)
+        changes = self._runner.dom_changes(page)
+        if changes is not None:
             text = render_diff(changes) if changes else "no difference"
             kept.append(self._write("DOM difference", f"{prefix}_dom_diff.txt", text + "\n"))
         return kept

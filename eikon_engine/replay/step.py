@@ -15,6 +15,7 @@ from eikon_engine.divergence.detectors.environment import detect_environment, is
 from eikon_engine.divergence.detectors.read import recorded_value
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
+from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import apply_masks, unmasked_changes
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.browser.worker import PerformedAction, Worker
+    from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange
@@ -203,6 +205,8 @@ class _Comparison:
     findings: tuple[Divergence, ...]
     masked: tuple[str, ...]
     """Names of the masks that hid something."""
+    compared: Comparison
+    """What was compared, without what the masks hid."""
 
 
 class StepRunner:
@@ -228,6 +232,7 @@ class StepRunner:
         self._attributed_changes: tuple[ResponseChange, ...] = ()
         self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
+        self._last_comparison: Comparison | None = None
 
     def switch_plan(self, plan: Plan) -> None:
         """Switch to another plan that starts with the steps performed so far.
@@ -256,6 +261,7 @@ class StepRunner:
         Pages that do not satisfy `is_expected` may be late: they are observed again until a deadline. By default, the
         recorded observation is expected.
         """
+        self._last_comparison = None
         if isinstance(recorded.result, Blocked):
             note = "the action was blocked in the recording, so the replay does not perform it"
             return _unperformed_outcome(recorded, (), (note,))
@@ -266,6 +272,7 @@ class StepRunner:
         performed = self.last_performed = await self._perform(planned, recorded, is_expected)
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
+        self._last_comparison = compared.compared
         self._live.end_step(recorded, performed.observation)
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
@@ -359,6 +366,12 @@ class StepRunner:
         """Return the DOM of a page after the last action."""
         return None if self.last_performed is None else _observed_dom(self.last_performed, page)
 
+    def dom_changes(self, page: int) -> tuple[DomChange, ...] | None:
+        """Return the differences of a page after the last action that no mask hides; None if a side is missing."""
+        last = self._last_comparison
+        expected, observed = (None, None) if last is None else (last.recorded_dom(page), last.observed_dom(page))
+        return None if expected is None or observed is None else diff_snapshots(expected, observed)
+
     def network_outcome(self, *, is_complete: bool = False) -> NetworkOutcome:
         """Summarize the network, with each changed response attributed to the action during which it arrived.
 
@@ -445,9 +458,9 @@ class StepRunner:
         hidden += masked.names
         found = detect_divergences(masked.comparison)
         if self._policy is None:
-            return _Comparison(divergences=found, findings=(), masked=hidden)
+            return _Comparison(divergences=found, findings=(), masked=hidden, compared=masked.comparison)
         divergences, findings = self._policy.split(planned, found, masked.comparison)
-        return _Comparison(divergences=divergences, findings=findings, masked=hidden)
+        return _Comparison(divergences=divergences, findings=findings, masked=hidden, compared=masked.comparison)
 
     def _dependent_steps(
         self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction

@@ -127,6 +127,16 @@ def test_a_changed_site_is_explained(bundle: Path, helpdesk: OrdinarySite, tmp_p
     assert outcome.explanation.cause == cause, outcome.explanation.sentence
 
 
+def test_the_evidence_lists_no_masked_difference(bundle: Path, helpdesk: OrdinarySite, tmp_path: Path) -> None:
+    """The file of differences has the renamed button, but neither tokens nor the number of the footer."""
+    replay_live(bundle, helpdesk, tmp_path, CHANGES["a renamed button"][0])
+
+    (difference,) = tmp_path.rglob("*_dom_diff.txt")
+    assert difference.read_text(encoding="utf-8").split() == (
+        "text at html > body > main#content > form#ticket > button#save expected: Save observed: Store".split()
+    )
+
+
 def test_a_link_that_leads_to_another_record_is_a_difference(
     bundle: Path, helpdesk: OrdinarySite, tmp_path: Path
 ) -> None:
