@@ -85,7 +85,7 @@ def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[Ac
             seen = [outcome.get((subgoal.id, recorded.sequence)) for outcome in outcomes]
             actions = tuple(each for each in seen if each is not None and each.kind == "action")
             if actions and not isinstance(recorded.result, Blocked):
-                found.append(_compare_action(place, recorded, actions, (trace.masks, page_snapshots)))
+                found.append(compare_action(place, recorded, actions, (trace.masks, page_snapshots)))
     return tuple(found)
 
 
@@ -93,17 +93,23 @@ def _steps_by_place(run: ReplayedRun) -> dict[tuple[str, int], StepOutcome]:
     return {(subgoal.id, step.sequence): step for subgoal in run.outcome.subgoals for step in subgoal.steps}
 
 
-def _compare_action(
+def compare_action(
     place: StepPosition,
     recorded: ActionTrace,
     seen: tuple[ActionOutcome, ...],
     known: tuple[tuple[Mask, ...], Snapshots],
+    adapt: Callable[[Comparison], Comparison] = lambda comparison: comparison,
 ) -> ActionComparison:
+    """Compare the outcomes of one action; `known` are the masks and the snapshots of all pages.
+
+    `adapt` removes from each comparison what is not compared.
+    """
     unstable: dict[tuple[str, str], Divergence] = {}
     changes: list[PageChange] = []
     differing = 0
     for number, later in enumerate(seen[1:], start=1):
-        comparison = apply_masks(_compare_pair(place, recorded, (seen[0], later), known[1]), known[0]).comparison
+        pair = adapt(_compare_pair(place, recorded, (seen[0], later), known[1]))
+        comparison = apply_masks(pair, known[0]).comparison
         found = detect_divergences(comparison)
         differing += bool(found)
         for each in found:

@@ -71,7 +71,7 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], kind: MaskKin
         reason = (
             _reason(values, len(action.outcomes))
             if kind == "part"
-            else f"differed in {differing} of {len(values)} live runs"
+            else f"differed in {differing} of {len(values)} runs"
         )
         made.append(Mask(name=name, reason=reason, url=url, frame=frame, part=part))
     return tuple(made)

@@ -73,6 +73,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="import_command",
             summary="Convert the recording of another tool to a bundle.",
         ),
+        "learn": LazyCommand(
+            module="eikon_engine.cli.learn",
+            attribute="learn_command",
+            summary="Propose rules and masks for what differs between two recordings of one mission.",
+        ),
         "record": LazyCommand(
             module="eikon_engine.cli.record",
             attribute="record_command",

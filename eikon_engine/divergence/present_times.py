@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import expected_read, with_digests
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.dom import PageSnapshot
+    from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation, PageObservation
 
 PRESENT_TIME: Final = "present time"
@@ -80,6 +82,14 @@ class _FoundTime:
     """A date with a time, one without it, a time without a date, or a time before the present one."""
     resolution: timedelta = timedelta()
     """How much a time before the present one may be rounded."""
+
+
+def page_zone(environment: Environment | None) -> tzinfo:
+    """Return the time zone of the pages; UTC if it is unknown here."""
+    try:
+        return UTC if environment is None else ZoneInfo(environment.timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

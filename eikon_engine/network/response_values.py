@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from difflib import SequenceMatcher
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.network.keys import read_json, write_json
 from eikon_engine.network.rules import split_path
 from eikon_engine.secrets.stand_ins import looks_like_stand_in
+from eikon_engine.trace.masks import matches_wildcard
 from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from eikon_engine.network.matching import RuleUsage
+    from eikon_engine.network.rule_learner import RuleLearner
+    from eikon_engine.trace.rules import VolatileRule
 
 MAX_COMPARED_LENGTH: Final = 2_000_000
 """Longer responses, in characters, teach nothing."""
@@ -51,6 +58,63 @@ def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
             pairs.setdefault(other[1], one[1])
     times = Counter(pairs.values())
     return {value: one for value, one in pairs.items() if value != one and times[one] == 1}
+
+
+class DrawnValues:
+    """Learns the values that a server drew in one run, response by response; mutable."""
+
+    def __init__(
+        self,
+        rules: Iterable[VolatileRule],
+        learner: RuleLearner | None,
+        rule_use: RuleUsage,
+        substitute: Callable[[dict[str, str]], None],
+    ) -> None:
+        """Use rules, and a `learner` that learns more of them.
+
+        `substitute` gets the recorded values by the drawn ones that stand for them, as they are learned.
+        """
+        self.rules = [rule for rule in rules if isinstance(rule, ResponseValueRule)]
+        self._learner = learner
+        self._rule_use = rule_use
+        self._substitute = substitute
+        self._recorded: dict[str, str] = {}
+        """Recorded values by the drawn ones."""
+
+    def learn(self, urls: tuple[str, str], recorded: str, drawn: str) -> None:
+        """Let the values of one text stand for those of a recorded one; `urls` are those of both responses."""
+        location, other = map(url_location, urls)
+        if self._learner is not None:
+            learned = self._learner.learn_response((location, other), recorded, drawn, tuple(self.rules))
+            self.rules += learned
+            self._rule_use.add(learned)
+        for rule in self.rules:
+            if not matches_wildcard(rule.url, location):
+                continue
+            pairs = pair_values(rule.pattern, recorded, drawn)
+            found = {value: one for value, one in pairs.items() if self._recorded.get(value, one) == one}
+            if found:
+                self._recorded |= found
+                self._rule_use.count_use((rule,))
+                self._substitute(found)
+
+
+def url_location(url: str) -> str:
+    """Return a URL without query and fragment."""
+    return url.partition("#")[0].partition("?")[0]
+
+
+def comparable_text(body: bytes) -> str:
+    """Return the text of a body; that of JSON without what its members mean nothing for, such as their order."""
+    if body.lstrip().startswith((b"{", b"[")):
+        with suppress(ValueError, RecursionError):
+            return write_json(read_json(body)).decode(errors="replace")
+    return body.decode(errors="replace")
+
+
+def header_lines(url: str, headers: Iterable[tuple[str, str]]) -> str:
+    """Return the URL and headers of a response as a text of one line each."""
+    return "\n".join(f"{name.lower()}: {value}" for name, value in (("url", url), *headers))
 
 
 def _paired_runs(before: list[str], after: list[str]) -> Iterator[tuple[int, int, int, int]]:
@@ -97,7 +161,7 @@ def propose_response_rules(
             continue  # a token, which replays recognize anyway
         following = re.escape(recorded[one.end() : one.end() + 1])
         pattern = f"{re.escape(context)}({value})(?={following or '$'})"
-        reason = f"the server draws it: recorded {one[0]!r}, another value in a live replay"  # which may be a secret
+        reason = f"the server draws it: recorded {one[0]!r}, another value in another run"  # which may be a secret
         rules.setdefault(pattern, ResponseValueRule(url=url, reason=reason, pattern=pattern))
     return tuple(rules.values())
 

@@ -238,7 +238,7 @@ class RuleLearner:
         """Return the rule that ignores a difference; None if one of the values may matter."""
         kind, name = difference.kind, difference.name
         recorded, requested = difference.recorded, difference.requested
-        seen = "another value in a live replay" if self._is_live else f"requested {_shown(requested)}"
+        seen = "another value in another run" if self._is_live else f"requested {_shown(requested)}"
         reason = f"differed in a replay: recorded {_shown(recorded)}, {seen}"
         if kind == "stamp":
             return QueryStampRule(url=url, method=method, reason=reason)

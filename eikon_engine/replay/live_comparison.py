@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, without_present_times
+from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, page_zone, without_present_times
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.actions import Expect, Read, WaitFor
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation
 
 READING_ACTIONS: Final = (Expect, Read, WaitFor)
@@ -37,7 +34,7 @@ class LiveComparer:
         """Compare with the recording of a plan."""
         self._trace = plan.trace
         self._now = now
-        self._zone = _zone_of(plan.trace.environment)
+        self._zone = page_zone(plan.trace.environment)
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
         for subgoal in plan.subgoals:
@@ -101,14 +98,6 @@ def _reads_after(plan: Plan) -> dict[str, tuple[ActionTrace, ...]]:
         is_read = isinstance(step.action, READING_ACTIONS) and step.baseline is not None
         reads = (step, *reads) if is_read else ()
     return found
-
-
-def _zone_of(environment: Environment | None) -> tzinfo:
-    """Return the time zone of the pages; UTC if it is unknown here."""
-    try:
-        return UTC if environment is None else ZoneInfo(environment.timezone)
-    except (ZoneInfoNotFoundError, ValueError):
-        return UTC
 
 
 def _is_safe(key: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -15,16 +14,11 @@ from eikon_engine.browser.traffic.response_changes import RedactedRequest, Reque
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import ComparedResponse, compare_message
 from eikon_engine.errors import EikonError
-from eikon_engine.network.keys import read_json, write_json
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.response_values import pair_values
+from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
 from eikon_engine.network.websocket import socket_key
-from eikon_engine.trace.masks import matches_wildcard
-from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from playwright.async_api import Request, Response
 
     from eikon_engine.browser.session import Session
@@ -83,9 +77,9 @@ class ProbeTraffic(LiveTraffic):
         self._recording = recording
         self._learner = learner
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
-        self._response_rules = [rule for rule in rules if isinstance(rule, ResponseValueRule)]
-        self._drawn: dict[str, str] = {}
-        """Recorded values by the live ones that stand for them."""
+        self._drawn: DrawnValues | None = None
+        """Set when the session starts."""
+        self._rules = rules
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
@@ -98,6 +92,8 @@ class ProbeTraffic(LiveTraffic):
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
         await super().start(session)
+        substitute = session.redactor.stand_ins.substitute
+        self._drawn = DrawnValues(self._rules, self._learner, self._playback.rule_use, substitute)
         if self.sockets is not None:
             self.sockets.listeners.append(self._messages)
         session.context.on("request", lambda request: self._on_request(session, request))
@@ -229,9 +225,10 @@ class ProbeTraffic(LiveTraffic):
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
         recorded = exchange.response
         if recorded is not None:
-            learn = session.redactor.stand_ins.learn
-            learn(_lines([("url", recorded.url), *recorded.headers]), _lines([("url", response.url), *pairs]))
-            self._learn_drawn_values(session, recorded, response, *map(_location, (recorded.url, response.url)))
+            session.redactor.stand_ins.learn(
+                header_lines(recorded.url, recorded.headers), header_lines(response.url, pairs)
+            )
+            self._learn_drawn_values(recorded, response, *map(url_location, (recorded.url, response.url)))
         body = await self._body(session, response, exchange)
         redact = session.redactor.redact_text
         return ComparedResponse(
@@ -259,48 +256,15 @@ class ProbeTraffic(LiveTraffic):
             return None
         if hashlib.sha256(body).hexdigest() == exchange.response.body.sha256:
             return body
-        recorded, live = map(_comparable_text, (self._recording.body(exchange.response.body), body))
+        recorded, live = map(comparable_text, (self._recording.body(exchange.response.body), body))
         session.redactor.stand_ins.learn(recorded, live)
-        self._learn_drawn_values(session, exchange.response, response, recorded, live)
+        self._learn_drawn_values(exchange.response, response, recorded, live)
         return redact_body(session, body, response.headers.get("content-type", ""))
 
-    def _learn_drawn_values(
-        self, session: Session, recorded: RecordedResponse, response: Response, before: str, after: str
-    ) -> None:
+    def _learn_drawn_values(self, recorded: RecordedResponse, response: Response, before: str, after: str) -> None:
         """Let the values that the server drew for `after` stand for those in `before`, as far as rules name them."""
-        location = _location(recorded.url)
-        if self._learner is not None:
-            urls, known = (location, _location(response.url)), tuple(self._response_rules)
-            learned = self._learner.learn_response(urls, before, after, known)
-            self._response_rules += learned
-            self._playback.rule_use.add(learned)
-        for rule in self._response_rules:
-            if not matches_wildcard(rule.url, location):
-                continue
-            pairs = pair_values(rule.pattern, before, after)
-            found = {value: one for value, one in pairs.items() if self._drawn.get(value, one) == one}
-            if found:
-                self._drawn |= found
-                self._playback.rule_use.count_use((rule,))
-                session.redactor.stand_ins.substitute(found)
-
-
-def _comparable_text(body: bytes) -> str:
-    """Return the text of a body; that of JSON without what its members mean nothing for, such as their order."""
-    if body.lstrip().startswith((b"{", b"[")):
-        with suppress(ValueError, RecursionError):
-            return write_json(read_json(body)).decode(errors="replace")
-    return body.decode(errors="replace")
-
-
-def _location(url: str) -> str:
-    """Return a URL without query and fragment."""
-    return url.partition("#")[0].partition("?")[0]
-
-
-def _lines(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return headers as a text of one line each."""
-    return "\n".join(f"{name.lower()}: {value}" for name, value in pairs)
+        if self._drawn is not None:
+            self._drawn.learn((recorded.url, response.url), before, after)
 
 
 def _first_request(request: Request) -> Request:

@@ -1,0 +1,303 @@
+"""Learn what a site varies from two recordings of one mission, without replaying them.
+
+Values that look drawn and have the same place in two responses to one request stand for each other. Wherever the second
+recording has such a value, it is rewritten to that of the first one; what differs then is compared as in two runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.certify.compare_runs import compare_action
+from eikon_engine.certify.propose_masks import propose_masks
+from eikon_engine.certify.propose_rules import merge_rules
+from eikon_engine.certify.runs import page_key
+from eikon_engine.divergence.comparison import StepPosition
+from eikon_engine.divergence.present_times import PresentTimes, page_zone, without_present_times
+from eikon_engine.dom import render_plain_html
+from eikon_engine.errors import UsageError
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.network.matching import Hit, Playback, RuleUsage
+from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
+from eikon_engine.network.rule_learner import RuleLearner
+from eikon_engine.network.store import read_network
+from eikon_engine.outcome.certification import CertificationFinding
+from eikon_engine.outcome.learning import Learning, LearningReport
+from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.redact.rewrite_bundle import redact_bundle
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.stand_ins import RecordedStandIns
+from eikon_engine.trace.bundle import load_page, open_bundle
+from eikon_engine.trace.labels import action_label
+from eikon_engine.trace.patch import AddMask, AddRule, TracePatch, apply_patch, render_patch
+from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, write_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.certify.compare_runs import ActionComparison
+    from eikon_engine.certify.runs import PageKey
+    from eikon_engine.dom import FrameSnapshot, PageSnapshot
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.outcome.divergence import Divergence, Layer
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+    from eikon_engine.trace.masks import Mask
+
+LESSONS: Final = 3
+"""How often the requests are matched: a rule that one response teaches may let another request match."""
+COMPARED_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result", "value", "dom", "lifecycle"})
+"""What two recordings are compared in. Requests and storage depend on when an agent acted."""
+
+
+def learn_from_recordings(bundle: Bundle, other: Bundle) -> Learning:
+    """Return rules and masks for what two recordings of one mission differ in; nothing is written.
+
+    Raises:
+        UsageError: they are recordings of different missions.
+        TraceError: a recording is damaged.
+    """
+    require_same_mission(bundle, other)
+    known = bundle.trace
+    learner = RuleLearner(known.started_at.timestamp(), is_live=True)
+    stand_ins = RecordedStandIns(each.stand_in for each in known.redaction.found)
+    _learn_values(bundle, other, learner, stand_ins)
+    rules = merge_rules(learner.rules)
+    with TemporaryDirectory(prefix="eikon-learn-") as folder:
+        rewritten = _rewrite(other, Path(folder) / "1", stand_ins)
+        if _learn_values_of_pages(bundle, rewritten, stand_ins):
+            rewritten = _rewrite(other, Path(folder) / "2", stand_ins)
+        masks, differences, compared = _compare_pages(bundle, rewritten)
+    patch = TracePatch(operations=(*(AddRule(rule=each) for each in rules), *(AddMask(mask=each) for each in masks)))
+    steps = len(_actions(known))
+    report = LearningReport(
+        status="different" if differences else "proposed" if patch.operations else "equal",
+        mission_id=known.mission_id,
+        trace_path=str(bundle.root),
+        other_path=str(other.root),
+        steps=compared,
+        steps_without_baseline=steps - compared,
+        patch=patch,
+        diff=render_patch(known, patch),
+        differences=differences,
+    )
+    return Learning(report=report, trace=apply_patch(known, patch))
+
+
+def accept_learning(bundle: Bundle, learning: Learning) -> LearningReport:
+    """Write the proposed rules and masks, and return the updated report; a certificate becomes stale.
+
+    Raises:
+        UsageError: the recording was interrupted and has no `trace.json`.
+        OutputError: the bundle cannot be written.
+    """
+    if not learning.report.patch.operations:
+        return learning.report
+    if find_trace_file(bundle.root).name != TRACE_FILE:
+        message = f"{bundle.root}: the recording was interrupted and cannot be changed. Record the mission again."
+        raise UsageError(message)
+    write_trace(learning.trace, bundle.root / TRACE_FILE)
+    return learning.report.model_copy(update={"accepted": True})
+
+
+def require_same_mission(bundle: Bundle, other: Bundle) -> None:
+    """Check that two recordings have the same actions on the same targets.
+
+    Raises:
+        UsageError: they have not.
+    """
+    ours, theirs = _actions(bundle.trace), _actions(other.trace)
+    for number, ((_, one), (_, two)) in enumerate(zip(ours, theirs, strict=False), start=1):
+        if _kind(one) != _kind(two):
+            message = (
+                f"expected two recordings of one mission, but step {number} is {action_label(one.action)!r} in "
+                f"{bundle.root} and {action_label(two.action)!r} in {other.root}"
+            )
+            raise UsageError(message)
+    if len(ours) != len(theirs):
+        message = (
+            f"expected two recordings of one mission, but {bundle.root} has {len(ours)} actions and {other.root} has "
+            f"{len(theirs)}"
+        )
+        raise UsageError(message)
+
+
+def _kind(step: ActionTrace) -> tuple[str, str, str]:
+    target = getattr(step.action, "target", None)
+    return step.action.type, "" if target is None else target.selector, step.result.kind
+
+
+def _actions(trace: ExecutionTrace) -> list[tuple[StepPosition, ActionTrace]]:
+    return [
+        (StepPosition(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=step.sequence), step)
+        for subgoal in trace.subgoal_traces
+        for step in sorted(subgoal.actions_taken, key=lambda each: each.sequence)
+    ]
+
+
+def _learn_values(bundle: Bundle, other: Bundle, learner: RuleLearner, stand_ins: RecordedStandIns) -> None:
+    """Pair the requests of two recordings, and learn the values that differ in them and in their responses."""
+    ours, theirs = map(_recording, (bundle, other))
+    if ours is None or theirs is None or bundle.trace.network is None:
+        return
+    rules = bundle.trace.network.rules
+    for _ in range(LESSONS):
+        before = len(learner.rules)
+        playback = Playback(ours.exchanges, read_body=ours.body, rules=(*rules, *learner.rules), learner=learner)
+        drawn = DrawnValues((*rules, *learner.rules), learner, playback.rule_use, stand_ins.substitute)
+        for exchange in sorted(theirs.exchanges, key=lambda each: each.ordinal):
+            _learn_exchange(exchange, (ours, theirs), playback, (drawn, stand_ins))
+        if len(learner.rules) == before:
+            return
+
+
+def _recording(bundle: Bundle) -> NetworkRecording | None:
+    network = bundle.trace.network
+    return None if network is None else read_network(resolve_inside(bundle.root, network.folder, "network.folder"))
+
+
+def _learn_exchange(
+    exchange: Exchange,
+    recordings: tuple[NetworkRecording, NetworkRecording],
+    playback: Playback,
+    learned: tuple[DrawnValues, RecordedStandIns],
+) -> None:
+    ours, theirs = recordings
+    drawn, stand_ins = learned
+    request = exchange.request
+    body = None if request.body is None else stand_ins.replace_bytes(theirs.body(request.body))
+    headers = tuple((name, stand_ins.replace_text(value)) for name, value in request.headers)
+    content_type = next((value for name, value in headers if name.lower() == "content-type"), None)
+    match = playback.match(request.method, stand_ins.replace_text(request.url), body, content_type, headers)
+    if not isinstance(match, Hit) or exchange.response is None or match.exchange.response is None:
+        return
+    before, after = match.exchange.response, exchange.response
+    stand_ins.learn(header_lines(before.url, before.headers), header_lines(after.url, after.headers))
+    drawn.learn((before.url, after.url), url_location(before.url), url_location(after.url))
+    if before.body is not None and after.body is not None and before.body != after.body:
+        texts = comparable_text(ours.body(before.body)), comparable_text(theirs.body(after.body))
+        stand_ins.learn(*texts)
+        drawn.learn((before.url, after.url), *texts)
+
+
+def _rewrite(other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:
+    """Copy a recording, with the values that stand for others replaced by them."""
+    shutil.copytree(other.root, folder, symlinks=True)
+    redact_bundle(folder, Redactor({}, stand_ins), {})
+    return open_bundle(folder)
+
+
+def _learn_values_of_pages(bundle: Bundle, other: Bundle, stand_ins: RecordedStandIns) -> bool:
+    """Let the values that pages drew stand for each other, too; return whether there are any.
+
+    They need no rule: the random numbers of pages repeat in each replay of a recording. A value that occurs in a
+    response is none of them.
+    """
+    recording = _recording(other)
+    bodies = {} if recording is None else {each.response.body for each in recording.exchanges if each.response}
+    sent = "\n".join(recording.body(each).decode(errors="replace") for each in bodies if recording and each)
+    drawn: dict[str, str] = {}
+
+    def note(values: dict[str, str]) -> None:
+        drawn.update({value: one for value, one in values.items() if value not in sent})
+
+    pages = DrawnValues((), RuleLearner(), RuleUsage(()), note)
+    for (_, one), (_, two) in zip(_actions(bundle.trace), _actions(other.trace), strict=True):
+        ours, theirs = dict(_frames(bundle, one)), dict(_frames(other, two))
+        for frame in ours.keys() & theirs.keys():
+            texts = render_plain_html(ours[frame]), render_plain_html(theirs[frame])
+            pages.learn((ours[frame].url, theirs[frame].url), *texts)
+    stand_ins.substitute(drawn)
+    return bool(drawn)
+
+
+def _frames(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[tuple[int, str], FrameSnapshot]]:
+    for page in step.baseline.pages if step.baseline is not None else ():
+        snapshot = load_page(bundle.dom, page)
+        yield from (((page.page, each.path), each) for each in (snapshot.frames if snapshot is not None else ()))
+
+
+def _compare_pages(bundle: Bundle, other: Bundle) -> tuple[tuple[Mask, ...], tuple[CertificationFinding, ...], int]:
+    """Return masks for what differs in the pages, what no mask covers, and the number of compared actions."""
+    masks: list[Mask] = []
+    findings: list[CertificationFinding] = []
+    pairs = [
+        (place, one, two)
+        for (place, one), (_, two) in zip(_actions(bundle.trace), _actions(other.trace), strict=True)
+        if one.baseline is not None and two.baseline is not None
+    ]
+    for place, one, two in pairs:
+        known = (*bundle.trace.masks, *masks)
+        compared = _compare(place, (one, two), (bundle, other), known)
+        new = propose_masks(compared, known, "typed")
+        masks.extend(new)
+        if new:
+            compared = _compare(place, (one, two), (bundle, other), (*known, *new))
+        findings.extend(_finding(place, one, each) for each in compared.unstable if each.layer in COMPARED_LAYERS)
+    return tuple(masks), tuple(findings), len(pairs)
+
+
+def _compare(
+    place: StepPosition,
+    steps: tuple[ActionTrace, ActionTrace],
+    bundles: tuple[Bundle, Bundle],
+    masks: tuple[Mask, ...],
+) -> ActionComparison:
+    """Compare one action of two recordings like that of two runs."""
+    snapshots = {
+        key: snapshot for each, step in zip(bundles, steps, strict=True) for key, snapshot in _snapshots(each, step)
+    }
+    first, second = (
+        step.ended_at or step.started_at or each.trace.started_at for each, step in zip(bundles, steps, strict=True)
+    )
+    times = PresentTimes(
+        begin=bundles[0].trace.started_at,
+        recorded=first,
+        observed=second,
+        zone=page_zone(bundles[0].trace.environment),
+    )
+    return compare_action(
+        place,
+        steps[0],
+        (_outcome(steps[0]), _outcome(steps[1])),
+        (masks, snapshots),
+        lambda comparison: without_present_times(comparison, times)[0],
+    )
+
+
+def _snapshots(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[PageKey, PageSnapshot]]:
+    for page in step.baseline.pages if step.baseline is not None else ():
+        snapshot = load_page(bundle.dom, page)
+        if snapshot is not None:
+            yield page_key(page), snapshot
+
+
+def _outcome(step: ActionTrace) -> ActionOutcome:
+    """Return a recorded action as the outcome of a run."""
+    return ActionOutcome(
+        id=step.id,
+        sequence=step.sequence,
+        type=step.action.type,
+        label=action_label(step.action),
+        verdict="faithful",
+        expected_result=step.result,
+        result=step.result,
+        observation=step.baseline,
+    )
+
+
+def _finding(place: StepPosition, step: ActionTrace, difference: Divergence) -> CertificationFinding:
+    return CertificationFinding(
+        kind="unstable",
+        subgoal=place.subgoal,
+        sequence=place.sequence,
+        step=action_label(step.action),
+        layer=difference.layer,
+        code=difference.code,
+        runs=2,
+        message=f"{difference.message} {difference.expected!r} in one recording, {difference.observed!r} in the other",
+    )

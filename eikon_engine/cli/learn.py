@@ -1,0 +1,34 @@
+"""`eikon learn`: propose rules and masks from two recordings of one mission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("learn", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option("--accept", "accepted", is_flag=True, help="Write the proposed rules and masks to BUNDLE.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
+def learn_command(*, bundle: Path, other: Path, accepted: bool, as_json: bool) -> int:
+    """Compare two recordings of one mission, and propose rules and masks to BUNDLE for what varies between them.
+
+    Exit status: 0 nothing differs, or --accept covered all differences; 1 some have no known type; 3 rules and masks
+    are proposed; others as `eikon replay`.
+    """
+    from eikon_engine.certify.learn_recordings import accept_learning, learn_from_recordings
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.report.learning import render_learning
+    from eikon_engine.trace.bundle import open_bundle
+
+    recorded = open_bundle(bundle)
+    learning = learn_from_recordings(recorded, open_bundle(other))
+    report = accept_learning(recorded, learning) if accepted else learning.report
+    click.echo(render_learning(report), err=True)
+    if as_json:
+        click.echo(report.model_dump_json(indent=1))
+    elif not report.accepted:
+        click.echo(escape_control_characters(report.diff), nl=False)
+    return report.exit_status
