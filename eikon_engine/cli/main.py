@@ -28,6 +28,11 @@ class LazyCommand:
 
 COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
     {
+        "accept": LazyCommand(
+            module="eikon_engine.cli.accept",
+            attribute="accept_command",
+            summary="Make what a reviewed live replay showed the baseline of further ones.",
+        ),
         "certify": LazyCommand(
             module="eikon_engine.cli.certify",
             attribute="certify_command",

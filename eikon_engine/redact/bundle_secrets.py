@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json
 
+from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import TraceSyntaxError
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_folder
 from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketMessage, SocketOpened
 from eikon_engine.redact.digests import storage_digest
 from eikon_engine.secrets.search import SecretMatch
+from eikon_engine.trace.accepted import read_accepted
+from eikon_engine.trace.bundle import DOM_FOLDER, load_page
 from eikon_engine.trace.serializer import read_trace
 
 if TYPE_CHECKING:
@@ -59,6 +63,7 @@ class BundleSecrets:
             self._find_stored_values(trace, recording)
         plain = replace(self._detector.search, is_strict=False)
         self._add(plain.in_text(trace.model_dump_json(exclude={"redaction"})), by_page=True)
+        self._read_accepted_pages(root)
         for response in read_folder(resolve_inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER)).responses:
             self._add(plain.in_text(response.model_dump_json()), by_page=True)
 
@@ -88,6 +93,15 @@ class BundleSecrets:
                 if item is not None:
                     finding = SecretMatch(kind="storage", name=item.name, value=candidate)
                     self._add((finding,), by_page=True)
+
+    def _read_accepted_pages(self, root: Path) -> None:
+        """Search the accepted baselines, whose pages come from no recorded response."""
+        store, discover = BlobStore(root / DOM_FOLDER), self._detector.search
+        steps = (step for acceptance in read_accepted(root).history for step in acceptance.steps)
+        for page in (page for step in steps for page in step.observation.pages if page.snapshot is not None):
+            snapshot = load_page(store, page)
+            for frame in () if snapshot is None else snapshot.frames:
+                self._add(discover.in_body(render_plain_html(frame).encode(), "text/html"), by_page=False)
 
     def _read_start_state(self, root: Path, trace: ExecutionTrace) -> None:
         relative = trace.start.storage_state

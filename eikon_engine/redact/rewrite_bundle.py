@@ -23,6 +23,7 @@ from eikon_engine.network.keys import request_key
 from eikon_engine.network.store import INDEX_NAME, SOCKETS_NAME, read_network
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
 from eikon_engine.secrets.redaction import strip_encodings
+from eikon_engine.trace.accepted import AcceptedBaselines, read_accepted, write_accepted
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_snapshot, store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.journal import JOURNAL_FILE
@@ -258,11 +259,23 @@ def redact_bundle(
         write_trace(clean, root / TRACE_FILE)
         (root / JOURNAL_FILE).unlink(missing_ok=True)
         is_changed = True
+    is_changed = _rewrite_accepted(root, redactor, renaming) or is_changed
     _remove_replaced_blobs(root, trace, renaming)
     is_changed = (
         redact_responses(resolve_inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER), redactor.redact_text) or is_changed
     )
     return is_changed or bool(renaming.blobs)
+
+
+def _rewrite_accepted(root: Path, redactor: Redactor, renaming: Renames) -> bool:
+    """Rewrite the accepted baselines; return whether anything changed."""
+    accepted = read_accepted(root)
+    plain = accepted.model_dump(mode="json")
+    clean = _rewrite_value(plain, redactor, renaming)
+    if clean == plain:
+        return False
+    write_accepted(root, validate_redacted(AcceptedBaselines, plain, clean))
+    return True
 
 
 def rewrite_blobs(store: BlobStore, redactor: Redactor, renaming: Renames) -> None:

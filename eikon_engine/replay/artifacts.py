@@ -10,8 +10,10 @@ from eikon_engine.divergence.dom_diff import render_diff
 from eikon_engine.divergence.pixel_diff import compare_images
 from eikon_engine.dom import render_html
 from eikon_engine.errors import OutputError
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
 from eikon_engine.trace.execution import ActionTrace, Artifact
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from eikon_engine.replay.step import StepRunner
 
 OUTCOME_FILE: Final = "outcome.json"
+OBSERVATION: Final = "observation"
+"""Name of the artifact with what a live step that diverged showed, from which `eikon accept` makes a baseline."""
 
 
 class ArtifactsFolder:
@@ -95,6 +99,8 @@ class EvidenceWriter:
             if picture is not None:
                 artifacts.append(self._write("page at the end of the step", f"{prefix}_page.png", picture))
             artifacts.extend(documents)
+        if outcome.divergences:
+            artifacts.extend(self._write_observation(prefix))
         return outcome.model_copy(update={"artifacts": tuple(artifacts)})
 
     def add_skill_evidence(self, planned: PlannedStep, outcome: SkillOutcome) -> SkillOutcome:
@@ -117,6 +123,23 @@ class EvidenceWriter:
         yield self._write("screenshot recorded", f"{prefix}_screenshot_expected.png", pictures.recorded)
         if diff is not None:
             yield self._write("difference of the screenshots", f"{prefix}_screenshot_diff.png", diff.image)
+
+    def _write_observation(self, prefix: str) -> Iterator[Artifact]:
+        """Write what a live step showed, with its pages, and with the recorded times where they are present times."""
+        comparison = self._runner.live_comparison()
+        if comparison is None or comparison.observed is None:
+            return
+        store = BlobStore(self._folder.root / DOM_FOLDER)
+        pages = []
+        for page in comparison.observed.pages:
+            snapshot = comparison.observed_dom(page.page)
+            ref = None if snapshot is None else store_snapshot(store, snapshot)
+            pages.append(page.model_copy(update={"snapshot": ref}))
+        last = self._runner.last_performed
+        if last is not None and last.long_text is not None:
+            BlobStore(self._folder.root / FILES_FOLDER).put(last.long_text.encode())
+        observation = comparison.observed.model_copy(update={"pages": tuple(pages)})
+        yield self._write(OBSERVATION, f"{prefix}_observation.json", observation.model_dump_json(indent=1) + "\n")
 
     def _write_dom(self, recorded: ActionTrace, page: int, prefix: str) -> list[Artifact]:
         expected, observed = self._runner.recorded_dom(recorded, page), self._runner.observed_dom(page)

@@ -67,7 +67,7 @@ async def run_replay(
     """
     plan = plan_replay(bundle, options)
     if browser is None:
-        verify_bundle_files(bundle)
+        verify_bundle_files(plan.bundle)
     with open_network_source(options) as other:
         return await _run(replace(plan, other_network=other), options, reports, browser)
 
@@ -297,7 +297,7 @@ async def replay_many(
     if not runs:
         return ()
     plan = plan_replay(bundle, runs[0])
-    verify_bundle_files(bundle)
+    verify_bundle_files(plan.bundle)
     free = asyncio.Semaphore(parallel)
     async with launch_replay_browser(plan, runs[0], find_browser_for(runs[0])) as browser:
 

@@ -16,6 +16,7 @@ from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.replay.model_responses import recorded_responses
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.redaction import secret_names_in
+from eikon_engine.trace.accepted import read_accepted, with_accepted
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, unused_base_urls
 from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage
@@ -38,19 +39,23 @@ if TYPE_CHECKING:
 
 
 def plan_digest(plan: Plan) -> str:
-    """Return the SHA-256, in hex, of a plan: its ordered steps, start state and environment.
+    """Return the SHA-256, in hex, of a plan; see `mission_digest`."""
+    return mission_digest(plan.trace, plan.subgoals)
+
+
+def mission_digest(trace: ExecutionTrace, subgoals: Sequence[PlannedSubgoal]) -> str:
+    """Return the SHA-256, in hex, of what is planned of a mission: its ordered steps, start state and environment.
 
     Secrets count by name, variables by value. Recorded effects, descriptions, masks and rules do not count. The
     digested text is JSON with sorted keys and no spaces.
     """
-    trace = plan.trace
     environment = None if trace.environment is None else trace.environment.model_dump(mode="json")
     content: JsonValue = {
         "plan": 1,
         "mission": trace.mission_id,
         "start": trace.start.model_dump(mode="json"),
         "environment": environment,
-        "steps": [_digested_step(planned) for subgoal in plan.subgoals for planned in subgoal.steps],
+        "steps": [_digested_step(planned) for subgoal in subgoals for planned in subgoal.steps],
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -354,25 +359,22 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             to resume at does not exist, or cannot be reached from the recording.
     """
     require_resumable(options)
-    bundle = _substitute_variables(bundle, options.variables)
+    bundle = substitute_variables(bundle, options.variables)
     urls = build_url_map(options.base_urls)
     network = _checked_network_mode(bundle, options, urls)
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     _require_headers(bundle.trace, secrets)
     require_live_start_state(bundle, options, network)
-    position = 0
-    subgoals = []
-    for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
-        steps = []
-        for step in subgoal.steps:
-            position += 1
-            _require_step(step, options, secrets)
-            steps.append(PlannedStep(subgoal=subgoal, subgoal_number=number, position=position, step=step))
-        subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
+    if network == "live":
+        bundle = replace(bundle, trace=with_accepted(bundle.trace, read_accepted(bundle.root)))
+    subgoals = order_steps(bundle.trace)
+    for planned in subgoals:
+        for each in planned.steps:
+            _require_step(each.step, options, secrets)
     return Plan(
         bundle=bundle,
         network=network,
-        subgoals=tuple(subgoals),
+        subgoals=subgoals,
         urls=urls,
         secrets=secrets,
         stand_in_names=tuple(sorted(secrets.keys() - options.secrets.keys())),
@@ -381,7 +383,20 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     )
 
 
-def _substitute_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
+def order_steps(trace: ExecutionTrace) -> tuple[PlannedSubgoal, ...]:
+    """Return the steps of a mission in order, numbered."""
+    position = 0
+    subgoals = []
+    for number, subgoal in enumerate(trace.subgoal_traces, start=1):
+        steps = []
+        for step in subgoal.steps:
+            position += 1
+            steps.append(PlannedStep(subgoal=subgoal, subgoal_number=number, position=position, step=step))
+        subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
+    return tuple(subgoals)
+
+
+def substitute_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
     """Substitute variables, and drop observations recorded with other values."""
     require_values(bundle.trace, given)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, given))

@@ -207,6 +207,8 @@ class _Comparison:
     """Names of the masks that hid something."""
     compared: Comparison
     """What was compared, without what the masks hid."""
+    unmasked: Comparison
+    """The same, with what the masks hid."""
 
 
 class StepRunner:
@@ -232,7 +234,7 @@ class StepRunner:
         self._attributed_changes: tuple[ResponseChange, ...] = ()
         self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
-        self._last_comparison: Comparison | None = None
+        self._last_comparison: _Comparison | None = None
 
     def switch_plan(self, plan: Plan) -> None:
         """Switch to another plan that starts with the steps performed so far.
@@ -272,7 +274,7 @@ class StepRunner:
         performed = self.last_performed = await self._perform(planned, recorded, is_expected)
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
-        self._last_comparison = compared.compared
+        self._last_comparison = compared
         self._live.end_step(recorded, performed.observation)
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
@@ -368,9 +370,15 @@ class StepRunner:
 
     def dom_changes(self, page: int) -> tuple[DomChange, ...] | None:
         """Return the differences of a page after the last action that no mask hides; None if a side is missing."""
-        last = self._last_comparison
-        expected, observed = (None, None) if last is None else (last.recorded_dom(page), last.observed_dom(page))
+        if self._last_comparison is None:
+            return None
+        last = self._last_comparison.compared
+        expected, observed = last.recorded_dom(page), last.observed_dom(page)
         return None if expected is None or observed is None else diff_snapshots(expected, observed)
+
+    def live_comparison(self) -> Comparison | None:
+        """Return the last comparison with a live site, with what the masks hid; present times are the recorded ones."""
+        return self._last_comparison.unmasked if self._last_comparison and self._network_mode == "live" else None
 
     def network_outcome(self, *, is_complete: bool = False) -> NetworkOutcome:
         """Summarize the network, with each changed response attributed to the action during which it arrived.
@@ -457,10 +465,17 @@ class StepRunner:
         masked = apply_masks(comparison, self._masks)
         hidden += masked.names
         found = detect_divergences(masked.comparison)
-        if self._policy is None:
-            return _Comparison(divergences=found, findings=(), masked=hidden, compared=masked.comparison)
-        divergences, findings = self._policy.split(planned, found, masked.comparison)
-        return _Comparison(divergences=divergences, findings=findings, masked=hidden, compared=masked.comparison)
+        divergences: tuple[Divergence, ...] = found
+        findings: tuple[Divergence, ...] = ()
+        if self._policy is not None:
+            divergences, findings = self._policy.split(planned, found, masked.comparison)
+        return _Comparison(
+            divergences=divergences,
+            findings=findings,
+            masked=hidden,
+            compared=masked.comparison,
+            unmasked=comparison,
+        )
 
     def _dependent_steps(
         self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction

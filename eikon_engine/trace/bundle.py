@@ -14,6 +14,7 @@ from eikon_engine.errors import BundlePathError, OutputError, TraceError, UsageE
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
+from eikon_engine.trace.accepted import ACCEPTED_FILE
 from eikon_engine.trace.actions import ReadValue, SetInputFiles
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
@@ -234,8 +235,8 @@ def load_page(store: BlobStore, page: PageObservation) -> PageSnapshot | None:
     return snapshot
 
 
-NOT_COPIED: Final = frozenset({CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
-"""Files that are not copied: the trace is rewritten, and the certificate does not apply to it."""
+NOT_COPIED: Final = frozenset({ACCEPTED_FILE, CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
+"""Files that are not copied: the trace is rewritten, and certificate and accepted baselines do not apply to it."""
 
 
 def copy_bundle(source: Path, trace: ExecutionTrace, output: Path, *, exclude: frozenset[str] = frozenset()) -> None:

@@ -1,0 +1,181 @@
+"""Accept what a reviewed live replay showed as the baseline of further live replays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import TraceError, UsageError
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.gates.event_sources import read_outcome
+from eikon_engine.outcome.acceptance import AcceptableStep, AcceptanceReport
+from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.replay.artifacts import OBSERVATION, OUTCOME_FILE
+from eikon_engine.replay.plan import mission_digest, order_steps, substitute_variables
+from eikon_engine.trace.accepted import (
+    Acceptance,
+    AcceptedBaselines,
+    AcceptedStep,
+    read_accepted,
+    with_accepted,
+    write_accepted,
+)
+from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_page
+from eikon_engine.trace.observation import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from eikon_engine.outcome.divergence import Cause, Layer
+    from eikon_engine.outcome.outcomes import ReplayOutcome, StepOutcome
+    from eikon_engine.trace.bundle import Bundle
+
+ACCEPTED_CAUSES: Final[frozenset[Cause]] = frozenset({"site-changed", "test-data"})
+"""Causes of changes that a person may have wanted."""
+ERROR_CODES: Final = frozenset({"page-error-changed", "resource-failed", "response-failed", "status-changed"})
+"""Divergences that no baseline should contain."""
+MISSION_LAYERS: Final[frozenset[Layer]] = frozenset({"environment", "skill", "target"})
+READ_CHANGED: Final = "read-changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a person decided on a reviewed replay."""
+
+    by: str
+    reason: str
+    steps: frozenset[int] = frozenset()
+    """Numbers of the steps to accept, from 1; empty for all that diverged."""
+
+
+def accept_outcome(
+    bundle: Bundle, outcome: Path, decision: Decision, now: datetime, *, dry_run: bool
+) -> AcceptanceReport:
+    """Make what the steps of a replay showed the baseline of live replays, unless one of them cannot be accepted.
+
+    `outcome` is the artifacts folder, or its outcome.json.
+
+    Raises:
+        UsageError: the outcome is not that of a live replay of this bundle; a chosen step did not diverge.
+        TraceError: the outcome, or what it refers to, cannot be read.
+        OutputError: the bundle cannot be written.
+    """
+    folder = outcome if outcome.is_dir() else outcome.parent
+    run = read_outcome(folder / OUTCOME_FILE if outcome.is_dir() else outcome)
+    accepted = read_accepted(bundle.root)
+    _require_live_replay(bundle, run, accepted, folder)
+    diverged = dict(_diverged_steps(run))
+    unknown = decision.steps - diverged.keys()
+    if unknown:
+        message = f"--only: step {min(unknown)} did not diverge in {folder}; it did at {_numbers(diverged)}"
+        raise UsageError(message)
+    chosen = {number: step for number, step in diverged.items() if not decision.steps or number in decision.steps}
+    steps = tuple(_acceptable(number, step) for number, step in chosen.items())
+    refusals = (*_run_refusals(run), *(f"step {each.step}: {each.refusal}" for each in steps if each.refusal))
+    report = AcceptanceReport(
+        status="refused" if refusals else "acceptable",
+        mission_id=run.mission_id,
+        trace_path=str(bundle.root),
+        outcome_path=str(folder),
+        steps=steps,
+        refusals=refusals,
+        remaining=tuple(sorted(diverged.keys() - chosen.keys())),
+    )
+    if refusals or dry_run:
+        return report
+    new = tuple(_accepted_step(bundle, folder, step) for step in chosen.values() if isinstance(step, ActionOutcome))
+    acceptance = Acceptance(accepted_at=now, by=decision.by, reason=decision.reason, run_at=run.started_at, steps=new)
+    write_accepted(bundle.root, AcceptedBaselines(history=(*accepted.history, acceptance)))
+    return report.model_copy(update={"status": "accepted"})
+
+
+def _require_live_replay(bundle: Bundle, run: ReplayOutcome, accepted: AcceptedBaselines, folder: Path) -> None:
+    """Check that the outcome is that of a live replay of the bundle as it is now."""
+    if run.network_mode != "live":
+        message = f"{folder}: expected a live replay, got a {run.network_mode} one. Replay with --network live."
+        raise UsageError(message)
+    trace = with_accepted(substitute_variables(bundle, {}).trace, accepted)
+    if run.plan_digest != mission_digest(trace, order_steps(trace)):
+        message = f"{folder}: expected a replay of {bundle.root} as it is now, got another one. Replay it again."
+        raise UsageError(message)
+    if not any(True for _ in _diverged_steps(run)):
+        message = f"{folder}: nothing diverged, so there is nothing to accept"
+        raise UsageError(message)
+
+
+def _diverged_steps(run: ReplayOutcome) -> Iterator[tuple[int, StepOutcome]]:
+    """Yield the steps that diverged, with their numbers in the mission."""
+    before = 0
+    for subgoal in run.subgoals:
+        for number, step in enumerate(subgoal.steps, start=before + 1):
+            if step.divergences:
+                yield number, step
+        before += subgoal.steps_recorded
+
+
+def _run_refusals(run: ReplayOutcome) -> Iterator[str]:
+    """Yield why nothing of a replay can be accepted."""
+    found = run.explanation
+    if found is None or found.cause not in ACCEPTED_CAUSES:
+        cause = "unknown" if found is None else found.cause
+        why = "" if found is None else f": {found.sentence}"
+        yield f"the cause of the first divergence is {cause}, which no baseline should contain{why}"
+
+
+def _acceptable(number: int, step: StepOutcome) -> AcceptableStep:
+    return AcceptableStep(
+        step=number,
+        action=step.id,
+        label=step.label if isinstance(step, ActionOutcome) else f"skill {step.skill}",
+        differences=tuple(f"{each.code}: {each.message}" for each in step.divergences),
+        refusal=_refusal(step),
+    )
+
+
+def _refusal(step: StepOutcome) -> str:
+    """Return why a step cannot be accepted; empty if it can."""
+    if not isinstance(step, ActionOutcome):
+        return "the output of a skill differs. Accept it with `eikon skills rerun --accept`."
+    layers = {each.layer for each in step.divergences if each.code != READ_CHANGED}
+    if layers & {*MISSION_LAYERS, "result"}:
+        return "the mission cannot go on as recorded. Repair it with `eikon fix trace`, or record it again."
+    errors = sorted(ERROR_CODES & {each.code for each in step.divergences})
+    if errors:
+        return f"the site returned an error there ({', '.join(errors)})"
+    if not any(each.name == OBSERVATION for each in step.artifacts):
+        return "the replay stored no observation of it. Replay again with this version of Eikon."
+    return ""
+
+
+def _accepted_step(bundle: Bundle, folder: Path, step: ActionOutcome) -> AcceptedStep:
+    """Copy what a step showed into the bundle, and return it as a baseline."""
+    relative = next(each.path for each in step.artifacts if each.name == OBSERVATION)
+    path = resolve_inside(folder, relative, "artifacts")
+    try:
+        observation = Observation.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        message = f"{path}: expected the observation of a step, got {type(error).__name__}. Replay again."
+        raise TraceError(message) from error
+    for page in observation.pages:
+        if page.snapshot is not None:
+            load_page(BlobStore(folder / DOM_FOLDER), page)
+            BlobStore(bundle.root / DOM_FOLDER).put(BlobStore(folder / DOM_FOLDER).get(page.snapshot))
+    value = observation.value
+    is_read = any(each.code == READ_CHANGED for each in step.divergences)
+    if is_read and value is not None and value.long is not None:
+        BlobStore(bundle.root / FILES_FOLDER).put(BlobStore(folder / FILES_FOLDER).get(value.long))
+    return AcceptedStep(
+        action=step.id,
+        observation=observation,
+        value=value if is_read else None,
+        differences=tuple(f"{each.code}: {each.message}" for each in step.divergences),
+    )
+
+
+def _numbers(steps: dict[int, StepOutcome]) -> str:
+    return ", ".join(f"step {number}" for number in steps)
