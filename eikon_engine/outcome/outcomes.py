@@ -318,7 +318,7 @@ class ReplayOutcome(FileModel):
     certified: CertificateStatus = "none"
     """Whether the bundle is certified in its current state."""
     certified_why: str = ""
-    """When and how the bundle was certified, or why it is not."""
+    """When and how the bundle was certified, or why it is not; live, also which baselines were accepted."""
     gates: tuple[GateResult, ...] = ()
     """Results of the gates of this replay."""
 

@@ -211,16 +211,17 @@ def _write_outcome(
 ) -> ReplayOutcome:
     found = collector.outcome(options.now(), ended_early, collector.plan.warnings)
     found = found.model_copy(update={"gates": collector.gates})
-    outcome = _with_certificate(found, collector.plan.bundle)
+    outcome = _with_certificate(found, collector.plan)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:
         folder.write(report.file_name, report.render(outcome))
     return outcome
 
 
-def _with_certificate(outcome: ReplayOutcome, bundle: Bundle) -> ReplayOutcome:
-    state = certificate_state(bundle.root, bundle.trace)
-    return outcome.model_copy(update={"certified": state.status, "certified_why": state.reason})
+def _with_certificate(outcome: ReplayOutcome, plan: Plan) -> ReplayOutcome:
+    state = certificate_state(plan.bundle.root, plan.bundle.trace)
+    why = "; ".join(filter(None, (state.reason, plan.accepted)))
+    return outcome.model_copy(update={"certified": state.status, "certified_why": why})
 
 
 class ReplayEngine:

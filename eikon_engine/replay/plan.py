@@ -16,7 +16,7 @@ from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.replay.model_responses import recorded_responses
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.redaction import secret_names_in
-from eikon_engine.trace.accepted import read_accepted, with_accepted
+from eikon_engine.trace.accepted import AcceptedBaselines, read_accepted, with_accepted
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, unused_base_urls
 from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage
@@ -311,6 +311,8 @@ class Plan:
     """Recorded model responses for skills; empty if a client is configured."""
     resume_point: SecondPart | None = None
     """Where the replay resumes; None for a plain replay."""
+    accepted: str = ""
+    """Describes the accepted baselines that a live replay compares with; empty if there are none."""
 
     @property
     def visits_site(self) -> bool:
@@ -365,8 +367,8 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     _require_headers(bundle.trace, secrets)
     require_live_start_state(bundle, options, network)
-    if network == "live":
-        bundle = replace(bundle, trace=with_accepted(bundle.trace, read_accepted(bundle.root)))
+    accepted = read_accepted(bundle.root) if network == "live" else AcceptedBaselines()
+    bundle = replace(bundle, trace=with_accepted(bundle.trace, accepted))
     subgoals = order_steps(bundle.trace)
     for planned in subgoals:
         for each in planned.steps:
@@ -380,6 +382,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         stand_in_names=tuple(sorted(secrets.keys() - options.secrets.keys())),
         responses=recorded_responses(bundle, options),
         resume_point=find_resume_point(subgoals, options, bundle.trace),
+        accepted=str(accepted),
     )
 
 

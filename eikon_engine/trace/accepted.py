@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
 from eikon_engine.files.models import FileModel, validation_error
+from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.actions import Evaluate, Read, ReadValue
 from eikon_engine.trace.observation import Observation
@@ -55,6 +56,15 @@ class AcceptedBaselines(FileModel):
     accepted_version: Literal[1] = 1
     history: tuple[Acceptance, ...] = ()
     """Oldest first; the last one of an action counts."""
+
+    def __str__(self) -> str:
+        """Return how many baselines were accepted, and who decided last; empty if none were."""
+        if not self.history:
+            return ""
+        last = self.history[-1]
+        count = len({step.action for each in self.history for step in each.steps})
+        when = last.accepted_at.date().isoformat()
+        return f"live baselines of {pluralize(count, 'step')} accepted, last by {last.by} on {when} ({last.reason})"
 
 
 def read_accepted(root: Path) -> AcceptedBaselines:

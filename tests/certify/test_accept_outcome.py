@@ -117,8 +117,12 @@ def test_a_new_price_is_accepted_for_live_replays_only(recorded: Recorded) -> No
     assert any("read-changed" in each for step in decision.steps for each in step.differences)
     assert (recorded.bundle / TRACE_FILE).read_bytes() == before
 
-    assert recorded.replay("again").verdict == "faithful"
-    assert recorded.replay("sealed", network="sealed").verdict == "faithful"
+    again = recorded.replay("again")
+    assert again.verdict == "faithful"
+    assert "live baselines of 3 steps accepted, last by Ada" in again.certified_why
+    sealed = recorded.replay("sealed", network="sealed")
+    assert sealed.verdict == "faithful"
+    assert "accepted" not in sealed.certified_why
     recorded.shop.price = 5
     first = recorded.replay("later").divergences[0]
     assert (first.expected, first.observed) == ("4 EUR", "5 EUR")
