@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.serializer import TRACE_FILE, write_trace
 from tests.missions.ordinary import HELPDESK_PASSWORD, report_a_fault
 from tests.record.recorded_page import recorded_page
 from tests.replay.conftest import replay
@@ -82,6 +84,23 @@ def test_an_unchanged_site_is_faithful(bundle: Path, helpdesk: OrdinarySite, tmp
         outcome = replay_live(bundle, helpdesk, tmp_path / str(number))
         assert [each.message + each.detail for each in outcome.divergences] == []
         assert outcome.verdict == "faithful"
+
+
+def test_what_was_learned_holds_on_another_deployment(bundle: Path, helpdesk: OrdinarySite, tmp_path: Path) -> None:
+    """Also the id of the new ticket, if it is nowhere but in the URL of its page."""
+    copy = tmp_path / "bundle"
+    shutil.copytree(bundle, copy)
+    trace = open_bundle(bundle).trace
+    assert trace.network is not None
+    rules = tuple(rule for rule in trace.network.rules if "action=" not in getattr(rule, "pattern", ""))
+    assert len(rules) < len(trace.network.rules)
+    changed = trace.model_copy(update={"network": trace.network.model_copy(update={"rules": rules})})
+    write_trace(changed, copy / TRACE_FILE)
+    with serve_helpdesk() as other:
+        outcome = replay(copy, tmp_path / "run", base_urls={helpdesk.url: other.url}, secrets=SECRETS)
+
+    assert [each.message + each.detail for each in outcome.divergences] == []
+    assert outcome.verdict == "faithful"
 
 
 def test_what_was_learned_is_no_wider_than_what_varies(bundle: Path) -> None:

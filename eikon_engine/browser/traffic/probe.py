@@ -225,10 +225,10 @@ class ProbeTraffic(LiveTraffic):
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
         recorded = exchange.response
         if recorded is not None:
-            session.redactor.stand_ins.learn(
-                header_lines(recorded.url, recorded.headers), header_lines(response.url, pairs)
-            )
-            self._learn_drawn_values(recorded, response, *map(url_location, (recorded.url, response.url)))
+            as_recorded = session.urls.to_old.replace_text
+            headers = as_recorded(header_lines(response.url, pairs))
+            session.redactor.stand_ins.learn(header_lines(recorded.url, recorded.headers), headers)
+            self._learn_drawn_values(recorded, as_recorded(response.url))
         body = await self._body(session, response, exchange)
         redact = session.redactor.redact_text
         return ComparedResponse(
@@ -256,15 +256,20 @@ class ProbeTraffic(LiveTraffic):
             return None
         if hashlib.sha256(body).hexdigest() == exchange.response.body.sha256:
             return body
-        recorded, live = map(comparable_text, (self._recording.body(exchange.response.body), body))
+        recorded = comparable_text(self._recording.body(exchange.response.body))
+        live = session.urls.to_old.replace_text(comparable_text(body))
         session.redactor.stand_ins.learn(recorded, live)
-        self._learn_drawn_values(exchange.response, response, recorded, live)
+        self._learn_drawn_values(exchange.response, session.urls.to_old.replace_text(response.url), (recorded, live))
         return redact_body(session, body, response.headers.get("content-type", ""))
 
-    def _learn_drawn_values(self, recorded: RecordedResponse, response: Response, before: str, after: str) -> None:
-        """Let the values that the server drew for `after` stand for those in `before`, as far as rules name them."""
+    def _learn_drawn_values(self, recorded: RecordedResponse, url: str, bodies: tuple[str, str] | None = None) -> None:
+        """Let the values that the server drew stand for the recorded ones, as far as rules name them.
+
+        `url` is that of the live response; without `bodies`, its own values are learned.
+        """
         if self._drawn is not None:
-            self._drawn.learn((recorded.url, response.url), before, after)
+            texts = bodies or (url_location(recorded.url), url_location(url))
+            self._drawn.learn((recorded.url, url), *texts)
 
 
 def _first_request(request: Request) -> Request:
