@@ -58,7 +58,7 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], kind: MaskKin
     for place, values in _unstable_parts(action):
         url, frame, part = place
         if kind == "typed":
-            pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart) else None
+            pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart | TitlePart) else None
             if pattern is None:
                 continue
             part = part.model_copy(update={"pattern": pattern})

@@ -237,9 +237,17 @@ def mask_observation(
     for page in observation.pages:
         snapshot, _ = (None, ()) if (seen := dom(page.page)) is None else mask_page(seen, page.url, masks)
         shown = page if snapshot is None else with_digests(page, snapshot)
-        untitled = any(isinstance(mask.part, TitlePart) and mask.applies_to(page.url) for mask in masks)
-        pages.append(shown.model_copy(update={"title": ""}) if untitled else shown)
+        pages.append(shown.model_copy(update={"title": ""}) if title_masks(page, masks) else shown)
     return _without_errors(observation, masks, set()).model_copy(update={"pages": tuple(pages)})
+
+
+def title_masks(page: PageObservation, masks: Sequence[Mask]) -> set[str]:
+    """Return the names of the masks that hide the title of a page."""
+    return {
+        mask.name
+        for mask in masks
+        if isinstance(mask.part, TitlePart) and mask.applies_to(page.url) and mask.part.covers(page.title)
+    }
 
 
 def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[PageSnapshot, tuple[str, ...]]:
@@ -389,11 +397,7 @@ def _collapsed(text: str) -> str:
 def _without_title(
     pair: tuple[PageObservation, PageObservation], masks: tuple[Mask, ...], names: set[str]
 ) -> tuple[PageObservation, PageObservation]:
-    found = {
-        mask.name
-        for mask in masks
-        if isinstance(mask.part, TitlePart) and all(mask.applies_to(page.url) for page in pair)
-    }
+    found = title_masks(pair[0], masks) & title_masks(pair[1], masks)
     if not found:
         return pair
     names |= found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.masks import mask_page
+from eikon_engine.divergence.masks import mask_page, title_masks
 from eikon_engine.exporters.playwright_locator import (
     css_by_id,
     frame_path_locator,
@@ -37,7 +37,6 @@ from eikon_engine.trace.actions import (
     TypeText,
     Uncheck,
 )
-from eikon_engine.trace.masks import TitlePart
 from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
@@ -411,8 +410,11 @@ def page_assertions(seen: Observation, known: PageState) -> Iterator[Statement]:
             continue
         if not secret_names_in(page.url) and known.urls.get(page.page) != page.url:
             yield f"expect({page_variable(page.page)}).to_have_url({known.url_source(page.url)})"
-        untitled = any(isinstance(each.part, TitlePart) and each.applies_to(page.url) for each in known.trace.masks)
-        if not untitled and not secret_names_in(page.title) and known.titles.get(page.page, "") != page.title:
+        if (
+            not title_masks(page, known.trace.masks)
+            and not secret_names_in(page.title)
+            and known.titles.get(page.page, "") != page.title
+        ):
             yield f"expect({page_variable(page.page)}).to_have_title({string_literal(page.title)})"
         known.urls[page.page], known.titles[page.page] = page.url, page.title
         yield from _document_assertions(page, known)

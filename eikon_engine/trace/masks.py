@@ -82,6 +82,12 @@ class TitlePart(FileModel):
     """The title of the page; the `title` element is a DOM node and needs a mask of its own."""
 
     kind: Literal["title"] = "title"
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)] | None = None
+    """Regular expression of the titles to ignore, as for texts."""
+
+    def covers(self, title: str) -> bool:
+        """Return whether a title is ignored."""
+        return _covers(self.pattern, title)
 
 
 class SelectorPart(FileModel):
@@ -192,8 +198,8 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
             what = f"everything in {path}"
         case ConsoleErrorPart(prefix=prefix):
             what = f"console errors that start with {prefix!r}"
-        case TitlePart():
-            what = "the title"
+        case TitlePart(pattern=pattern):
+            what = f"the title{_like(pattern)}"
         case SelectorPart(selector=selector, attribute=None):
             what = f"everything in {selector}"
         case SelectorPart(selector=selector, attribute=attribute):

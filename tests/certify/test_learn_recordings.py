@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-LIST = """<!doctype html><title>Items</title><h1 id=title>Items</h1><a id=item href="/item/{item}">First item</a>
+LIST = """<!doctype html><title>Items ({visit})</title><h1 id=title>Items</h1><a id=item href="/item/{item}">First item</a>
 <form method=post action=/note><input type=hidden name=csrf_token value={token}><button id=note>Note</button></form>
 <p id=answer></p><p id=visit>Visit number {visit} of this page.</p><p id=mine></p><aside>{word}</aside>
 <script>mine.id = 'own-' + Math.random().toString(36).slice(2, 12).padEnd(10, 'x')</script>"""
@@ -87,6 +87,7 @@ def test_what_a_site_varies_gets_rules_and_masks(tmp_path: Path) -> None:
         changed = report.patch.model_dump_json()
         assert 'href=\\"/item/([0-9a-f]{12})(?=\\")' in changed
         assert r"Visit\\ number\\ [0-9]{1,2}\\ of\\ this\\ page\\." in changed
+        assert r"Items\\ \\([0-9]{1,2}\\)" in changed
         assert "csrf" not in changed
         assert "own-" not in changed
 

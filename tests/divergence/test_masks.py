@@ -207,6 +207,21 @@ def test_titles_and_console_errors_are_masked() -> None:
     assert [each.observed for each in detect_divergences(other.comparison)] == ["boom"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "title", "names"),
+    [(r"Cart( [0-9]+)?", "Cart 7", ("m",)), (r"Cart( [0-9]+)?", "Error", ()), (r"Cart [0-9]+", "Cart 7", ())],
+)
+def test_a_title_mask_with_a_pattern_hides_titles_that_match(pattern: str, title: str, names: tuple[str, ...]) -> None:
+    """It does if both titles do; another title is a difference."""
+    page = page_of()
+    shown = PageObservation(page=0, url=URL, title=title, frames=seen(page).pages[0].frames)
+
+    masked = compare(page, page, mask(TitlePart(pattern=pattern)), pages=(shown,))
+
+    assert masked.names == names
+    assert [each.observed for each in detect_divergences(masked.comparison)] == ([] if names else [title])
+
+
 def test_requests_are_masked() -> None:
     """Matching requests are not compared, whether or not they were sent or have a recorded response."""
     page = page_of()
