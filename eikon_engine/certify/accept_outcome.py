@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 ACCEPTED_CAUSES: Final[frozenset[Cause]] = frozenset({"site-changed", "test-data"})
 """Causes of changes that a person may have wanted."""
 ERROR_CODES: Final = frozenset({"page-error-changed", "resource-failed", "response-failed", "status-changed"})
-"""Divergences that no baseline should contain."""
+"""Differences that no baseline should contain."""
+DOCUMENT_CODES: Final = frozenset({"document-changed", "document-missing", "document-unexpected", "redirects-changed"})
+"""Differences that may have a cause of their own, such as an expired session, after the first divergence."""
 MISSION_LAYERS: Final[frozenset[Layer]] = frozenset({"environment", "skill", "target"})
 READ_CHANGED: Final = "read-changed"
 
@@ -70,12 +72,16 @@ def accept_outcome(
     accepted = read_accepted(bundle.root)
     _require_live_replay(bundle, run, accepted, folder)
     diverged = dict(_diverged_steps(run))
+    first = min(diverged)
     unknown = decision.steps - diverged.keys()
     if unknown:
         message = f"--only: step {min(unknown)} did not diverge in {folder}; it did at {_numbers(diverged)}"
         raise UsageError(message)
+    if decision.steps and first not in decision.steps:
+        message = f"--only: expected step {first}, too, the first that diverged: only its cause is known"
+        raise UsageError(message)
     chosen = {number: step for number, step in diverged.items() if not decision.steps or number in decision.steps}
-    steps = tuple(_acceptable(number, step) for number, step in chosen.items())
+    steps = tuple(_acceptable(number, step, is_first=number == first) for number, step in chosen.items())
     refusals = (*_run_refusals(run), *(f"step {each.step}: {each.refusal}" for each in steps if each.refusal))
     report = AcceptanceReport(
         status="refused" if refusals else "acceptable",
@@ -90,7 +96,9 @@ def accept_outcome(
         return report
     new = tuple(_accepted_step(bundle, folder, step) for step in chosen.values() if isinstance(step, ActionOutcome))
     acceptance = Acceptance(accepted_at=now, by=decision.by, reason=decision.reason, run_at=run.started_at, steps=new)
-    write_accepted(bundle.root, AcceptedBaselines(history=(*accepted.history, acceptance)))
+    changed = AcceptedBaselines(history=(*accepted.history, acceptance))
+    with_accepted(bundle.trace, changed)  # an id that the trace does not have is found before it is written
+    write_accepted(bundle.root, changed)
     return report.model_copy(update={"status": "accepted"})
 
 
@@ -99,9 +107,14 @@ def _require_live_replay(bundle: Bundle, run: ReplayOutcome, accepted: AcceptedB
     if run.network_mode != "live":
         message = f"{folder}: expected a live replay, got a {run.network_mode} one. Replay with --network live."
         raise UsageError(message)
-    trace = with_accepted(substitute_variables(bundle, {}).trace, accepted)
+    then = replace(bundle, trace=with_accepted(bundle.trace, accepted.until(run.started_at)))
+    trace = substitute_variables(then, {}).trace
     if run.plan_digest != mission_digest(trace, order_steps(trace)):
         message = f"{folder}: expected a replay of {bundle.root} as it is now, got another one. Replay it again."
+        raise UsageError(message)
+    later = {step.action for each in accepted.history if each.accepted_at > run.started_at for step in each.steps}
+    if later & {step.id for _, step in _diverged_steps(run)}:
+        message = f"{folder}: a later replay of these steps was accepted already. Replay it again."
         raise UsageError(message)
     if not any(True for _ in _diverged_steps(run)):
         message = f"{folder}: nothing diverged, so there is nothing to accept"
@@ -127,28 +140,38 @@ def _run_refusals(run: ReplayOutcome) -> Iterator[str]:
         yield f"the cause of the first divergence is {cause}, which no baseline should contain{why}"
 
 
-def _acceptable(number: int, step: StepOutcome) -> AcceptableStep:
+def _acceptable(number: int, step: StepOutcome, *, is_first: bool) -> AcceptableStep:
     return AcceptableStep(
         step=number,
         action=step.id,
         label=step.label if isinstance(step, ActionOutcome) else f"skill {step.skill}",
-        differences=tuple(f"{each.code}: {each.message}" for each in step.divergences),
-        refusal=_refusal(step),
+        differences=_differences(step),
+        refusal=_refusal(step, is_first=is_first),
     )
 
 
-def _refusal(step: StepOutcome) -> str:
+def _differences(step: StepOutcome) -> tuple[str, ...]:
+    """Return all differences of a step in a sentence each, also those that its policy does not count."""
+    findings = step.findings if isinstance(step, ActionOutcome) else ()
+    return tuple(f"{each.code}: {each.message}" for each in (*step.divergences, *findings))
+
+
+def _refusal(step: StepOutcome, *, is_first: bool) -> str:
     """Return why a step cannot be accepted; empty if it can."""
     if not isinstance(step, ActionOutcome):
         return "the output of a skill differs. Accept it with `eikon skills rerun --accept`."
     layers = {each.layer for each in step.divergences if each.code != READ_CHANGED}
     if layers & {*MISSION_LAYERS, "result"}:
         return "the mission cannot go on as recorded. Repair it with `eikon fix trace`, or record it again."
-    errors = sorted(ERROR_CODES & {each.code for each in step.divergences})
-    if errors:
+    codes = {each.code for each in (*step.divergences, *step.findings)}
+    if errors := sorted(ERROR_CODES & codes):
         return f"the site returned an error there ({', '.join(errors)})"
+    if not is_first and (documents := sorted(DOCUMENT_CODES & codes)):
+        return (
+            f"its cause is not known ({', '.join(documents)}). Accept the earlier steps with --only, and replay again."
+        )
     if not any(each.name == OBSERVATION for each in step.artifacts):
-        return "the replay stored no observation of it. Replay again with this version of Eikon."
+        return "the replay stored no observation of it. Replay again without --ignore."
     return ""
 
 
@@ -163,18 +186,23 @@ def _accepted_step(bundle: Bundle, folder: Path, step: ActionOutcome) -> Accepte
         raise TraceError(message) from error
     for page in observation.pages:
         if page.snapshot is not None:
-            load_page(BlobStore(folder / DOM_FOLDER), page)
-            BlobStore(bundle.root / DOM_FOLDER).put(BlobStore(folder / DOM_FOLDER).get(page.snapshot))
+            store = _store(folder, DOM_FOLDER)
+            load_page(store, page)
+            _store(bundle.root, DOM_FOLDER).put(store.get(page.snapshot))
     value = observation.value
     is_read = any(each.code == READ_CHANGED for each in step.divergences)
     if is_read and value is not None and value.long is not None:
-        BlobStore(bundle.root / FILES_FOLDER).put(BlobStore(folder / FILES_FOLDER).get(value.long))
+        _store(bundle.root, FILES_FOLDER).put(_store(folder, FILES_FOLDER).get(value.long))
     return AcceptedStep(
         action=step.id,
         observation=observation,
         value=value if is_read else None,
-        differences=tuple(f"{each.code}: {each.message}" for each in step.divergences),
+        differences=_differences(step),
     )
+
+
+def _store(root: Path, name: str) -> BlobStore:
+    return BlobStore(resolve_inside(root, name, name))
 
 
 def _numbers(steps: dict[int, StepOutcome]) -> str:

@@ -359,7 +359,10 @@ def _certification(
         certificate=_certificate(bundle, options, last, limits) if agreed else None,
     )
     return Certification(
-        report=report, trace=last.trace if agreed else original, snapshots=dom.new_blobs if agreed else ()
+        report=report,
+        trace=last.trace if agreed else original,
+        tried=last.patch,
+        snapshots=dom.new_blobs if agreed else (),
     )
 
 

@@ -6,7 +6,6 @@ recording has such a value, it is rewritten to that of the first one; what diffe
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -18,25 +17,30 @@ from eikon_engine.certify.runs import page_key
 from eikon_engine.divergence.comparison import StepPosition
 from eikon_engine.divergence.present_times import PresentTimes, page_zone, without_present_times
 from eikon_engine.dom import render_plain_html
-from eikon_engine.errors import UsageError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.matching import Hit, Playback, RuleUsage
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
 from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.network.store import read_network
+from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.learning import Learning, LearningReport
 from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.redact.export_bundle import copy_folder
 from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.secrets.redaction import Redactor
-from eikon_engine.secrets.stand_ins import RecordedStandIns
+from eikon_engine.secrets.stand_ins import RecordedStandIns, looks_like_stand_in
 from eikon_engine.trace.bundle import load_page, open_bundle
-from eikon_engine.trace.labels import action_label
+from eikon_engine.trace.execution import SkillUsage
+from eikon_engine.trace.labels import action_label, step_label
 from eikon_engine.trace.patch import AddMask, AddRule, TracePatch, apply_patch, render_patch
 from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic import JsonValue
 
     from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.runs import PageKey
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.divergence import Divergence, Layer
+    from eikon_engine.outcome.learning import LearningStatus
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.masks import Mask
@@ -61,7 +66,8 @@ def learn_from_recordings(bundle: Bundle, other: Bundle) -> Learning:
         UsageError: they are recordings of different missions.
         TraceError: a recording is damaged.
     """
-    require_same_mission(bundle, other)
+    for each in (bundle, other):
+        _require_certified(each)
     known = bundle.trace
     learner = RuleLearner(known.started_at.timestamp(), is_live=True)
     stand_ins = RecordedStandIns(each.stand_in for each in known.redaction.found)
@@ -69,13 +75,14 @@ def learn_from_recordings(bundle: Bundle, other: Bundle) -> Learning:
     rules = merge_rules(learner.rules)
     with TemporaryDirectory(prefix="eikon-learn-") as folder:
         rewritten = _rewrite(other, Path(folder) / "1", stand_ins)
+        require_same_mission(bundle, rewritten, str(other.root))
         if _learn_values_of_pages(bundle, rewritten, stand_ins):
             rewritten = _rewrite(other, Path(folder) / "2", stand_ins)
         masks, differences, compared = _compare_pages(bundle, rewritten)
     patch = TracePatch(operations=(*(AddRule(rule=each) for each in rules), *(AddMask(mask=each) for each in masks)))
     steps = len(_actions(known))
     report = LearningReport(
-        status="different" if differences else "proposed" if patch.operations else "equal",
+        status=_status(patch, differences, steps - compared),
         mission_id=known.mission_id,
         trace_path=str(bundle.root),
         other_path=str(other.root),
@@ -86,6 +93,29 @@ def learn_from_recordings(bundle: Bundle, other: Bundle) -> Learning:
         differences=differences,
     )
     return Learning(report=report, trace=apply_patch(known, patch))
+
+
+def _status(patch: TracePatch, differences: tuple[CertificationFinding, ...], not_compared: int) -> LearningStatus:
+    if differences:
+        return "different"
+    if not_compared:
+        return "unverifiable"
+    return "proposed" if patch.operations else "equal"
+
+
+def _require_certified(bundle: Bundle) -> None:
+    """Check that a recording has what is compared.
+
+    Raises:
+        RequirementError: it has no recorded network.
+        UsageError: it has no baselines.
+    """
+    if bundle.trace.network is None:
+        message = f"{bundle.root}: expected a recorded network, but the trace has none. Record the mission again."
+        raise RequirementError(message, code="network-part-missing")
+    if all(step.baseline is None for _, step in _actions(bundle.trace)):
+        message = f"{bundle.root}: expected baselines to compare, but no action has one. Certify the bundle first."
+        raise UsageError(message)
 
 
 def accept_learning(bundle: Bundle, learning: Learning) -> LearningReport:
@@ -104,31 +134,42 @@ def accept_learning(bundle: Bundle, learning: Learning) -> LearningReport:
     return learning.report.model_copy(update={"accepted": True})
 
 
-def require_same_mission(bundle: Bundle, other: Bundle) -> None:
-    """Check that two recordings have the same actions on the same targets.
+def require_same_mission(bundle: Bundle, other: Bundle, name: str) -> None:
+    """Check that two recordings have the same actions and skills; `name` is that of the other one in messages.
 
     Raises:
         UsageError: they have not.
     """
-    ours, theirs = _actions(bundle.trace), _actions(other.trace)
-    for number, ((_, one), (_, two)) in enumerate(zip(ours, theirs, strict=False), start=1):
-        if _kind(one) != _kind(two):
+    ours, theirs = (
+        [step for subgoal in each.trace.subgoal_traces for step in subgoal.steps] for each in (bundle, other)
+    )
+    for number, (one, two) in enumerate(zip(ours, theirs, strict=False), start=1):
+        if _instruction(one) != _instruction(two):
             message = (
-                f"expected two recordings of one mission, but step {number} is {action_label(one.action)!r} in "
-                f"{bundle.root} and {action_label(two.action)!r} in {other.root}"
+                f"expected two recordings of one mission, but step {number} is {step_label(one)!r} in {bundle.root} "
+                f"and {step_label(two)!r} in {name}"
             )
             raise UsageError(message)
     if len(ours) != len(theirs):
         message = (
-            f"expected two recordings of one mission, but {bundle.root} has {len(ours)} actions and {other.root} has "
+            f"expected two recordings of one mission, but {bundle.root} has {len(ours)} steps and {name} has "
             f"{len(theirs)}"
         )
         raise UsageError(message)
 
 
-def _kind(step: ActionTrace) -> tuple[str, str, str]:
-    target = getattr(step.action, "target", None)
-    return step.action.type, "" if target is None else target.selector, step.result.kind
+def _instruction(step: ActionTrace | SkillUsage) -> JsonValue:
+    """Return what a step does, without what it found or got."""
+    if isinstance(step, SkillUsage):
+        return {"skill": step.skill, "parameters": step.parameters}
+    results = {"received", "times", "value"}
+    given = {name: value for name, value in step.action.model_dump(mode="json").items() if name not in results}
+    for name in given.keys() & {"target", "to"}:
+        target = given[name]
+        given[name] = target["selector"] if isinstance(target, dict) else target
+    if isinstance(given.get("text"), str) and looks_like_stand_in(given["text"]):
+        given["text"] = "secret"  # each recording has a stand-in of its own
+    return {**given, "result": step.result.kind}
 
 
 def _actions(trace: ExecutionTrace) -> list[tuple[StepPosition, ActionTrace]]:
@@ -186,7 +227,7 @@ def _learn_exchange(
 
 def _rewrite(other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:
     """Copy a recording, with the values that stand for others replaced by them."""
-    shutil.copytree(other.root, folder, symlinks=True)
+    copy_folder(other.root, folder)
     redact_bundle(folder, Redactor({}, stand_ins), {})
     return open_bundle(folder)
 
@@ -197,13 +238,14 @@ def _learn_values_of_pages(bundle: Bundle, other: Bundle, stand_ins: RecordedSta
     They need no rule: the random numbers of pages repeat in each replay of a recording. A value that occurs in a
     response is none of them.
     """
-    recording = _recording(other)
-    bodies = {} if recording is None else {each.response.body for each in recording.exchanges if each.response}
-    sent = "\n".join(recording.body(each).decode(errors="replace") for each in bodies if recording and each)
+    traffic = tuple(_traffic(other))
     drawn: dict[str, str] = {}
 
     def note(values: dict[str, str]) -> None:
-        drawn.update({value: one for value, one in values.items() if value not in sent})
+        for value, one in values.items():
+            first = next((from_server for from_server, text in traffic if value in text), False)
+            if not first:
+                drawn[value] = one
 
     pages = DrawnValues((), RuleLearner(), RuleUsage(()), note)
     for (_, one), (_, two) in zip(_actions(bundle.trace), _actions(other.trace), strict=True):
@@ -213,6 +255,28 @@ def _learn_values_of_pages(bundle: Bundle, other: Bundle, stand_ins: RecordedSta
             pages.learn((ours[frame].url, theirs[frame].url), *texts)
     stand_ins.substitute(drawn)
     return bool(drawn)
+
+
+def _traffic(bundle: Bundle) -> Iterator[tuple[bool, str]]:
+    """Yield what pages and servers sent, in the order in which the pages did or got it; True for servers."""
+    recording = _recording(bundle)
+    if recording is None:
+        return
+    found: list[tuple[float, bool, str]] = []
+    for exchange in recording.exchanges:
+        request, response = exchange.request, exchange.response
+        body = b"" if request.body is None else recording.body(request.body)
+        found.append((exchange.started_ms, False, f"{request.url}\n{body.decode(errors='replace')}"))
+        parts = [header_lines(each.url, each.headers) for each in exchange.hops]
+        if response is not None:
+            parts.append(header_lines(response.url, response.headers))
+            parts += [] if response.body is None else [recording.body(response.body).decode(errors="replace")]
+        found.append((exchange.completed_ms or exchange.started_ms, True, "\n".join(parts)))
+    for event in recording.sockets:
+        if isinstance(event, SocketMessage):
+            text = event.text if event.body is None else recording.body(event.body).decode(errors="replace")
+            found.append((event.moment.at_ms, event.sender == "server", text or ""))
+    yield from ((from_server, text) for _, from_server, text in sorted(found, key=lambda each: each[:2]))
 
 
 def _frames(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[tuple[int, str], FrameSnapshot]]:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.errors import UsageError
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.terminal import escape_control_characters
@@ -51,6 +52,8 @@ class CertifyOptions:
     """Storage state file for live replays, because the recorded cookies are redacted."""
     masks_noise: bool = False
     """Live only: mask also what differs among the runs without a known type, such as an advertisement."""
+    policy: PolicyName = "strict"
+    """What counts as a divergence; with `effects`, other DOM changes are not found."""
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +74,7 @@ class CertifyOptions:
         checks.check_integer("doublings", minimum=0, advice="Use 0 to propose masks and baselines at once.")
         checks.check_integer("rounds", minimum=1, advice="The first round finds whether the runs agree.")
         checks.check_flags("stress", "masks_noise")
-        checks.check_choices(network=CertifyNetwork)
+        checks.check_choices(network=CertifyNetwork, policy=PolicyName)
         checks.convert_paths("browser_path", "storage_state")
         checks.check_text_mappings("secrets", "variables")
         self._require_live()

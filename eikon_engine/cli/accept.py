@@ -36,9 +36,19 @@ def accept_command(
     from eikon_engine.report.acceptance import render_acceptance
     from eikon_engine.trace.bundle import open_bundle
 
-    decision = Decision(by=by or getpass.getuser(), reason=reason or "", steps=frozenset(steps))
+    decision = Decision(by=by or (_user() if reason else ""), reason=reason or "", steps=frozenset(steps))
     report = accept_outcome(open_bundle(bundle), outcome, decision, utc_now(), dry_run=not decision.reason)
     click.echo(render_acceptance(report), err=True)
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     return report.exit_status
+
+
+def _user() -> str:
+    from eikon_engine.errors import UsageError
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError) as error:
+        message = "the user of this machine has no name; add --by NAME"
+        raise UsageError(message) from error

@@ -84,5 +84,7 @@ class Certification:
     report: CertificationReport
     trace: ExecutionTrace
     """The trace with all proposed changes."""
+    tried: TracePatch
+    """The changes of the last round, whether or not its runs agreed."""
     snapshots: tuple[bytes, ...] = ()
     """Snapshots of the new trace that are missing in the bundle."""

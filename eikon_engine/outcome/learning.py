@@ -12,9 +12,9 @@ from eikon_engine.trace.patch import TracePatch
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
-LearningStatus: TypeAlias = Literal["equal", "proposed", "different"]
+LearningStatus: TypeAlias = Literal["equal", "proposed", "different", "unverifiable"]
 
-LEARNING_EXIT_STATUS: Final[dict[LearningStatus, int]] = {"equal": 0, "proposed": 3, "different": 1}
+LEARNING_EXIT_STATUS: Final[dict[LearningStatus, int]] = {"equal": 0, "proposed": 3, "different": 1, "unverifiable": 1}
 
 
 class LearningReport(FileModel):
@@ -22,7 +22,7 @@ class LearningReport(FileModel):
 
     status: LearningStatus
     """`equal`: they differ in nothing that needs a rule or mask; `proposed`: rules and masks cover all differences;
-    `different`: some have no known type."""
+    `different`: some have no known type; `unverifiable`: some actions could not be compared."""
     mission_id: str
     trace_path: str
     other_path: str
@@ -42,7 +42,7 @@ class LearningReport(FileModel):
     @property
     def exit_status(self) -> int:
         """Return the exit status of the command."""
-        return 0 if self.accepted and not self.differences else LEARNING_EXIT_STATUS[self.status]
+        return 0 if self.accepted and self.status == "proposed" else LEARNING_EXIT_STATUS[self.status]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,21 +31,24 @@ from eikon_engine.trace.actions import Navigate
 from eikon_engine.trace.base_urls import (
     BaseUrlMap,
     build_url_map,
+    map_mask_urls,
     map_session_storage,
     map_storage_state,
     parse_base_url,
     parse_base_url_rules,
+    unused_base_urls,
 )
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.environment import read_storage_state
-from eikon_engine.trace.patch import describe_operation
+from eikon_engine.trace.patch import apply_patch, describe_operation
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from eikon_engine.divergence.effects import PolicyName
-    from eikon_engine.outcome.certification import CertificationFinding, CertificationReport
+    from eikon_engine.outcome.certification import CertificationFinding
     from eikon_engine.outcome.comparison import ComparisonStatus
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import ReplayOutcome
@@ -111,6 +115,11 @@ class CompareOptions:
         checks.check_integer("runs", minimum=MIN_RUNS, advice="A single run has nothing to agree with.")
         checks.convert_paths("artifacts_dir", "browser_path")
         checks.check_callables("progress", "now")
+        build_url_map(self.base.urls, "--base")
+        build_url_map(self.head.urls, "--head")
+        if (self.base.storage_state is None) != (self.head.storage_state is None):
+            message = "expected a storage state for both deployments or for none; give --base- and --head-storage-state"
+            raise UsageError(message)
         missing = self.base.urls.keys() ^ self.head.urls.keys()
         if missing:
             message = f"expected --base and --head to replace the same URLs; only one of them replaces {min(missing)}"
@@ -125,16 +134,16 @@ def parse_deployment(
     Raises:
         UsageError: a text is neither; a URL with a path stands alone; the mission does not start with a URL.
     """
-    rules: dict[str, str] = {}
+    rules = []
     for text in texts:
-        if "=http" in text:
-            rules |= parse_base_url_rules([text])
+        if re.search(r"=https?://", text):
+            rules.append(text)
             continue
         if parse_base_url(text, option).path:
             message = f"{option}: expected a URL without a path, got {text!r}; use OLD=NEW to replace a path"
             raise UsageError(message)
-        rules[_site_of(trace, option)] = text
-    return rules
+        rules.append(f"{_site_of(trace, option)}={text}")
+    return parse_base_url_rules(rules, option)
 
 
 def _site_of(trace: ExecutionTrace, option: str) -> str:
@@ -151,14 +160,19 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
     """Compare two deployments with the mission of a bundle; the bundle is not changed.
 
     Raises:
-        UsageError: a reset command fails, or a URL is no base URL.
+        UsageError: a reset command fails; a URL that is replaced does not occur in the mission.
         RequirementError: a skill, secret, variable or browser is missing.
         EikonError: the bundle cannot be read, or a run did not complete.
     """
+    urls = build_url_map(options.base.urls, "--base")
+    unused = unused_base_urls(bundle.trace, urls)
+    if unused:
+        message = f"{unused[0]} does not occur in the mission, so neither deployment would be visited; check OLD=NEW"
+        raise UsageError(message)
     with TemporaryDirectory(prefix="eikon-compare-") as folder:
         recorded = Path(folder) / "base"
         try:
-            await _record_base(bundle, recorded, options)
+            await _record_base(bundle, recorded, options, urls)
         except (ActionError, SkillError, CompletionError) as error:
             reason = f"the mission fails on base already, so that head has nothing to be compared with: {error.message}"
             return DeploymentComparison(
@@ -169,18 +183,18 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
                 runs=0,
                 reasons=(reason,),
             )
-        report = await _measure_noise(recorded, options)
+        noise = await _measure_noise(recorded, options)
         run = await _replay_head(recorded, options)
         if run.error is not None:
             raise run.error
-    return _conclude(bundle, options, report, run.outcome)
+        order = [subgoal.id for subgoal in open_bundle(recorded).trace.subgoal_traces]
+    return _conclude(options, noise, run.outcome, order)
 
 
-async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions) -> None:
+async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions, urls: BaseUrlMap) -> None:
     """Record the mission on base, with a clock that is stepped from now on."""
     options.progress(f"recording the mission on base, {options.base.name}")
     await _reset(options, options.base)
-    urls = build_url_map({old: new for old, new in options.base.urls.items() if old != new})
     chosen = RecordOptions(
         secrets=options.secrets,
         variables=options.variables,
@@ -188,17 +202,17 @@ async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions) ->
         storage_state=options.base.storage_state,
         now=options.now,
     )
-    chosen = with_recorded_environment(bundle, chosen)
-    if options.base.storage_state is None:
-        chosen = _with_mapped_start(chosen, urls, folder.parent)
+    chosen = _with_mapped_start(with_recorded_environment(bundle, chosen), urls, folder.parent, options.base)
     await rerecord(bundle, folder, replace(chosen, clock="stepped", clock_start=None), urls)
+    if options.masks:
+        trace = read_trace(folder)
+        masks = (*trace.masks, *(map_mask_urls(each, urls) for each in options.masks))
+        write_trace(trace.model_copy(update={"masks": masks}), folder / TRACE_FILE)
 
 
-def _with_mapped_start(chosen: RecordOptions, urls: BaseUrlMap, folder: Path) -> RecordOptions:
-    """Return options with cookies and storage for the current deployment."""
-    if not urls:
-        return chosen
-    if chosen.storage_state is not None:
+def _with_mapped_start(chosen: RecordOptions, urls: BaseUrlMap, folder: Path, base: Deployment) -> RecordOptions:
+    """Return options with the recorded cookies and storage for the current deployment."""
+    if chosen.storage_state is not None and base.storage_state is None:
         state = map_storage_state(read_storage_state(chosen.storage_state), urls)
         chosen = replace(chosen, storage_state=_write_json(folder / "storage_state.json", state))
     if chosen.session_storage is not None:
@@ -213,12 +227,23 @@ def _write_json(path: Path, value: object) -> Path:
     return path
 
 
-async def _measure_noise(recorded: Path, options: CompareOptions) -> CertificationReport:
-    """Replay the mission on base, and let rules and masks cover what varies there."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noise:
+    """What base varies without a change."""
+
+    learned: tuple[str, ...]
+    """The rules and masks for it."""
+    findings: tuple[CertificationFinding, ...]
+    """What neither covers."""
+
+
+async def _measure_noise(recorded: Path, options: CompareOptions) -> _Noise:
+    """Replay the mission on base, and let rules and masks cover what varies there, as far as they can."""
     options.progress("replaying it on base, to learn what varies without a change")
     chosen = CertifyOptions(
         network="live",
         runs=options.runs,
+        policy=options.policy,
         reset_command=options.base.reset_command,
         storage_state=options.base.storage_state,
         masks_noise=True,
@@ -230,8 +255,13 @@ async def _measure_noise(recorded: Path, options: CompareOptions) -> Certificati
     bundle = open_bundle(recorded)
     certification = await certify(bundle, chosen)
     if certification.report.certificate is not None:
-        return await asyncio.to_thread(accept, bundle, certification)
-    return certification.report
+        await asyncio.to_thread(accept, bundle, certification)
+    else:
+        write_trace(apply_patch(bundle.trace, certification.tried), recorded / TRACE_FILE)
+    return _Noise(
+        learned=tuple(describe_operation(each) for each in certification.tried.operations),
+        findings=certification.report.findings,
+    )
 
 
 async def _replay_head(recorded: Path, options: CompareOptions) -> Run:
@@ -245,7 +275,6 @@ async def _replay_head(recorded: Path, options: CompareOptions) -> Run:
         base_urls={new: other for new, other in _url_pairs(options) if new != other},
         artifacts_dir=options.artifacts_dir or DEFAULT_ARTIFACTS_DIR / named,
         policy=options.policy,
-        masks=options.masks,
         on_divergence=options.on_divergence,
         storage_state=options.head.storage_state,
         secrets=options.secrets,
@@ -266,34 +295,36 @@ async def _reset(options: CompareOptions, deployment: Deployment) -> None:
 
 
 def _conclude(
-    bundle: Bundle, options: CompareOptions, report: CertificationReport, outcome: ReplayOutcome
+    options: CompareOptions, noise: _Noise, outcome: ReplayOutcome, order: Sequence[str]
 ) -> DeploymentComparison:
-    """Settle the status: what base does not repeat itself cannot be held against head."""
+    """Settle the status: what base does not repeat itself cannot be held against head.
+
+    `order` has the ids of the subgoal attempts.
+    """
     status: ComparisonStatus = "unverifiable"
     reasons = outcome.reasons
     if outcome.verdict == "faithful":
         status = "same"
     elif outcome.verdict == "diverged":
-        first = next((each for each in report.findings if not _is_before(outcome, each)), None)
-        status = "different" if first is None else "unverifiable"
-        if first is not None:
-            reasons = (f"base differs from itself no later: {first.step}: {first.message}", *reasons)
+        first = outcome.divergences[0]
+        here = order.index(first.subgoal), first.sequence
+        earlier = next((each for each in noise.findings if _place(each, order) <= here), None)
+        status = "different" if earlier is None else "unverifiable"
+        if earlier is not None:
+            reasons = (f"base differs from itself no later: {earlier.step}: {earlier.message}", *reasons)
     return DeploymentComparison(
         status=status,
-        mission_id=bundle.trace.mission_id,
+        mission_id=outcome.mission_id,
         base=options.base.name,
         head=options.head.name,
         runs=options.runs,
-        learned=tuple(describe_operation(each) for each in report.patch.operations),
-        noise=report.findings,
+        learned=noise.learned,
+        noise=noise.findings,
         reasons=reasons,
         outcome=outcome,
     )
 
 
-def _is_before(outcome: ReplayOutcome, noise: CertificationFinding) -> bool:
-    """Return whether the first divergence of a replay is in an earlier step than a finding."""
-    order = {subgoal.id: subgoal.number for subgoal in outcome.subgoals}
-    first = outcome.divergences[0]
-    here = (order.get(first.subgoal, 0), first.sequence)
-    return here < (order.get(noise.subgoal, 0), noise.sequence)
+def _place(finding: CertificationFinding, order: Sequence[str]) -> tuple[int, int]:
+    """Return the place of a finding in the mission; one of the whole run counts from its begin."""
+    return (order.index(finding.subgoal), finding.sequence) if finding.subgoal else (-1, 0)

@@ -14,7 +14,7 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_fol
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.actions import SetInputFiles
-from eikon_engine.trace.base_urls import BaseUrlMap, map_action_urls
+from eikon_engine.trace.base_urls import BaseUrlMap, map_action_urls, map_mask_urls
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
@@ -134,7 +134,7 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls
         for left_out in _omitted_parts(trace):
             mission.warn(f"{OMITTED_PREFIX}{left_out}")
         await _perform_all(mission, replace(bundle, trace=trace), options, urls)
-    _copy_masks_and_rules(trace, directory)
+    _copy_masks_and_rules(trace, directory, urls)
 
 
 async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions, urls: BaseUrlMap) -> None:
@@ -171,13 +171,17 @@ def _omitted_parts(trace: ExecutionTrace) -> Iterator[str]:
             yield f"{pluralize(count, kind)} of the older recording, which only the mission itself can make"
 
 
-def _copy_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
+def _copy_masks_and_rules(trace: ExecutionTrace, directory: Path, urls: BaseUrlMap) -> None:
     recorded = read_trace(directory)
     network = recorded.network
     if network is not None and trace.network is not None:
-        network = network.model_copy(update={"rules": trace.network.rules})
+        rules = tuple(
+            each.model_copy(update={"url": urls.to_new.replace_text(each.url)}) for each in trace.network.rules
+        )
+        network = network.model_copy(update={"rules": rules})
     if trace.masks or network != recorded.network:
-        kept = recorded.model_copy(update={"masks": trace.masks, "network": network})
+        masks = tuple(map_mask_urls(each, urls) for each in trace.masks)
+        kept = recorded.model_copy(update={"masks": masks, "network": network})
         write_trace(kept, directory / TRACE_FILE)
 
 

@@ -18,7 +18,7 @@ from eikon_engine.network.websocket import SocketMessage, SocketOpened
 from eikon_engine.redact.digests import storage_digest
 from eikon_engine.secrets.search import SecretMatch
 from eikon_engine.trace.accepted import read_accepted
-from eikon_engine.trace.bundle import DOM_FOLDER, load_page
+from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_page
 from eikon_engine.trace.serializer import read_trace
 
 if TYPE_CHECKING:
@@ -97,7 +97,14 @@ class BundleSecrets:
     def _read_accepted_pages(self, root: Path) -> None:
         """Search the accepted baselines, whose pages come from no recorded response."""
         store, discover = BlobStore(root / DOM_FOLDER), self._detector.search
-        steps = (step for acceptance in read_accepted(root).history for step in acceptance.steps)
+        accepted = read_accepted(root)
+        plain = replace(discover, is_strict=False)
+        self._add(plain.in_text(accepted.model_dump_json()), by_page=True)
+        steps = [step for acceptance in accepted.history for step in acceptance.steps]
+        for value in (step.value for step in steps):
+            if value is not None and value.long is not None:
+                text = BlobStore(root / FILES_FOLDER).get(value.long).decode(errors="replace")
+                self._add(plain.in_text(text), by_page=True)
         for page in (page for step in steps for page in step.observation.pages if page.snapshot is not None):
             snapshot = load_page(store, page)
             for frame in () if snapshot is None else snapshot.frames:

@@ -58,11 +58,7 @@ def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes,
     bundle = open_bundle(source)
     with tempfile.TemporaryDirectory(prefix="eikon-export-") as folder:
         copy = Path(folder) / (bundle.root.resolve().name or "bundle")
-        try:
-            shutil.copytree(bundle.root, copy, ignore=_symlinks)
-        except (OSError, shutil.Error) as error:
-            message = f"cannot copy {bundle.root}: {error}; check permissions and free disk space"
-            raise OutputError(message) from error
+        copy_folder(bundle.root, copy)
         found = _redact_copy(copy, rules, key) if is_redacted else None
         is_changed = found is not None and found.is_changed
         drops_certificate = is_changed and (copy / CERTIFICATE_FILE).exists()
@@ -113,6 +109,19 @@ def _storage_mask(name: str) -> Mask:
     """Mask a stored item whose value is unknown: the digest of its redacted value cannot be computed."""
     reason = "only the digest of its original value is known, so it cannot be compared after redaction"
     return Mask(name=f"storage {name}", part=StoragePart(name=name), reason=reason)
+
+
+def copy_folder(root: Path, copy: Path) -> None:
+    """Copy a bundle, without symbolic links.
+
+    Raises:
+        OutputError: a file cannot be read, or the copy cannot be written.
+    """
+    try:
+        shutil.copytree(root, copy, ignore=_symlinks)
+    except (OSError, shutil.Error) as error:
+        message = f"cannot copy {root}: {error}; check permissions and free disk space"
+        raise OutputError(message) from error
 
 
 def _symlinks(folder: str, names: list[str]) -> list[str]:

@@ -23,7 +23,7 @@ from eikon_engine.network.keys import request_key
 from eikon_engine.network.store import INDEX_NAME, SOCKETS_NAME, read_network
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
 from eikon_engine.secrets.redaction import strip_encodings
-from eikon_engine.trace.accepted import AcceptedBaselines, read_accepted, write_accepted
+from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_accepted, write_accepted
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_snapshot, store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.journal import JOURNAL_FILE
@@ -274,8 +274,14 @@ def _rewrite_accepted(root: Path, redactor: Redactor, renaming: Renames) -> bool
     clean = _rewrite_value(plain, redactor, renaming)
     if clean == plain:
         return False
-    write_accepted(root, validate_redacted(AcceptedBaselines, plain, clean))
+    found = validate_redacted(AcceptedBaselines, plain, clean)
+    history = tuple(each.model_copy(update={"steps": tuple(map(_sort_accepted, each.steps))}) for each in found.history)
+    write_accepted(root, AcceptedBaselines(history=history))
     return True
+
+
+def _sort_accepted(step: AcceptedStep) -> AcceptedStep:
+    return step.model_copy(update={"observation": _sort_observation(step.observation)})
 
 
 def rewrite_blobs(store: BlobStore, redactor: Redactor, renaming: Renames) -> None:

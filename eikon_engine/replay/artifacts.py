@@ -125,20 +125,27 @@ class EvidenceWriter:
             yield self._write("difference of the screenshots", f"{prefix}_screenshot_diff.png", diff.image)
 
     def _write_observation(self, prefix: str) -> Iterator[Artifact]:
-        """Write what a live step showed, with its pages, and with the recorded times where they are present times."""
+        """Write what a live step showed, with its pages, and with the recorded times where they are present times.
+
+        Pages that were not compared, since they were loading when the agent acted, are the recorded ones.
+        """
         comparison = self._runner.live_comparison()
-        if comparison is None or comparison.observed is None:
+        recorded = None if comparison is None else comparison.recorded.observation
+        if comparison is None or comparison.observed is None or recorded is None:
             return
         store = BlobStore(self._folder.root / DOM_FOLDER)
         pages = []
         for page in comparison.observed.pages:
-            snapshot = comparison.observed_dom(page.page)
+            is_loading = page.page in recorded.loading_pages
+            snapshot = (comparison.recorded_dom if is_loading else comparison.observed_dom)(page.page)
             ref = None if snapshot is None else store_snapshot(store, snapshot)
             pages.append(page.model_copy(update={"snapshot": ref}))
         last = self._runner.last_performed
         if last is not None and last.long_text is not None:
             BlobStore(self._folder.root / FILES_FOLDER).put(last.long_text.encode())
-        observation = comparison.observed.model_copy(update={"pages": tuple(pages)})
+        observation = comparison.observed.model_copy(
+            update={"pages": tuple(pages), "loading_pages": recorded.loading_pages}
+        )
         yield self._write(OBSERVATION, f"{prefix}_observation.json", observation.model_dump_json(indent=1) + "\n")
 
     def _write_dom(self, recorded: ActionTrace, page: int, prefix: str) -> list[Artifact]:

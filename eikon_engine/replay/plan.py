@@ -361,14 +361,14 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             to resume at does not exist, or cannot be reached from the recording.
     """
     require_resumable(options)
-    bundle = substitute_variables(bundle, options.variables)
     urls = build_url_map(options.base_urls)
     network = _checked_network_mode(bundle, options, urls)
+    accepted = read_accepted(bundle.root) if network == "live" else AcceptedBaselines()
+    bundle = replace(bundle, trace=with_accepted(bundle.trace, accepted))
+    bundle = substitute_variables(bundle, options.variables)
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     _require_headers(bundle.trace, secrets)
     require_live_start_state(bundle, options, network)
-    accepted = read_accepted(bundle.root) if network == "live" else AcceptedBaselines()
-    bundle = replace(bundle, trace=with_accepted(bundle.trace, accepted))
     subgoals = order_steps(bundle.trace)
     for planned in subgoals:
         for each in planned.steps:

@@ -377,8 +377,13 @@ class StepRunner:
         return None if expected is None or observed is None else diff_snapshots(expected, observed)
 
     def live_comparison(self) -> Comparison | None:
-        """Return the last comparison with a live site, with what the masks hid; present times are the recorded ones."""
-        return self._last_comparison.unmasked if self._last_comparison and self._network_mode == "live" else None
+        """Return the last comparison with a live site, with what the masks of the trace hid.
+
+        Present times are the recorded ones. None with masks of the caller: what they hid was not reviewed.
+        """
+        if self._last_comparison is None or self._network_mode != "live" or self._options.masks:
+            return None
+        return self._last_comparison.unmasked
 
     def network_outcome(self, *, is_complete: bool = False) -> NetworkOutcome:
         """Summarize the network, with each changed response attributed to the action during which it arrived.

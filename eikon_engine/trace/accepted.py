@@ -18,6 +18,7 @@ from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.steps import replace_step
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
@@ -33,7 +34,7 @@ class AcceptedStep(FileModel):
     observation: Observation
     """What a live replay must show after it."""
     value: ReadValue | None = None
-    """What it reads; None for an action that reads nothing, or the recorded value."""
+    """What it reads; None for an action that reads nothing, or for the value of the earlier baseline."""
     differences: tuple[str, ...] = ()
     """What was accepted: each difference from the earlier baseline, in a sentence."""
 
@@ -55,7 +56,11 @@ class AcceptedBaselines(FileModel):
 
     accepted_version: Literal[1] = 1
     history: tuple[Acceptance, ...] = ()
-    """Oldest first; the last one of an action counts."""
+    """Oldest first; later ones replace earlier ones of the same action."""
+
+    def until(self, time: datetime) -> AcceptedBaselines:
+        """Return what was accepted until then."""
+        return AcceptedBaselines(history=tuple(each for each in self.history if each.accepted_at <= time))
 
     def __str__(self) -> str:
         """Return how many baselines were accepted, and who decided last; empty if none were."""
@@ -103,8 +108,7 @@ def with_accepted(trace: ExecutionTrace, accepted: AcceptedBaselines) -> Executi
     Raises:
         TraceFieldError: the trace has no such action.
     """
-    last = {step.action: step for acceptance in accepted.history for step in acceptance.steps}
-    for new in last.values():
+    for new in (step for acceptance in accepted.history for step in acceptance.steps):
         step = next(
             (each for subgoal in trace.subgoal_traces for each in subgoal.actions_taken if each.id == new.action), None
         )

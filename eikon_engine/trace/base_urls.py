@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 from eikon_engine.dom import DomNode, PageSnapshot
 from eikon_engine.errors import UsageError
 from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.trace.masks import RequestPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.secrets.stand_ins import StandInMap
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.masks import Mask
 
 URL_ATTRIBUTES: Final = frozenset(
     {"action", "background", "cite", "data", "formaction", "href", "longdesc", "poster", "src", "xlink:href"}
@@ -186,18 +188,20 @@ class BaseUrlMap:
         return path
 
 
-def build_url_map(base_urls: Mapping[str, str]) -> BaseUrlMap:
-    """Build a map from pairs of recorded and current base URLs.
+def build_url_map(base_urls: Mapping[str, str], option: str = "--base-url") -> BaseUrlMap:
+    """Build a map from pairs of recorded and current base URLs, given to `option`.
 
     Raises:
         UsageError: a URL is not an absolute HTTP URL, or two rules share a side and could not be mapped back.
     """
-    rules = tuple(BaseUrlRule(old=parse_base_url(old), new=parse_base_url(new)) for old, new in base_urls.items())
+    rules = tuple(
+        BaseUrlRule(old=parse_base_url(old, option), new=parse_base_url(new, option)) for old, new in base_urls.items()
+    )
     for side in ("old", "new"):
         bases = [getattr(rule, side).url for rule in rules]
         twice = next((base for base in bases if bases.count(base) > 1), None)
         if twice is not None:
-            message = f"--base-url: {twice} is the {side} URL of two rules; remove one of them"
+            message = f"{option}: {twice} is the {side} URL of two rules; remove one of them"
             raise UsageError(message)
     return BaseUrlMap(rules=rules)
 
@@ -231,8 +235,8 @@ def parse_base_url(text: str, option: str = "--base-url") -> BaseUrl:
     )
 
 
-def parse_base_url_rules(texts: Iterable[str]) -> dict[str, str]:
-    """Parse rules of the form `OLD=NEW`, for `build_url_map`.
+def parse_base_url_rules(texts: Iterable[str], option: str = "--base-url") -> dict[str, str]:
+    """Parse rules of the form `OLD=NEW` that were given to `option`, for `build_url_map`.
 
     Raises:
         UsageError: a text is not a pair of URLs, or an old URL is given twice.
@@ -241,10 +245,10 @@ def parse_base_url_rules(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         old, equals, new = re.sub(r"=(?=https?://)", "\n", text, count=1).partition("\n")
         if not equals:
-            message = f"--base-url: expected OLD=NEW, two absolute http or https URLs, got {text!r}"
+            message = f"{option}: expected OLD=NEW, two absolute http or https URLs, got {text!r}"
             raise UsageError(message)
         if old in rules:
-            message = f"--base-url: {old} has two new URLs; remove one of them"
+            message = f"{option}: {old} has two new URLs; remove one of them"
             raise UsageError(message)
         rules[old] = new
     return rules
@@ -261,6 +265,14 @@ def map_action_urls(action: Action, urls: BaseUrlMap) -> Action:
     data: dict[str, JsonValue] = json.loads(action.model_dump_json())
     moved = {name: value if name in USER_INPUT_FIELDS else _map_value(value, urls) for name, value in data.items()}
     return action if moved == data else type(action).model_validate_json(json.dumps(moved))
+
+
+def map_mask_urls(mask: Mask, urls: BaseUrlMap) -> Mask:
+    """Return a mask for the current deployment."""
+    part = mask.part
+    if isinstance(part, RequestPart):
+        part = part.model_copy(update={"key": urls.to_new.replace_text(part.key)})
+    return mask.model_copy(update={"url": urls.to_new.replace_text(mask.url), "part": part})
 
 
 def _map_value(value: JsonValue, urls: BaseUrlMap) -> JsonValue:

@@ -17,6 +17,7 @@ from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.accepted import ACCEPTED_FILE, read_accepted
 from eikon_engine.trace.actions import Click, Navigate, Read, ReadValue
 from eikon_engine.trace.bundle import load_page, open_bundle
+from eikon_engine.trace.masks import Mask, TitlePart
 from eikon_engine.trace.serializer import TRACE_FILE
 from eikon_engine.trace.target import Target
 from tests.browser.pages import Answer, serve_pages
@@ -143,6 +144,33 @@ def test_chosen_steps_are_accepted_and_others_diverge_still(recorded: Recorded) 
     assert recorded.replay("last").verdict == "faithful"
 
 
+def test_a_later_decision_keeps_what_it_does_not_change(recorded: Recorded) -> None:
+    """A new price is accepted, then a new notice: the price that is read stays the accepted one."""
+    recorded.shop.price = 4
+    recorded.replay("run")
+    recorded.accept("run", "--reason", "New price list")
+    recorded.shop.more = "<p>Closed on Sundays</p>"
+    recorded.replay("again")
+    assert recorded.accept("again", "--reason", "New notice").returncode == 0
+
+    assert recorded.replay("last").verdict == "faithful"
+    earlier = recorded.accept("run", "--reason", "By mistake")
+    assert earlier.returncode == 2
+    assert "a later replay of these steps was accepted already" in earlier.stderr
+
+
+def test_what_a_replay_ignored_is_not_accepted(recorded: Recorded) -> None:
+    """A reviewer did not see it."""
+    recorded.shop.price = 4
+    mask = Mask(name="title", reason="not mine", part=TitlePart())
+    replay(recorded.bundle, recorded.folder / "run", network="live", on_divergence="continue", masks=(mask,))
+
+    ended = recorded.accept("run", "--reason", "Fine")
+
+    assert ended.returncode == 1
+    assert "Replay again without --ignore" in ended.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -179,6 +207,7 @@ def test_only_a_live_replay_of_the_bundle_as_it_is_can_be_accepted(recorded: Rec
         ("same", (), "nothing diverged"),
         ("other", (), "as it is now, got another one"),
         ("run", ("--only", "9"), "--only: step 9 did not diverge"),
+        ("run", ("--only", "2"), "--only: expected step 1, too"),
     ):
         ended = recorded.accept(name, *options, "--reason", "Fine")
         assert ended.returncode == 2

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-LIST = """<!doctype html><title>Items ({visit})</title><h1 id=title>Items</h1><a id=item href="/item/{item}">First item</a>
+LIST = """<!doctype html><title>Items ({visit})</title><h1 id=title>Items</h1><a id=item href="/item/{item}">First</a>
 <form method=post action=/note><input type=hidden name=csrf_token value={token}><button id=note>Note</button></form>
 <p id=answer></p><p id=visit>Visit number {visit} of this page.</p><p id=mine></p><aside>{word}</aside>
 <script>mine.id = 'own-' + Math.random().toString(36).slice(2, 12).padEnd(10, 'x')</script>"""
@@ -141,7 +141,7 @@ def test_recordings_of_different_missions_are_refused(tmp_path: Path) -> None:
 
     for steps, message in (
         (tuple(reversed(attempt.actions_taken)), "but step 1 is"),
-        (attempt.actions_taken[:1], "has 2 actions and"),
+        (attempt.actions_taken[:1], "has 2 steps and"),
     ):
         renumbered = tuple(step.model_copy(update={"sequence": n}) for n, step in enumerate(steps, start=1))
         changed = attempt.model_copy(update={"actions_taken": renumbered})
@@ -149,6 +149,40 @@ def test_recordings_of_different_missions_are_refused(tmp_path: Path) -> None:
         ended = learn(first, second)
         assert ended.returncode == 2
         assert "expected two recordings of one mission" in ended.stderr
+        assert message in ended.stderr
+
+
+def test_what_an_agent_typed_belongs_to_the_mission(tmp_path: Path) -> None:
+    """Recordings that differ in a text, a key or a URL are of different missions."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    with items() as (site, _):
+        asyncio.run(_open_first_item(first, site.url, seed=1))
+        asyncio.run(_open_first_item(second, f"{site.url}/?page=2", seed=1))
+
+    ended = learn(first, second)
+
+    assert ended.returncode == 2
+    assert "but step 1 is" in ended.stderr
+    assert "/?page=2" in ended.stderr
+
+
+def test_recordings_without_baselines_teach_nothing(tmp_path: Path) -> None:
+    """None is an error; some without make the result unverifiable, not equal."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    with items() as (site, _):
+        asyncio.run(_open_first_item(first, site.url, seed=1))
+    shutil.copytree(first, second)
+    trace = open_bundle(first).trace
+    (attempt,) = trace.subgoal_traces
+    for count_without, status, message in ((1, 1, "look: unverifiable"), (2, 2, "Certify the bundle first")):
+        steps = tuple(
+            step.model_copy(update={"observation": None}) if number < count_without else step
+            for number, step in enumerate(attempt.actions_taken)
+        )
+        changed = attempt.model_copy(update={"actions_taken": steps})
+        write_trace(trace.model_copy(update={"subgoal_traces": (changed,)}), second / TRACE_FILE)
+        ended = learn(first, second, "--accept")
+        assert ended.returncode == status
         assert message in ended.stderr
 
 

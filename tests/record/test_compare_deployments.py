@@ -32,6 +32,7 @@ pytestmark = pytest.mark.browser
 SHOP = """<!doctype html><title>Shop</title><h1 id=user></h1><p id=price>{price} EUR</p>
 <form method=post action=/order><input type=hidden name=csrf value={token}><button id=order>{button}</button></form>
 <aside>{advertisement}</aside><script>user.textContent = localStorage.user</script>"""
+WARES = ("tea", "coffee", "bread", "a boat", "an island", "nothing at all")
 ORDERED = "<!doctype html><title>Thanks</title><h1>Ordered for {price} EUR</h1><footer>{advertisement}</footer>{more}"
 
 
@@ -40,7 +41,7 @@ def shop(
     *, price: int = 3, button: str = "Order", more: Callable[[int], str] = lambda _visit: ""
 ) -> Iterator[PageSite]:
     """Serve a shop that shows other tokens and advertisements at each visit."""
-    words, visits = cycle(("Buy tea!", "Coffee is half its price.", "Fly to Rome")), count(1)
+    words, visits = (f"Buy {secrets.choice(WARES)} {word}" for word in cycle(("now!", "soon.", "here"))), count(1)
 
     def start(_asked: Asked) -> Answer:
         page = SHOP.format(price=price, token=secrets.token_hex(16), button=button, advertisement=next(words))
@@ -145,6 +146,7 @@ def test_a_base_that_differs_from_itself_proves_nothing_from_there_on(
 
     assert comparison.status == status, comparison.reasons
     assert comparison.noise
+    assert any("aside" in each for each in comparison.learned)
     if status == "unverifiable":
         assert comparison.reasons[0].startswith("base differs from itself no later: click #order")
 
@@ -156,6 +158,22 @@ def test_a_base_that_differs_from_itself_proves_nothing_from_there_on(
         (("--base", "a.example", "--head", "http://b.example"), "--base: expected an absolute http or https URL"),
         (("--base", "http://a.example", "--head", "http://x.example=http://b.example"), "to replace the same URLs"),
         (("--base", "http://a.example"), "Missing option '--head'"),
+        (
+            ("--base", "http://a.example", "--base", "http://c.example", "--head", "http://b.example"),
+            "has two new URLs",
+        ),
+        (
+            ("--base", "http://a=http://", "--head", "http://a=http://b"),
+            "--base: expected an absolute http or https URL",
+        ),
+        (
+            ("--base", "http://typo=http://a", "--head", "http://typo=http://b"),
+            "http://typo does not occur in the mission",
+        ),
+        (
+            ("--base", "http://a", "--head", "http://b", "--base-storage-state", "state.json"),
+            "expected a storage state for both deployments or for none",
+        ),
     ],
 )
 def test_wrong_addresses_are_refused(bundle: Path, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
