@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.paths import resolve_inside
@@ -42,7 +43,6 @@ ERROR_CODES: Final = frozenset({"page-error-changed", "resource-failed", "respon
 DOCUMENT_CODES: Final = frozenset({"document-changed", "document-missing", "document-unexpected", "redirects-changed"})
 """Differences that may have a cause of their own, such as an expired session, after the first divergence."""
 MISSION_LAYERS: Final[frozenset[Layer]] = frozenset({"environment", "skill", "target"})
-READ_CHANGED: Final = "read-changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
