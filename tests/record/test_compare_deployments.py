@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import signal
+import socket
+import subprocess
+import sys
 from contextlib import contextmanager
 from itertools import count, cycle
 from typing import TYPE_CHECKING
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from tests.browser.pages import Asked, PageSite
 
 pytestmark = pytest.mark.browser
+
+TIMEOUT_S = 60
 
 SHOP = """<!doctype html><title>Shop</title><h1 id=user></h1><p id=price>{price} EUR</p>
 <form method=post action=/order><input type=hidden name=csrf value={token}><button id=order>{button}</button></form>
@@ -183,3 +189,25 @@ def test_wrong_addresses_are_refused(bundle: Path, tmp_path: Path, options: tupl
     assert ended.returncode == 2
     assert message in ended.stderr
     assert not (tmp_path / "artifacts").exists()
+
+
+def test_ctrl_c_while_a_page_loads_leaves_one_line(bundle: Path, tmp_path: Path) -> None:
+    """The navigation that fails when its browser closes is not reported as well."""
+    artifacts = tmp_path / "artifacts"
+    with socket.create_server(("127.0.0.1", 0)) as site:
+        url = f"http://127.0.0.1:{site.getsockname()[1]}"
+        command = ["compare", str(bundle), f"--artifacts-dir={artifacts}", f"--base={url}", f"--head={url}"]
+        with subprocess.Popen(
+            [sys.executable, "-m", "eikon_engine", *command], stderr=subprocess.PIPE, text=True
+        ) as process:
+            site.settimeout(TIMEOUT_S)
+            connection, _ = site.accept()
+            with connection:
+                connection.settimeout(TIMEOUT_S)
+                assert connection.recv(1)
+                process.send_signal(signal.SIGINT)
+                _, said = process.communicate(timeout=TIMEOUT_S)
+
+    assert process.returncode == 130
+    assert said.splitlines()[1:] == ["eikon: stopped by the user (code interrupted)"]
+    assert not artifacts.exists()

@@ -101,6 +101,8 @@ async def _wait_for_load(session: Session, load: Awaitable[Response | None], ope
         if session.tracker.download_count > downloads or "Download is starting" in error.message:
             return None  # the document turned out to be a download
         raise translate(error, operation) from error
+    finally:
+        task.cancel()  # after Ctrl-C it would fail later, and asyncio would print its error
 
 
 async def answer_dialog(session: Session, action: AnswerDialog) -> ActionEffect:
