@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.mutations.source import Place
+    from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.network.exchange import Exchange
     from tests.sites.ordinary import OrdinarySite
 
@@ -199,14 +200,16 @@ def edit_messages(source: Source, mutant: Mutant) -> Callable[[int, str], str | 
 
 
 async def replay_all(
-    source: Source, site: OrdinarySite, chosen: Sequence[tuple[Mutant, Change | None]], folder: Path
+    source: Source, site: OrdinarySite, chosen: Sequence[tuple[Mutant, Change | None]], folder: Path, policy: PolicyName
 ) -> list[Result]:
     """Replay mutants live, one after the other: the site has one state."""
     results: list[Result] = []
     bundle = open_bundle(source.root)
     for number, (mutant, change) in enumerate(chosen):
         site.restart(change, edit_messages(source, mutant))
-        options = ReplayOptions(artifacts_dir=folder / str(number), network="live", secrets=dict(SECRETS), reports=())
+        options = ReplayOptions(
+            artifacts_dir=folder / str(number), network="live", policy=policy, secrets=dict(SECRETS), reports=()
+        )
         done = await run_replay(bundle, options, ())
         found = result(source.name, mutant, done)
         if change is not None and not site.applied:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from benchmarks.mutations.results import Result
 
 HEADS: Final = ("operator", "mutants", "verdict", "action", "layer", "cause")
+EFFECTS_HEADS: Final = ("operator", "mutants", "diverged", "also changed", "neither")
 EXACT_ACTIONS: Final = 0.98
 RIGHT_CAUSES: Final = 0.95
 
@@ -56,3 +57,37 @@ def holds(results: Sequence[Result]) -> bool:
     verdicts, places, _, causes = _parts(results)
     enough = sum(places) >= EXACT_ACTIONS * len(places) and sum(causes) >= RIGHT_CAUSES * len(causes)
     return all(verdicts) and enough
+
+
+def report_effects(results: Sequence[Result]) -> str:
+    """Return the table for the policy `effects`, with every change that was not found."""
+    by_operator: defaultdict[str, list[Result]] = defaultdict(list)
+    for each in results:
+        by_operator[each.mutant.operator].append(each)
+    rows = [_effects_row(operator, some) for operator, some in (*by_operator.items(), ("all", [*results]))]
+    missed = [
+        f"{each.mission}: {each.mutant.operator}: {each.mutant.what}\n"
+        f"    wanted {each.mutant.truth.verdict} {each.mutant.truth.place or ''}\n"
+        f"    found  {each.verdict} {each.place or ''}, also changed {each.also_changed or 'nothing'}: {each.sentence}\n"
+        for each in results
+        if not _is_listed(each)
+    ]
+    return "".join([table(EFFECTS_HEADS, rows), *missed])
+
+
+def _effects_row(operator: str, results: Sequence[Result]) -> tuple[str, ...]:
+    diverged = sum(each.verdict == "diverged" for each in results)
+    listed = sum(each.verdict == "faithful" and each.also_changed is not None for each in results)
+    return (operator, *(f"{count:4}" for count in (len(results), diverged, listed, len(results) - diverged - listed)))
+
+
+def _is_listed(each: Result) -> bool:
+    """Return whether a change diverged or is listed, and an unchanged site did not diverge."""
+    if each.mutant.truth.verdict == "faithful":
+        return each.verdict == "faithful"
+    return each.verdict == "diverged" or (each.verdict == "faithful" and each.is_listed)
+
+
+def lists_all(results: Sequence[Result]) -> bool:
+    """Return whether every change diverged or is listed, and nothing else diverged."""
+    return all(map(_is_listed, results))

@@ -40,6 +40,13 @@ class Result:
     layer: str
     cause: str
     sentence: str
+    also_changed: tuple[str, int] | None = None
+    """The first action with findings of the policy `effects`."""
+
+    @property
+    def is_listed(self) -> bool:
+        """Return whether the change was found at the expected action, as a divergence or beside the mission."""
+        return self.mutant.truth.place in {self.place, self.also_changed}
 
     @property
     def is_right(self) -> bool:
@@ -67,6 +74,7 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
     outcome = done.outcome
     first = outcome.divergences[0] if outcome.divergences else None
     told = outcome.explanation
+    steps = [(subgoal.id, step) for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"]
     return Result(
         mission=mission,
         mutant=mutant,
@@ -75,6 +83,7 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
         layer=first.layer if first else "",
         cause=told.cause if told else "",
         sentence=told.sentence if told else "; ".join(outcome.reasons),
+        also_changed=next(((subgoal, step.sequence) for subgoal, step in steps if step.findings), None),
     )
 
 

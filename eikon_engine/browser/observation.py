@@ -20,6 +20,7 @@ from eikon_engine.browser.redaction import redact_page_text, redact_snapshot
 from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
 from eikon_engine.dom import FrameReader, FrameSnapshot, PageSnapshot, frame_digest, visibility_digest
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
+from eikon_engine.network.exchange import PASSIVE_TYPES, SAFE_METHODS
 from eikon_engine.network.keys import request_key
 from eikon_engine.trace.base_urls import restore_page_links
 from eikon_engine.trace.observation import (
@@ -141,6 +142,8 @@ class CapturedObservation:
     """Downloads with their content and URL."""
     events: PageEvents = field(default_factory=PageEvents, repr=False)
     """The page events it was made from."""
+    passive_requests: frozenset[str] = frozenset()
+    """Keys of the safe requests for pictures and the like, on which nothing else of a page depends."""
 
 
 async def observe(session: Session, bound: BoundTarget | None) -> CapturedObservation:
@@ -181,7 +184,11 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         virtual_ms=virtual_ms,
     )
     return CapturedObservation(
-        observation=observation, snapshots=snapshots, downloads=tuple(downloads), events=happened
+        observation=observation,
+        snapshots=snapshots,
+        downloads=tuple(downloads),
+        events=happened,
+        passive_requests=frozenset(_passive_request_keys(session, happened)),
     )
 
 
@@ -405,6 +412,12 @@ def _ordinals(session: Session, requests: Iterable[Request]) -> tuple[int, ...]:
 def _timer_request_keys(session: Session, happened: PageEvents) -> Iterator[str]:
     for request in _counted_requests(session, happened):
         if session.traffic.is_timer_driven(request):
+            yield _recorded_or_own_key(session, request)
+
+
+def _passive_request_keys(session: Session, happened: PageEvents) -> Iterator[str]:
+    for request in _counted_requests(session, happened):
+        if request.resource_type in PASSIVE_TYPES and request.method in SAFE_METHODS:
             yield _recorded_or_own_key(session, request)
 
 

@@ -58,8 +58,8 @@ def policy_option(command: Command) -> Command:
         type=click.Choice(["strict", "effects"]),
         default="strict",
         show_default=True,
-        help="What counts as divergence: any difference, or only those that affect targets, recorded effects and "
-        "skills.",
+        help="What counts as divergence: any difference, or only those that affect the mission. The rest of the pages "
+        "is listed as also changed.",
     )(command)
 
 

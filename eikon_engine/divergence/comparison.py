@@ -55,6 +55,8 @@ class Comparison:
     """Keys of recorded requests that a live replay need not send in this action."""
     known_requests: tuple[str, ...] = ()
     """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
+    passive_requests: frozenset[str] = frozenset()
+    """Keys of safe requests of this action for pictures and the like, on which nothing else of a page depends."""
     is_sealed: bool = False
     """Whether all responses come from the recording. Only then are request order and browser storage compared."""
     compares_stored_values: bool = False

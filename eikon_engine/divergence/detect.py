@@ -35,12 +35,15 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
 )
 """One detector per file. A new one needs its file, a line here, a test, and a section in `docs/divergences.md`."""
 
+_NEW_PAGE_ERROR: Final = "new-page-error"
+"""Stands for `page-error-changed` where the recording has no error: a script that fails does not do the rest."""
 CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"environment"}),
     frozenset({"target"}),
     frozenset({"request-not-recorded"}),
     frozenset({"status-changed", "redirects-changed", "document-changed", "document-unexpected"}),
     frozenset({"response-failed"}),
+    frozenset({_NEW_PAGE_ERROR}),
     frozenset({"result"}),
     frozenset({"document-missing"}),
     frozenset({"network"}),
@@ -52,7 +55,7 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"pixels"}),
 )
 """Codes and layers, causes before effects: the target is resolved before any request is sent, a document loads before
-its subresources, then its DOM changes, and its rendering comes last."""
+its subresources, then its scripts run and change its DOM, and its rendering comes last."""
 
 
 def detect_divergences(comparison: Comparison) -> tuple[Divergence, ...]:
@@ -72,7 +75,9 @@ def _with_explanation(comparison: Comparison, divergence: Divergence) -> Diverge
 
 def _causal_rank(divergence: Divergence) -> int:
     """Return the place of a divergence in the causal order."""
+    is_new_error = divergence.code == "page-error-changed" and divergence.expected == "none"
+    code = _NEW_PAGE_ERROR if is_new_error else divergence.code
     for rank, codes in enumerate(CAUSAL_ORDER):
-        if divergence.code in codes or divergence.layer in codes:
+        if code in codes or divergence.layer in codes:
             return rank
     return len(CAUSAL_ORDER)

@@ -1,8 +1,4 @@
-"""The policy `effects`: distinguish DOM changes that affect the mission from those that do not.
-
-A DOM change affects the mission if it is at a place that the recorded action changed, if it changes the target of a
-later step, or if it changes the output of a skill that reads the page.
-"""
+"""The policy `effects`: find the changes of a page that are where the recorded action changed it."""
 
 from __future__ import annotations
 
@@ -15,23 +11,27 @@ if TYPE_CHECKING:
     from eikon_engine.dom.tree import PageSnapshot
 
 PolicyName: TypeAlias = Literal["strict", "effects"]
-"""`strict`: every difference is a divergence. `effects`: DOM changes that do not affect the mission are findings."""
+"""`strict`: every difference is a divergence. `effects`: changes that do not affect the mission are findings."""
 _SEPARATOR: Final = " > "
 _CHILD_LIST_CHANGES: Final = frozenset({"added", "removed", "moved"})
 
 
 def find_overlapping_effect(
-    before: PageSnapshot | None, recorded: PageSnapshot, observed: PageSnapshot
+    before: PageSnapshot,
+    recorded: PageSnapshot,
+    observed: PageSnapshot,
+    observed_before: PageSnapshot | None = None,
 ) -> tuple[DomChange, DomChange] | None:
     """Return an observed change and the recorded effect of the action that it overlaps; None if there is none.
 
-    `before` is the page before the action; None if the action loaded it, since then the effect is the document and not
-    its content. Paths are those of the recorded page after the action.
+    `before` is the recorded page before the action, `observed_before` that of the replay: what differed already then
+    is no effect of the action. Paths are those of the recorded page after the action.
     """
-    if before is None:
-        return None
     effects = diff_snapshots(recorded, before)
+    earlier = set() if observed_before is None else set(diff_snapshots(before, observed_before))
     for change in diff_snapshots(recorded, observed):
+        if change in earlier:
+            continue
         for effect in effects:
             if effect.frame == change.frame and _overlaps(change, effect):
                 return change, effect

@@ -1,16 +1,27 @@
-"""The policy `effects`: DOM changes that do not affect the mission are findings, not divergences."""
+"""The policy `effects`: changes of a page that do not affect the mission are findings, not divergences.
+
+Such a change is of the content, visibility or title of a page and not where the recorded action changed it, touches no
+target of a later step and no page that a skill reads; or it is a picture, font or medium that was requested, missing or
+unavailable; or pixels alone. Whatever else was recorded is compared strictly.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.dependents import find_dependents
+from eikon_engine.divergence.detectors.accessibility import with_hidden_states
+from eikon_engine.divergence.detectors.network import detect_network
 from eikon_engine.divergence.effects import find_overlapping_effect
 from eikon_engine.divergence.masks import mask_page
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.network.exchange import PASSIVE_TYPES, SAFE_METHODS
+from eikon_engine.network.store import read_network
 from eikon_engine.replay.model_responses import ProbeResponses
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.bundle import load_page
@@ -18,7 +29,7 @@ from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.labels import step_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic import JsonValue
 
@@ -29,43 +40,129 @@ if TYPE_CHECKING:
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.masks import Mask
-    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.observation import Observation, PageObservation
 
 SplitFindings: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]]"
 """Divergences, then findings of lower severity."""
 
 
+_PAGE_LAYERS: Final = frozenset({"dom", "accessibility"})
+"""Layers whose differences affect the mission at some places of a page only."""
+_PASSIVE_CODES: Final = frozenset({"pixels-changed", "resource-failed"})
+"""Codes of differences that affect no mission."""
+_RESOURCE_ERROR: Final = "Failed to load resource"
+"""Begin of Chromium's console error for a resource that failed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectsPolicy:
-    """Classify the DOM differences of one plan."""
+    """Classify the differences of one plan."""
 
     plan: Plan
     skills: SkillRegistry
     masks: tuple[Mask, ...] = ()
 
-    def split(self, planned: PlannedStep, found: tuple[Divergence, ...], comparison: Comparison) -> SplitFindings:
-        """Split differences into those that affect the mission and those that do not; masks are already applied."""
-        if not found or any(each.layer != "dom" for each in found) or not isinstance(planned.step, ActionTrace):
-            return found, ()
-        reasons = list(self._affected(planned, planned.step, comparison))
-        if reasons:
-            why = f"It affects the mission: {'; '.join(reasons)}."
-            return tuple(each.model_copy(update={"message": f"{each.message} {why}"}) for each in found), ()
-        return (), tuple(each.model_copy(update={"severity": "finding"}) for each in found)
+    def split(
+        self,
+        planned: PlannedStep,
+        found: tuple[Divergence, ...],
+        comparison: Comparison,
+        observed_before: Callable[[int], PageSnapshot | None],
+    ) -> SplitFindings:
+        """Split differences into those that affect the mission and those that do not; masks are already applied.
 
-    def _affected(self, planned: PlannedStep, action: ActionTrace, comparison: Comparison) -> Iterator[str]:
-        """Yield how the changes affect the mission; an unknown effect counts as one."""
-        for page in action.observation.pages if action.observation is not None else ():
+        `observed_before` returns the DOM of a page before the action in this replay; None if it is not known.
+        """
+        action = planned.step
+        if not found or not isinstance(action, ActionTrace):
+            return found, ()
+        reasons: list[str] = []
+        if any(each.layer in _PAGE_LAYERS for each in found):
+            reasons = list(self._affected(planned, action, comparison, observed_before))
+        essential = self._essential_request_changes(found, comparison)
+        divergences: list[Divergence] = []
+        findings: list[Divergence] = []
+        for each in found:
+            if each.layer in _PAGE_LAYERS and reasons:
+                why = f"It affects the mission: {'; '.join(reasons)}."
+                divergences.append(each.model_copy(update={"message": f"{each.message} {why}"}))
+            elif (
+                each.layer in _PAGE_LAYERS
+                or each.code in _PASSIVE_CODES
+                or (each.code == "title-changed" and not self._changes_title(planned, action))
+                or (each.code in {"request-missing", "request-unexpected"} and each not in essential)
+                or (each.code == "console-error-changed" and _is_of_passive_resources(found, comparison))
+            ):
+                findings.append(each.model_copy(update={"severity": "finding"}))
+            else:
+                divergences.append(each)
+        return tuple(divergences), tuple(findings)
+
+    def _essential_request_changes(
+        self, found: tuple[Divergence, ...], comparison: Comparison
+    ) -> tuple[Divergence, ...]:
+        """Return the differences of requests that remain without those for pictures and the like."""
+        recorded, observed = comparison.recorded.observation, comparison.observed
+        if recorded is None or observed is None or all(each.layer != "network" for each in found):
+            return ()
+        passive = comparison.passive_requests | self._recorded_passive_requests()
+        both = [
+            each.model_copy(update={"requests": tuple(key for key in each.requests if key not in passive)})
+            for each in (recorded, observed)
+        ]
+        action = comparison.recorded.model_copy(update={"observation": both[0]})
+        plain = [each.model_copy(update={"because": ()}) for each in found]
+        changes = [*detect_network(replace(comparison, recorded=action, observed=both[1]))]
+        return tuple(each for each, bare in zip(found, plain, strict=True) if bare in changes)
+
+    def _recorded_passive_requests(self) -> frozenset[str]:
+        network = self.plan.trace.network
+        if network is None:
+            return frozenset()
+        folder = resolve_inside(self.plan.bundle.root, network.folder, "network.folder")
+        requests = ((each.key, each.request) for each in read_network(folder).exchanges)
+        return frozenset(
+            key for key, sent in requests if sent.resource_type in PASSIVE_TYPES and sent.method in SAFE_METHODS
+        )
+
+    def _changes_title(self, planned: PlannedStep, action: ActionTrace) -> bool:
+        """Return whether the action changed the title of a page without loading a document."""
+        shown = action.observation
+        for page in shown.pages if shown is not None else ():
+            before = self._shown_before(planned, page.page)
+            is_new = shown is not None and _is_new_document(shown, page.page)
+            if before is not None and before.title != page.title and not is_new:
+                return True
+        return False
+
+    def _affected(
+        self,
+        planned: PlannedStep,
+        action: ActionTrace,
+        comparison: Comparison,
+        observed_before: Callable[[int], PageSnapshot | None],
+    ) -> Iterator[str]:
+        """Yield how the changes of pages affect the mission; an unknown effect counts as one."""
+        shown = action.observation
+        for page in shown.pages if shown is not None else ():
             observed, recorded = comparison.observed_dom(page.page), comparison.recorded_dom(page.page)
             if observed is None or recorded is None:
                 yield f"page {page.page} has no snapshot to show what changed"
                 continue
             before = self._page_before(planned, page.page)
-            is_new = action.observation is not None and _is_new_document(action.observation, page.page)
+            is_new = shown is not None and _is_new_document(shown, page.page)
             if before is None and not is_new:
                 yield f"page {page.page} has no earlier snapshot to show what the action changed"
                 continue
-            effect = find_overlapping_effect(None if is_new else before, recorded, observed)
+            earlier = observed_before(page.page)
+            effect = None
+            if before is not None and not is_new:
+                effect = find_overlapping_effect(
+                    with_hidden_states(before),
+                    with_hidden_states(recorded),
+                    with_hidden_states(observed),
+                    None if earlier is None else with_hidden_states(mask_page(earlier, page.url, self.masks)[0]),
+                )
             if effect is not None:
                 yield f"the action itself changed {effect[0].path}"
             later = (each.step for each in self._steps_after(planned))
@@ -81,14 +178,18 @@ class EffectsPolicy:
     def _steps_after(self, planned: PlannedStep) -> Iterator[PlannedStep]:
         return (each for each in self._steps() if each.position > planned.position)
 
-    def _page_before(self, planned: PlannedStep, page: int) -> PageSnapshot | None:
-        """Return the recorded page before an action; None if unknown."""
+    def _shown_before(self, planned: PlannedStep, page: int) -> PageObservation | None:
+        """Return the recorded observation of a page before an action; None if there is none."""
         last: Observation | None = None
         for each in self._steps():
             if each.position >= planned.position:
                 break
             last = (each.step.observation if isinstance(each.step, ActionTrace) else None) or last
-        shown = next((seen for seen in last.pages if seen.page == page), None) if last is not None else None
+        return next((seen for seen in last.pages if seen.page == page), None) if last is not None else None
+
+    def _page_before(self, planned: PlannedStep, page: int) -> PageSnapshot | None:
+        """Return the recorded page before an action; None if unknown."""
+        shown = self._shown_before(planned, page)
         snapshot = None if shown is None else load_page(self.plan.bundle.dom, shown)
         return None if snapshot is None or shown is None else mask_page(snapshot, shown.url, self.masks)[0]
 
@@ -114,3 +215,14 @@ class EffectsPolicy:
 def _is_new_document(observation: Observation, page: int) -> bool:
     """Return whether the action opened the page or loaded a new document in it."""
     return page in observation.opened or any(load.page == page for load in observation.documents)
+
+
+def _is_of_passive_resources(found: tuple[Divergence, ...], comparison: Comparison) -> bool:
+    """Return whether the console reports no more than the pictures and the like that failed."""
+    recorded, observed = comparison.recorded.observation, comparison.observed
+    if recorded is None or observed is None:
+        return False
+    before, now = Counter(recorded.console_errors), Counter(observed.console_errors)
+    changed = [*(now - before).elements(), *(before - now).elements()]
+    failed = sum(each.code == "resource-failed" for each in found)
+    return len(changed) <= failed and all(each.startswith(_RESOURCE_ERROR) for each in changed)

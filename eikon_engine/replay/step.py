@@ -234,6 +234,8 @@ class StepRunner:
         self._attributed_changes: tuple[ResponseChange, ...] = ()
         self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
+        self._performed_before: PerformedAction | None = None
+        """Result of the action before the current one."""
         self._last_comparison: _Comparison | None = None
 
     def switch_plan(self, plan: Plan) -> None:
@@ -271,6 +273,7 @@ class StepRunner:
         if changed and self._options.on_divergence == "stop":
             return _unperformed_outcome(recorded, changed)
         begin = time.perf_counter()
+        self._performed_before = self.last_performed
         performed = self.last_performed = await self._perform(planned, recorded, is_expected)
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
@@ -463,6 +466,7 @@ class StepRunner:
             and not self._options.har,
             read_texts=self._read_texts(recorded, performed),
             screenshots=self.comparable_screenshots(recorded, performed),
+            passive_requests=frozenset() if performed.captured is None else performed.captured.passive_requests,
         )
         hidden: tuple[str, ...] = ()
         if self._network_mode == "live":
@@ -473,7 +477,10 @@ class StepRunner:
         divergences: tuple[Divergence, ...] = found
         findings: tuple[Divergence, ...] = ()
         if self._policy is not None:
-            divergences, findings = self._policy.split(planned, found, masked.comparison)
+            before = self._performed_before
+            divergences, findings = self._policy.split(
+                planned, found, masked.comparison, lambda page: None if before is None else _observed_dom(before, page)
+            )
         return _Comparison(
             divergences=divergences,
             findings=findings,

@@ -14,6 +14,7 @@ from eikon_engine.outcome.terminal import escape_control_characters
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
 SUMMARY_FILE = "replay_summary.txt"
@@ -50,7 +51,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
         further=outcome.divergences[1:],
         artifacts=artifacts,
         masked=_mask_coverage(outcome),
-        findings=sum(len(step.findings) for _, step in steps if step.kind == "action"),
+        findings=_findings(outcome),
         first_artifacts=_first_divergence_artifacts(outcome),
     )
     return escape_control_characters(text)
@@ -64,6 +65,16 @@ def _mask_coverage(outcome: ReplayOutcome) -> tuple[str, ...]:
     return tuple(
         f"{name}: hid a difference at {pluralize(names.count(name), 'action')}" for name in dict.fromkeys(names)
     )
+
+
+def _findings(outcome: ReplayOutcome) -> tuple[Divergence, ...]:
+    """Return the findings, those that later steps repeat only once."""
+    found: dict[tuple[str, ...], Divergence] = {}
+    for subgoal in outcome.subgoals:
+        for step in subgoal.steps:
+            for each in step.findings if step.kind == "action" else ():
+                found.setdefault((each.code, each.expected, each.observed, each.detail), each)
+    return tuple(found.values())
 
 
 def _first_divergence_artifacts(outcome: ReplayOutcome) -> tuple[str, ...]:

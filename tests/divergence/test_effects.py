@@ -48,6 +48,11 @@ def test_another_row_that_was_removed_is_at_the_effect(left: tuple[str, ...]) ->
     assert find_overlapping_effect(before, after, page_of(rows(*left))) is not None
 
 
-def test_a_document_is_the_effect_of_what_loads_it() -> None:
-    """The effect is that a document was loaded; its content is not part of the effect."""
-    assert find_overlapping_effect(None, ADDED, EMPTY) is None
+def test_what_differed_before_the_action_is_none_of_its_effects() -> None:
+    """A row that was different already is not attributed to an action that adds one; a row that becomes so is."""
+    before, after = page_of(rows("a", "b"), element("p")), page_of(rows("a", "b", "c"), element("p"))
+    observed = page_of(rows("x", "b", "c"), element("p"))
+
+    assert find_overlapping_effect(before, after, observed) is not None
+    assert find_overlapping_effect(before, after, observed, before) is not None
+    assert find_overlapping_effect(before, after, observed, page_of(rows("x", "b"), element("p"))) is None

@@ -94,9 +94,7 @@ def _summarize(gone: list[str], appeared: list[str]) -> str:
 
 def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tuple[list[str], list[str]]:
     """Return the outermost elements that became hidden, and those that became visible."""
-    before, after = (
-        PageSnapshot(frames=(replace(each, root=_with_hidden_state(each)),)) for each in (recorded, observed)
-    )
+    before, after = (with_hidden_states(PageSnapshot(frames=(each,))) for each in (recorded, observed))
     changes = [each for each in diff_snapshots(before, after) if (each.kind, each.name) == ("state", _HIDDEN)]
     gone = _outermost([each.path for each in changes if each.observed == "true"])
     appeared = _outermost([each.path for each in changes if each.expected == "true"])
@@ -112,8 +110,12 @@ def _outermost(paths: list[str]) -> list[str]:
     return found
 
 
+def with_hidden_states(page: PageSnapshot) -> PageSnapshot:
+    """Return a page with the state `hidden` on every hidden element, so that a diff finds visibility as well."""
+    return PageSnapshot(frames=tuple(replace(each, root=_with_hidden_state(each)) for each in page.frames))
+
+
 def _with_hidden_state(frame: FrameSnapshot) -> DomNode:
-    """Return the tree of a document with the state `hidden` on every hidden element."""
     flips = set(frame.extras.flips or ())
     nodes: list[tuple[DomNode, bool]] = []
     waiting = [(frame.root, True)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from eikon_engine.divergence.causes import FIRST_ERROR_STATUS
 from eikon_engine.divergence.related_responses import describe_change
 from eikon_engine.divergence.response_diff import ENDING_PARTS
 from eikon_engine.files.text import pluralize
+from eikon_engine.network.exchange import PASSIVE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
             if value.part in ENDING_PARTS and _is_error(value.recorded) != _is_error(value.live):
                 found = comparison.make_divergence(
                     "network",
-                    "resource-failed" if change.resource_type in _PASSIVE_TYPES else "response-failed",
+                    "resource-failed" if change.resource_type in PASSIVE_TYPES else "response-failed",
                     expected=f"{change.key} with {_describe_ending(value.recorded)}",
                     observed=f"{change.key} with {_describe_ending(value.live)}",
                     message=f"A request ended with {_describe_ending(value.live)} instead of "
@@ -88,10 +89,6 @@ def _document_urls(observation: Observation | None) -> set[str]:
     loads = () if observation is None else observation.documents
     urls = [url for load in loads for url in (load.url, *(hop.url for hop in load.hops))]
     return {url.partition("#")[0] for url in urls}
-
-
-_PASSIVE_TYPES: Final = frozenset({"font", "image", "media", "ping", "texttrack", "manifest", "other"})
-"""Types of resources whose absence changes nothing else on a page."""
 
 
 def _is_error(ending: str) -> bool:
