@@ -68,7 +68,8 @@ def report_effects(results: Sequence[Result]) -> str:
     missed = [
         f"{each.mission}: {each.mutant.operator}: {each.mutant.what}\n"
         f"    wanted {each.mutant.truth.verdict} {each.mutant.truth.place or ''}\n"
-        f"    found  {each.verdict} {each.place or ''}, also changed {each.also_changed or 'nothing'}: {each.sentence}\n"
+        f"    found  {each.verdict} {each.place or ''}, "
+        f"also changed {each.also_changed or 'nothing'}: {each.sentence}\n"
         for each in results
         if not _is_listed(each)
     ]
