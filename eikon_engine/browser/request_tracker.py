@@ -194,3 +194,15 @@ class RequestTracker:
     def _note_failed(self, request: Request, what: str) -> None:
         if not request.url.startswith(NON_NETWORK_SCHEMES):
             self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
+
+
+def dropped_response(request: Request) -> Response | None:
+    """Return the error response that a failed request got; None for any other request.
+
+    Chromium cancels scripts, style sheets, fonts and objects whose response has a status of 400 or more, and drops the
+    body: their requests fail, though the server responded. Fetches fail for other reasons.
+    """
+    response = request.existing_response
+    if request.failure is None or response is None or request.resource_type in FETCH_TYPES:
+        return None
+    return response if response.status >= FIRST_ERROR_STATUS else None

@@ -12,6 +12,7 @@ from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import counting_key, redacted_key
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
+from eikon_engine.browser.request_tracker import dropped_response
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
@@ -217,6 +218,10 @@ class NetworkCapture:
 
     async def _record(self, root: Request, last: Request) -> None:
         await self._complete_body(root)
+        if (dropped := dropped_response(last)) is not None:
+            response = await self._response(dropped, has_body=False)
+            self._write(root, response=response, hops=await self._hops(root, last), failure=None, complete=True)
+            return
         if last.failure is not None:
             stream = await self._streams.finished_stream(last)
             if stream is not None and last.existing_response is not None:
@@ -312,14 +317,14 @@ class NetworkCapture:
         failure = last.failure if complete and last.failure != ABORTED_ERROR and not stream.is_event_stream else None
         self._write(root, response=response, hops=hops, failure=failure, complete=complete, pieces=pieces)
 
-    async def _response(self, answer: Response) -> RecordedResponse:
+    async def _response(self, answer: Response, *, has_body: bool = True) -> RecordedResponse:
         from playwright.async_api import Error
 
         body: BlobRef | None = None
         missing: str | None = None
         headers = await redact_response_headers(self._session, answer)
         redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
-        if not redirect and answer.status not in NO_BODY_STATUSES and answer.request.method != "HEAD":
+        if has_body and not redirect and answer.status not in NO_BODY_STATUSES and answer.request.method != "HEAD":
             try:
                 data = redact_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
                 body = self._writer.write_blob(data)

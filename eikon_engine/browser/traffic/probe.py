@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.redaction import redact_body
+from eikon_engine.browser.request_tracker import dropped_response
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
@@ -206,13 +207,14 @@ class ProbeTraffic(LiveTraffic):
         if root in self._missed:
             await asyncio.gather(*earlier, return_exceptions=True)
             self._match_again(session, root)
-        response = await last.response() if last.failure is None else None
+        dropped = dropped_response(last)
+        response = dropped if last.failure is not None else await last.response()
         if last.redirected_to is not None:
             return  # a redirect: the request that it led to ends the exchange
         exchange = self._matched.pop(root, None)
         if exchange is None:
             return
-        failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
+        failure = None if response is not None else last.failure or "net::ERR_EMPTY_RESPONSE"
         answer = await self._live_response(session, response, exchange) if response is not None else None
         values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
         if last is root and not exchange.hops:
@@ -242,7 +244,7 @@ class ProbeTraffic(LiveTraffic):
         """Return the redacted body if there is a recorded one, and learn the tokens in it."""
         from playwright.async_api import Error
 
-        if exchange.response is None or exchange.response.body is None:
+        if exchange.response is None or exchange.response.body is None or dropped_response(response.request):
             return None
 
         redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
