@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from eikon_engine.divergence.detectors.result import failed_by_closing_its_page
 from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import Halt, Proceed, ReplayOptions
 from eikon_engine.replay.reset_command import run_reset_command
@@ -87,7 +88,11 @@ class RunCapture:
         """Collect from one performed action."""
         key = (step.subgoal.id, step.step.sequence)
         self.hits[key] = HitElements(first=performed.identity, second=performed.identity_second)
-        if isinstance(step.step, ActionTrace) and step.step.result.kind != performed.result.kind:
+        if (
+            isinstance(step.step, ActionTrace)
+            and step.step.result.kind != performed.result.kind
+            and not failed_by_closing_its_page(step.step, performed.observation)
+        ):
             self._failed = self._failed or action_label(step.step.action)
         if performed.captured is None:
             return

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+from eikon_engine.divergence.response_diff import ABSENT
+from eikon_engine.errors import NavigationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -49,6 +53,9 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
 )
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
 FIRST_ERROR_STATUS: Final = 400
+_TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
+_ERROR_MEMBER: Final = re.compile(r"(?:error|message|detail|title|reason)[\w.]*$", re.IGNORECASE)
+"""Members of JSON bodies that say what went wrong: RFC 9457, section 3.1, and what is common."""
 DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
 """Start of `ValueChange.part` for data, as opposed to markup and scripts."""
 _LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
@@ -113,13 +120,16 @@ def _skill(case: DivergenceCase) -> str | None:
 
 def _session(case: DivergenceCase) -> str | None:
     for load in _new_documents(case):
-        if load.status is not None and load.status in SESSION_STATUSES and load.status not in _recorded_statuses(case):
-            return f"{load.url} returned status {load.status} ({SESSION_STATUSES[load.status]})"
+        if _ends_session(case, load.status) and load.status not in _recorded_statuses(case):
+            return (
+                f"{load.url} returned status {load.status} ({SESSION_STATUSES[load.status]}){_quoted_title(case, load)}"
+            )
         if _is_login(load.url) and not any(_is_login(each.url) for each in _documents(case.recorded)):
             return f"the site redirected to a login page, {load.url}"
     for change, value in case.changed_values:
-        if value.part == "status" and value.live.isdigit() and int(value.live) in SESSION_STATUSES:
-            return f"{change.key} returned status {value.live} ({SESSION_STATUSES[int(value.live)]})"
+        if value.part == "status" and value.live.isdigit() and _ends_session(case, int(value.live)):
+            meaning = SESSION_STATUSES[int(value.live)]
+            return f"{change.key} returned status {value.live} ({meaning}){_quoted_error(change)}"
         if value.part == "header location" and _is_login(value.live) and not _is_login(value.recorded):
             return f"{change.key} redirected to a login page, {value.live}"
     return None
@@ -132,11 +142,33 @@ def _site_error(case: DivergenceCase) -> str | None:
             and load.status >= FIRST_ERROR_STATUS
             and load.status not in _recorded_statuses(case)
         ):
-            return f"{load.url} returned status {load.status}"
+            return f"{load.url} returned status {load.status}{_quoted_title(case, load)}"
     for change, value in case.changed_values:
         if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
-            return f"{change.key} returned status {value.live} instead of {value.recorded}"
+            return f"{change.key} returned status {value.live} instead of {value.recorded}{_quoted_error(change)}"
     return None
+
+
+def _ends_session(case: DivergenceCase, status: int | None) -> bool:
+    """Return whether a status means that a session has ended: 403 does only if there may have been one."""
+    if status is None or status not in SESSION_STATUSES:
+        return False
+    stored = case.before.storage if case.before is not None else None
+    return status != HTTPStatus.FORBIDDEN or stored is None or bool(stored)
+
+
+def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
+    """Return the title of an error page, quoted."""
+    pages = () if case.observed is None else case.observed.pages
+    title = next((page.title for page in pages if page.page == load.page), "")
+    return f": '{title}'" if title else ""
+
+
+def _quoted_error(change: ResponseChange) -> str:
+    """Return what the body of an error response has and the recorded body has not, quoted."""
+    texts = [each for each in change.what if each.part.startswith("body") and each.live not in {ABSENT, ""}]
+    texts.sort(key=lambda each: _ERROR_MEMBER.search(each.part) is None)
+    return f": '{texts[0].live}'" if texts else ""
 
 
 def _network(case: DivergenceCase) -> str | None:
@@ -167,7 +199,12 @@ def _trace(case: DivergenceCase) -> str | None:
 
 
 def _timing(case: DivergenceCase) -> str | None:
-    if case.first.code != "wait-timeout" or case.network_mode != "live" or case.changes:
+    if case.network_mode != "live":
+        return None
+    timeout = _TIMEOUT.search(case.first.observed)
+    if case.first.code == NavigationError.code and timeout is not None:
+        return f"the page did not load within {timeout[1]} ms"
+    if case.first.code != "wait-timeout" or case.changes:
         return None
     return "the awaited condition was not met in time, and no response differs from the recorded ones"
 

@@ -356,7 +356,7 @@ def _diff_children(
             yield replace(removed, is_text=node.is_text)
             continue
         if index in match.moved:
-            where = (f"child {index + 1}", f"child {found + 1}")
+            where = (f"{_outline(node)} as child {index + 1}", f"{_outline(after[found])} as child {found + 1}")
             yield _make_change("moved", walk.frame, place, expected=where[0], observed=where[1])
         if digests[0][index] != digests[1][found]:
             yield _Pair(path=place, expected=node, observed=after[found])

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.causes import DivergenceCase, classify_cause
+from eikon_engine.divergence.detectors.dom import ABSENT_NODE
 from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
 from eikon_engine.trace.execution import ActionTrace
@@ -60,10 +61,28 @@ def explain_divergence(
 def describe_divergence(first: Divergence) -> str:
     """Describe the divergence as the end of a sentence."""
     expected, observed = _shorten(first.expected), _shorten(first.observed)
+    match first.code:
+        case "response-failed" | "resource-failed":
+            request, _, before = expected.rpartition(" with ")
+            return f"{request} ended with {observed.rpartition(' with ')[2]} instead of {before}"
+        case "status-changed" if (
+            (before := _LOADED.fullmatch(expected)) and (now := _LOADED.fullmatch(observed)) and before[1] == now[1]
+        ):
+            return f"{now[1]} returned status {now[2]} instead of {before[2]}"
+        case "dom-changed" if expected == ABSENT_NODE:
+            return f"the page showed {observed}, which the recording does not have"
+        case "dom-changed" if observed == ABSENT_NODE:
+            return f"the page no longer showed {expected}"
+        case "dom-changed" if (moved := _MOVED.fullmatch(expected)) and observed.startswith(moved["what"]):
+            return f"the page showed {observed} instead of {moved['place']}"
     template = _TEMPLATES.get(first.code)
     return template.format(expected=expected, observed=observed) if template else _lower_first(first.message)
 
 
+_LOADED: Final = re.compile(r"(\S+) \((\d+)\)")
+"""A document that was loaded without redirects."""
+_MOVED: Final = re.compile(r"(?P<what>.* as )(?P<place>child \d+)")
+"""One side of a moved element."""
 _TEMPLATES: Final = {
     "target-missing": "{expected} is not on the page",
     "target-ambiguous": "more than one element matches {expected}",
@@ -76,8 +95,6 @@ _TEMPLATES: Final = {
     "document-unexpected": "{observed} was loaded; the recording loaded no document",
     "document-changed": "{observed} was loaded instead of {expected}",
     "redirects-changed": "the document was loaded via {observed} instead of {expected}",
-    "response-failed": "{expected} is now {observed}",
-    "resource-failed": "{expected} is now {observed}",
     "status-changed": "the site returned {observed} instead of {expected}",
     "url-changed": "the page is at {observed} instead of {expected}",
     "title-changed": "the page title is '{observed}' instead of '{expected}'",

@@ -13,12 +13,17 @@ from eikon_engine.certify.certify import accept, certify, cpu_load
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.runs import concurrent_replays
-from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.errors import PageMissingError, RequirementError, UsageError
+from eikon_engine.record import open_recorder
+from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.masks import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
 from eikon_engine.trace.rules import QueryKeyRule
 from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.target import Target
+from tests.browser.pages import Answer, serve_pages
 from tests.certify.conftest import change_actions
 from tests.error_codes import has_code
 from tests.replay.conftest import replay
@@ -218,3 +223,34 @@ def test_a_mask_that_hides_nothing_is_warned_of(bundle: Callable[[str], Path], t
 
     assert outcome.verdict == "faithful"
     assert [warning for warning in outcome.warnings if warning.startswith("mask clock hid nothing")]
+
+
+def test_a_click_that_failed_since_its_popup_closed_may_succeed(tmp_path: Path) -> None:
+    """Tools may record a failure if a page closes before it reports its click; certifying goes on after it."""
+    folder = tmp_path / "bundle"
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body="<button id=open onclick=\"window.open('/popup')\">Help</button>")
+        site.answers["/popup"] = Answer(body="<button id=close onclick=window.close()>Close</button>")
+        SHARED.run(_close_a_popup(folder, site.url))
+
+    def fail(action: ActionTrace) -> ActionTrace:
+        closes = isinstance(action.action, Click) and action.action.page == 1
+        failure = Failed(code=PageMissingError.code, message="the page is gone")
+        return action.model_copy(update={"result": failure}) if closes else action
+
+    change_actions(folder, fail)
+
+    certification = run_certify(folder)
+
+    assert certification.report.status == "certified", certification.report.findings
+
+
+async def _close_a_popup(folder: Path, url: str) -> None:
+    async with (
+        open_recorder(folder, mission_text="Help", mission_id="help") as mission,
+        mission.subgoal("Help", subgoal_id="help"),
+    ):
+        await mission.perform(Navigate(url=url))
+        await mission.perform(Click(target=Target(selector="#open")))
+        await mission.perform(Click(page=1, target=Target(selector="#close")))
+        await mission.perform(Navigate(url=url))

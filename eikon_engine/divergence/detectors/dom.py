@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.divergence.related_responses import explain_by_responses
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.trace.observation import PageObservation
+
+ABSENT_NODE: Final = "nothing"
+"""Stands for a node that one side does not have."""
 
 
 def detect_dom(comparison: Comparison) -> Iterator[Divergence]:
@@ -76,10 +79,8 @@ def _describe_side(change: DomChange, value: str) -> str:
             return f"{element} without {change.name}"
         case "attribute" | "state":
             return f"{element} with {change.name}" + (f" {value!r}" if value not in {"", "true"} else "")
-        case "moved":
-            return f"{element} as {value}"
         case _:
-            return "nothing" if value == ABSENT else value or "(empty)"
+            return ABSENT_NODE if value == ABSENT else value or "(empty)"
 
 
 def _short_digests(page: PageObservation) -> str:

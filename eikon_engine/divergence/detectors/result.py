@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Candidate, Divergence
     from eikon_engine.trace.execution import ActionTrace, Result
+    from eikon_engine.trace.observation import Observation
 
 LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Failure codes that mean that the target element could not be identified."""
@@ -42,7 +43,7 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
         )
         yield finding.model_copy(update={"candidates": _target_candidates(comparison, observed.code)})
     elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
-        if _closed_its_page(comparison, recorded):
+        if failed_by_closing_its_page(comparison.recorded, comparison.observed):
             return
         yield comparison.make_divergence(
             "result",
@@ -65,16 +66,17 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
         )
 
 
-def _closed_its_page(comparison: Comparison, recorded: Failed) -> bool:
-    """Return whether the action failed in the recording only because it closed its page, as it did now.
+def failed_by_closing_its_page(recorded: ActionTrace, observed: Observation | None) -> bool:
+    """Return whether an action failed in the recording only because it closed its page, as it did now.
 
     The page of a popup may close before it reports that it was clicked; tools then record a failure.
     """
-    reported = recorded.code == PageMissingError.code or (
-        recorded.code == UNKNOWN_FAILURE and PAGE_CLOSED_MESSAGE in recorded.message
+    result = recorded.result
+    reported = isinstance(result, Failed) and (
+        result.code == PageMissingError.code
+        or (result.code == UNKNOWN_FAILURE and PAGE_CLOSED_MESSAGE in result.message)
     )
-    closed = comparison.observed.closed if comparison.observed is not None else ()
-    return reported and comparison.recorded.action.page in closed
+    return reported and observed is not None and recorded.action.page in observed.closed
 
 
 def _describe_failure(recorded: ActionTrace) -> str:
