@@ -63,8 +63,8 @@ def describe_divergence(first: Divergence) -> str:
     expected, observed = _shorten(first.expected), _shorten(first.observed)
     match first.code:
         case "response-failed" | "resource-failed":
-            request, _, before = expected.rpartition(" with ")
-            return f"{request} ended with {observed.rpartition(' with ')[2]} instead of {before}"
+            request, _, ending = expected.rpartition(" with ")
+            return f"{request} ended with {observed.rpartition(' with ')[2]} instead of {ending}"
         case "status-changed" if (
             (before := _LOADED.fullmatch(expected)) and (now := _LOADED.fullmatch(observed)) and before[1] == now[1]
         ):
