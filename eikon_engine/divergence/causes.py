@@ -120,16 +120,15 @@ def _skill(case: DivergenceCase) -> str | None:
 
 def _session(case: DivergenceCase) -> str | None:
     for load in _new_documents(case):
-        if _ends_session(case, load.status) and load.status not in _recorded_statuses(case):
-            return (
-                f"{load.url} returned status {load.status} ({SESSION_STATUSES[load.status]}){_quoted_title(case, load)}"
-            )
+        ended = _session_end(case, load.status)
+        if ended and load.status not in _recorded_statuses(case):
+            return f"{load.url} returned status {load.status} ({ended}){_quoted_title(case, load)}"
         if _is_login(load.url) and not any(_is_login(each.url) for each in _documents(case.recorded)):
             return f"the site redirected to a login page, {load.url}"
     for change, value in case.changed_values:
-        if value.part == "status" and value.live.isdigit() and _ends_session(case, int(value.live)):
-            meaning = SESSION_STATUSES[int(value.live)]
-            return f"{change.key} returned status {value.live} ({meaning}){_quoted_error(change)}"
+        ended = _session_end(case, int(value.live)) if value.part == "status" and value.live.isdigit() else ""
+        if ended:
+            return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}"
         if value.part == "header location" and _is_login(value.live) and not _is_login(value.recorded):
             return f"{change.key} redirected to a login page, {value.live}"
     return None
@@ -149,12 +148,11 @@ def _site_error(case: DivergenceCase) -> str | None:
     return None
 
 
-def _ends_session(case: DivergenceCase, status: int | None) -> bool:
-    """Return whether a status means that a session has ended: 403 does only if there may have been one."""
-    if status is None or status not in SESSION_STATUSES:
-        return False
+def _session_end(case: DivergenceCase, status: int | None) -> str:
+    """Return what a status says of the session, empty if nothing; 403 says something if there may have been one."""
     stored = case.before.storage if case.before is not None else None
-    return status != HTTPStatus.FORBIDDEN or stored is None or bool(stored)
+    has_session = stored is None or bool(stored)
+    return SESSION_STATUSES.get(status or 0, "") if has_session or status != HTTPStatus.FORBIDDEN else ""
 
 
 def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
