@@ -74,7 +74,8 @@ class Divergence(FileModel):
     detail: str = ""
     """Longer evidence, such as a diff; may have several lines."""
     severity: Severity = "divergence"
-    """A `finding` neither stops a run nor changes a verdict. Only the policy `effects` creates findings."""
+    """A `finding` neither stops a run nor changes a verdict: what the policy `effects` lists as also changed, and pages
+    of live replays that were late."""
     candidates: tuple[Candidate, ...] | None = None
     """Elements similar to the missing target, best first. Empty if none is similar; None if no target was lost."""
     because: tuple[str, ...] = ()

@@ -72,7 +72,7 @@ class ActionOutcome(FileModel):
     observation: Observation | None = None
     divergences: tuple[Divergence, ...] = ()
     findings: tuple[Divergence, ...] = ()
-    """Differences that do not affect the mission (policy `effects`); reported as reduced coverage."""
+    """Differences that do not affect the mission: what the policy `effects` lists as also changed, and late pages."""
     unverifiable: tuple[str, ...] = ()
     """What could not be compared, and why."""
     masked: tuple[str, ...] = ()

@@ -98,7 +98,6 @@ LATE_LIVE_MS: Final = 5_000.0
 LATE_LIVE_STEP_MS: Final = 100.0
 _MAY_COME_LATER: Final = frozenset(
     {
-        "accessibility-changed",
         "dom-changed",
         "download-missing",
         "frame-url-changed",
@@ -106,6 +105,7 @@ _MAY_COME_LATER: Final = frozenset(
         "title-changed",
         "url-changed",
         "value-changed",
+        "visibility-changed",
     }
 )
 """Codes of differences that a slower page may still remove."""
@@ -118,15 +118,16 @@ async def perform_until_expected(
     recorded: Observation | None = None,
     timing: RecordedTiming | None = None,
     may_change: IsExpected | None = None,
-) -> PerformedAction:
+) -> tuple[PerformedAction, float]:
     """Perform an action once, and look at the pages until they are as expected, or for a short while.
 
     Pages that follow a recorded schedule can only be late: their clock is stopped while they are looked at again. The
-    clock of live pages moves on as long as `may_change` says that they may come to what is expected.
+    clock of live pages moves on as long as `may_change` says that they may come to what is expected; how long that
+    took is returned as well, in milliseconds of page time.
     """
-    performed = await worker.perform(action, recorded, timing)
+    performed, late_ms = await worker.perform(action, recorded, timing), 0.0
     if may_change is not None:
-        performed = await _wait_for_late_page(worker, performed, may_change)
+        performed, late_ms = await _wait_for_late_page(worker, performed, may_change)
     if worker.session.follows_schedule and not is_expected(performed):
         deadline = time.monotonic() + LATE_TIMEOUT_S
         while True:
@@ -135,22 +136,24 @@ async def perform_until_expected(
             if is_expected(performed) or time.monotonic() > deadline:
                 break
     worker.end_action()
-    return performed
+    return performed, late_ms
 
 
-async def _wait_for_late_page(worker: Worker, performed: PerformedAction, may_change: IsExpected) -> PerformedAction:
-    """Let page time pass until a live page cannot come to what is expected any more, or does.
+async def _wait_for_late_page(
+    worker: Worker, performed: PerformedAction, may_change: IsExpected
+) -> tuple[PerformedAction, float]:
+    """Let page time pass until a live page cannot come to what is expected any more, or does; return how much passed.
 
     If it does not, what it showed first is returned: what else changed meanwhile is no difference.
     """
     first, passed_ms = performed, 0.0
     while may_change(performed):
         if passed_ms >= LATE_LIVE_MS or not await worker.session.stabilizer.may_change():
-            return first
+            return first, 0.0
         await worker.session.stabilizer.pass_time_waiting(LATE_LIVE_STEP_MS)
         passed_ms += LATE_LIVE_STEP_MS
         performed = await worker.observe_again()
-    return performed
+    return performed, passed_ms
 
 
 PAGE_INTENT_SKILL: Final = "detect_page_intent"
@@ -231,6 +234,8 @@ class StepRunner:
         self._reported_failures = 0
         self._has_diverged = False
         """Whether an action has diverged; from then on, pages only need to issue the recorded requests."""
+        self._known_findings: set[tuple[str, ...]] = set()
+        """What the policy `effects` found at earlier steps, which later ones repeat."""
         self._attributed_changes: tuple[ResponseChange, ...] = ()
         self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
@@ -274,7 +279,8 @@ class StepRunner:
             return _unperformed_outcome(recorded, changed)
         begin = time.perf_counter()
         self._performed_before = self.last_performed
-        performed = self.last_performed = await self._perform(planned, recorded, is_expected)
+        performed, late_ms = await self._perform(planned, recorded, is_expected)
+        self.last_performed = performed
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
         self._last_comparison = compared
@@ -282,6 +288,7 @@ class StepRunner:
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
         self._has_diverged = self._has_diverged or bool(compared.divergences)
+        self._known_findings.update(map(_content, compared.findings))
         self._attribute_network_events(planned)
         unverifiable = self._unverifiable_notes(recorded, performed)
         return ActionOutcome(
@@ -294,7 +301,7 @@ class StepRunner:
             result=performed.result,
             observation=performed.observation,
             divergences=divergences,
-            findings=compared.findings,
+            findings=(*compared.findings, *detect_lateness(compared.compared, late_ms)),
             unverifiable=unverifiable,
             masked=compared.masked,
             dependents=affected,
@@ -401,7 +408,7 @@ class StepRunner:
 
     async def _perform(
         self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None
-    ) -> PerformedAction:
+    ) -> tuple[PerformedAction, float]:
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
@@ -409,10 +416,10 @@ class StepRunner:
         def is_recorded(performed: PerformedAction) -> bool:
             if self._has_diverged:
                 return has_recorded_effects(recorded, performed)
-            return not self._compare(planned, recorded, performed).divergences
+            return not self._new_differences(planned, recorded, performed)
 
         def may_change(performed: PerformedAction) -> bool:
-            codes = {each.code for each in self._compare(planned, recorded, performed).divergences}
+            codes = {each.code for each in self._new_differences(planned, recorded, performed)}
             return bool(codes) and codes <= _MAY_COME_LATER
 
         mapped = map_action_urls(action, self._plan.urls)
@@ -443,6 +450,14 @@ class StepRunner:
             if not ahead.divergences:
                 return replace(ahead, masked=(*ahead.masked, PAGE_AHEAD))
         return compared
+
+    def _new_differences(
+        self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction
+    ) -> tuple[Divergence, ...]:
+        """Return the divergences, and the findings that no earlier step had."""
+        compared = self._compare(planned, recorded, performed)
+        new = (each for each in compared.findings if _content(each) not in self._known_findings)
+        return (*compared.divergences, *new)
 
     def _compare_pages(
         self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction, shown: ActionTrace
@@ -595,6 +610,11 @@ def _unperformed_outcome(
 
 def _observed_dom(performed: PerformedAction, page: int) -> PageSnapshot | None:
     return None if performed.captured is None else performed.captured.snapshots.get(page)
+
+
+def _content(found: Divergence) -> tuple[str, ...]:
+    """Return what is the same at each step that repeats a finding."""
+    return found.code, found.expected, found.observed, found.detail
 
 
 def _recorded_timing(recorded: ActionTrace) -> Observation | None:

@@ -78,7 +78,7 @@ class Desk:
         if agrees is None:
             performed = self.portal.call(self.worker.execute, action, recorded)
         else:
-            performed = self.portal.call(perform_until_expected, self.worker, action, agrees, recorded)
+            performed, _ = self.portal.call(perform_until_expected, self.worker, action, agrees, recorded)
         return replace(performed, observation=comparable(performed.observation))
 
     def ok(self, action: Action) -> Observation:

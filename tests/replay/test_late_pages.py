@@ -63,6 +63,11 @@ def test_a_page_that_is_slower_or_faster_is_faithful(
 
     assert [each.message + each.detail for each in outcome.divergences] == []
     assert outcome.verdict == "faithful"
+    steps = [step for step in outcome.subgoals[0].steps if step.kind == "action"]
+    late = [(step.sequence, each.code) for step in steps for each in step.findings]
+    assert late == ([(1, "page-late")] if delay_ms else [])
+    summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
+    assert ("after 1" in summary.partition("Also changed")[2]) == (delay_ms == 1500)
 
 
 def test_a_slower_page_with_another_content_diverges(bundle: Path, site: PageSite, tmp_path: Path) -> None:

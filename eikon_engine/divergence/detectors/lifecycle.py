@@ -44,6 +44,19 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
     yield from _errors(comparison, "console-error", "console error", recorded.console_errors, observed.console_errors)
 
 
+def detect_lateness(comparison: Comparison, late_ms: float) -> Iterator[Divergence]:
+    """Yield a finding for a page that came to its recorded state later than in the recording."""
+    if late_ms:
+        late = comparison.make_divergence(
+            "lifecycle",
+            "page-late",
+            expected="the recorded state at once",
+            observed=f"the recorded state after {late_ms:.0f} ms of page time",
+            message=f"The page came to its recorded state {late_ms:.0f} ms of page time later.",
+        )
+        yield late.model_copy(update={"severity": "finding"})
+
+
 def _documents(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
     for before, after in zip_longest(_sort_by_page(recorded.documents), _sort_by_page(observed.documents)):
         if before is None:
