@@ -12,6 +12,7 @@ from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosi
 from eikon_engine.divergence.dependents import find_dependents
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.environment import detect_environment, is_comparable
+from eikon_engine.divergence.detectors.lifecycle import detect_lateness
 from eikon_engine.divergence.detectors.read import recorded_value
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
