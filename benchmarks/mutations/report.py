@@ -69,7 +69,7 @@ def report_effects(results: Sequence[Result]) -> str:
         f"{each.mission}: {each.mutant.operator}: {each.mutant.what}\n"
         f"    wanted {each.mutant.truth.verdict} {each.mutant.truth.place or ''}\n"
         f"    found  {each.verdict} {each.place or ''}, "
-        f"also changed {each.also_changed or 'nothing'}: {each.sentence}\n"
+        f"also changed {_describe_findings(each)}: {each.sentence}\n"
         for each in results
         if not _is_listed(each)
     ]
@@ -78,15 +78,19 @@ def report_effects(results: Sequence[Result]) -> str:
 
 def _effects_row(operator: str, results: Sequence[Result]) -> tuple[str, ...]:
     diverged = sum(each.verdict == "diverged" for each in results)
-    listed = sum(each.verdict == "faithful" and each.also_changed is not None for each in results)
+    listed = sum(each.verdict == "faithful" and each.also_changed != () for each in results)
     return (operator, *(f"{count:4}" for count in (len(results), diverged, listed, len(results) - diverged - listed)))
 
 
 def _is_listed(each: Result) -> bool:
-    """Return whether a change diverged or is listed, and an unchanged site did not diverge."""
+    """Return whether a change diverged or is listed, and what changes nothing is neither."""
     if each.mutant.truth.verdict == "faithful":
-        return each.verdict == "faithful"
+        return each.verdict == "faithful" and not each.also_changed
     return each.verdict == "diverged" or (each.verdict == "faithful" and each.is_listed)
+
+
+def _describe_findings(each: Result) -> str:
+    return "; ".join(f"{found.code} at {found.sequence}: {found.message}" for found in each.also_changed) or "nothing"
 
 
 def lists_all(results: Sequence[Result]) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from benchmarks.mutations.source import Source
     from benchmarks.mutations.truth import Mutant
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.replay.engine import Run
     from eikon_engine.replay.options import Report
 
@@ -40,13 +41,14 @@ class Result:
     layer: str
     cause: str
     sentence: str
-    also_changed: tuple[str, int] | None = None
-    """The first action with findings of the policy `effects`."""
+    also_changed: tuple[Divergence, ...] = ()
+    """What the policy `effects` lists as also changed."""
 
     @property
     def is_listed(self) -> bool:
-        """Return whether the change was found at the expected action, as a divergence or beside the mission."""
-        return self.mutant.truth.place in {self.place, self.also_changed}
+        """Return whether the change was found at the expected action, as a divergence or as also changed."""
+        places = {(each.subgoal, each.sequence) for each in self.also_changed}
+        return self.mutant.truth.place in {self.place, *places}
 
     @property
     def is_right(self) -> bool:
@@ -74,7 +76,7 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
     outcome = done.outcome
     first = outcome.divergences[0] if outcome.divergences else None
     told = outcome.explanation
-    steps = [(subgoal.id, step) for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"]
+    steps = [step for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"]
     return Result(
         mission=mission,
         mutant=mutant,
@@ -83,7 +85,7 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
         layer=first.layer if first else "",
         cause=told.cause if told else "",
         sentence=told.sentence if told else "; ".join(outcome.reasons),
-        also_changed=next(((subgoal, step.sequence) for subgoal, step in steps if step.findings), None),
+        also_changed=tuple(each for step in steps for each in step.findings if each.code != "page-late"),
     )
 
 
