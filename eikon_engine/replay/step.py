@@ -444,11 +444,11 @@ class StepRunner:
         The pages of a live replay may be ahead of the recording: they may show what the agent saw in its next reads.
         """
         compared = self._compare_pages(planned, recorded, performed, recorded)
-        if not compared.divergences or self._network_mode != "live":
+        if self._network_mode != "live" or not (compared.divergences or compared.findings):
             return compared
         for later in self._live.later_states(recorded):
             ahead = self._compare_pages(planned, recorded, performed, later)
-            if not ahead.divergences:
+            if not ahead.divergences and (compared.divergences or len(ahead.findings) < len(compared.findings)):
                 return replace(ahead, masked=(*ahead.masked, PAGE_AHEAD))
         return compared
 

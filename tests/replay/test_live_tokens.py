@@ -159,5 +159,5 @@ def test_an_error_of_the_server_comes_first(
     assert outcome.explanation is not None
     assert outcome.explanation.cause == "site-error"
     assert "POST " in outcome.explanation.sentence
-    assert "status 200 is now" in outcome.explanation.sentence
+    assert "ended with status 500 instead of status 200" in outcome.explanation.sentence
     assert "status 500" in outcome.explanation.why
