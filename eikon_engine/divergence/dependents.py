@@ -43,6 +43,11 @@ def find_dependents(
             return
 
 
+def find_by_identity(page: PageSnapshot, expected: Identity) -> LocatedElement | None:
+    """Return the first element of a page whose identity equals the wanted one."""
+    return _ElementIndex(page).find(expected)
+
+
 class _ElementIndex:
     """The elements of a page, indexed by identity and by location."""
 

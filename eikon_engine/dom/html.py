@@ -77,18 +77,29 @@ EMPTY_DOCUMENT: Final = "#document"
 """Tag of the root of an empty document."""
 
 
-def render_html(frame: FrameSnapshot, *, frames: Iterable[FrameSnapshot] = (), base_url: str | None = None) -> str:
+OUTLINED_ATTRIBUTE: Final = "data-eikon-outlined"
+"""Marks the elements to outline."""
+
+
+def render_html(
+    frame: FrameSnapshot,
+    *,
+    frames: Iterable[FrameSnapshot] = (),
+    base_url: str | None = None,
+    outlined: frozenset[int] = frozenset(),
+) -> str:
     """Return a page that shows a frame and the frames inside it, and runs no code.
 
     `frames` are all frames of the page. `base_url` is the base of relative links, unless the page has a `base` element.
+    The elements whose `id(node)` is in `outlined` get an attribute.
     """
     inner = [each for each in frames if _is_inside(each.path, frame.path)]
     rendered: dict[str, str] = {}
     # Innermost first: the document of a child frame becomes an attribute of its frame element.
     for each in sorted(inner, key=lambda one: one.path.count("."), reverse=True):
         own_url = each.url if each.url.startswith(("http:", "https:")) else ""
-        rendered[each.path] = _render(each, rendered, own_url)
-    return _render(frame, rendered, base_url or "")
+        rendered[each.path] = _render(each, rendered, own_url, outlined)
+    return _render(frame, rendered, base_url or "", outlined)
 
 
 def render_plain_html(frame: FrameSnapshot) -> str:
@@ -114,14 +125,21 @@ class _HtmlPage:
     out: list[str] = field(default_factory=list)
     selected: set[int] = field(default_factory=set)
     """Selected options, by `id(node)`."""
+    outlined: frozenset[int] = frozenset()
+    """Elements to mark, by `id(node)`."""
 
 
-def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) -> str:
+def _render(
+    frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str, outlined: frozenset[int] = frozenset()
+) -> str:
     """Render one document; `rendered` holds its child documents by frame path."""
     has_base = any(node.tag == "base" and node.attribute("href") is not None for node in frame.root.walk())
     base = f'<base href="{escape_html(base_url)}" {_GENERATED_ATTRIBUTE}="">' if base_url and not has_base else ""
     page = _HtmlPage(
-        head=f"{CHARSET_META}{base}", srcdocs=_child_documents(frame, rendered), blocks=_rendered_blocks(frame)
+        head=f"{CHARSET_META}{base}",
+        srcdocs=_child_documents(frame, rendered),
+        blocks=_rendered_blocks(frame),
+        outlined=outlined,
     )
     page.out.append(render_doctype(frame.doctype))
     has_head = any(node.tag == "head" for node in frame.root.children)
@@ -142,12 +160,13 @@ def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) ->
     return join_markup(page.out)
 
 
-def render_start_tag(node: DomNode, *, srcdoc: str = "", selected: bool = False) -> str:
+def render_start_tag(node: DomNode, *, srcdoc: str = "", selected: bool = False, outlined: bool = False) -> str:
     """Render the start tag of an element; `srcdoc` is the document of a frame element."""
     attributes = "".join(
         f' {name}="{escape_html(value)}"' for name, value in _attributes(node, srcdoc, selected=selected)
     )
-    return f"<{rendered_tag(node.tag, node.namespace)}{attributes}>"
+    mark = f" {OUTLINED_ATTRIBUTE}" if outlined else ""
+    return f"<{rendered_tag(node.tag, node.namespace)}{attributes}{mark}>"
 
 
 def rendered_tag(tag: str, namespace: str) -> str:
@@ -173,7 +192,14 @@ def _element(node: DomNode, page: _HtmlPage) -> Iterator[DomNode | str]:
     tag = rendered_tag(node.tag, node.namespace)
     if is_html and tag == "select":
         page.selected |= _selected_options(node)
-    page.out.append(render_start_tag(node, srcdoc=page.srcdocs.get(id(node), ""), selected=id(node) in page.selected))
+    page.out.append(
+        render_start_tag(
+            node,
+            srcdoc=page.srcdocs.get(id(node), ""),
+            selected=id(node) in page.selected,
+            outlined=id(node) in page.outlined,
+        )
+    )
     if is_html and tag == "head":
         page.out.append(page.head)
     if is_html and tag in VOID_ELEMENTS:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.divergence.dom_diff import render_diff
 from eikon_engine.divergence.pixel_diff import compare_images
 from eikon_engine.dom import render_html
-from eikon_engine.errors import OutputError
+from eikon_engine.errors import BrowserError, OutputError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.replay.pictures import draw_page
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
 from eikon_engine.trace.execution import ActionTrace, Artifact
 
@@ -74,8 +75,14 @@ def _move_earlier_run(root: Path) -> None:
 class EvidenceWriter:
     """Write the evidence of a run to `subgoal_<n>` folders."""
 
-    def __init__(self, folder: ArtifactsFolder, runner: StepRunner, worker: Worker) -> None:
-        """Write evidence of `runner` and `worker` to `folder`."""
+    def __init__(
+        self, folder: ArtifactsFolder, runner: StepRunner, worker: Worker, *, draws_pictures: bool = False
+    ) -> None:
+        """Write evidence of `runner` and `worker` to `folder`.
+
+        With `draws_pictures`, that of the first step that diverged has pictures of both pages.
+        """
+        self._draws_pictures = draws_pictures
         self._folder = folder
         self._runner = runner
         self._worker = worker
@@ -101,6 +108,9 @@ class EvidenceWriter:
             artifacts.extend(documents)
         if outcome.divergences:
             artifacts.extend(self._write_observation(prefix))
+            if self._draws_pictures:
+                self._draws_pictures = False
+                artifacts.extend(await self._draw_pages(planned, planned.step, outcome, prefix))
         return outcome.model_copy(update={"artifacts": tuple(artifacts)})
 
     def add_skill_evidence(self, planned: PlannedStep, outcome: SkillOutcome) -> SkillOutcome:
@@ -123,6 +133,26 @@ class EvidenceWriter:
         yield self._write("screenshot recorded", f"{prefix}_screenshot_expected.png", pictures.recorded)
         if diff is not None:
             yield self._write("difference of the screenshots", f"{prefix}_screenshot_diff.png", diff.image)
+
+    async def _draw_pages(
+        self, planned: PlannedStep, recorded: ActionTrace, outcome: ActionOutcome, prefix: str
+    ) -> list[Artifact]:
+        """Draw the recorded page and the observed one; none if a snapshot is missing."""
+        pages = self._runner.outlined_pages(planned, recorded, outcome.divergences[0])
+        environment = self._runner.plan.trace.environment
+        if pages is None or environment is None:
+            return []
+        written = []
+        recording = self._runner.plan.recorded_network()
+        size = (environment.viewport.width, environment.viewport.height)
+        for side, page in zip(("expected", "observed"), pages, strict=True):
+            try:
+                picture = await draw_page(self._worker.session, page, size, recording)
+            except BrowserError as error:
+                self._worker.session.stabilizer.notes.append(f"no picture of the {side} page: {error.message}")
+                continue
+            written.append(self._write(f"page {side}, differences outlined", f"{prefix}_{side}.png", picture))
+        return written
 
     def _write_observation(self, prefix: str) -> Iterator[Artifact]:
         """Write what a live step showed, with its pages, and with the recorded times where they are present times.

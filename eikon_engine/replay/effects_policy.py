@@ -19,9 +19,7 @@ from eikon_engine.divergence.masks import mask_page
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
-from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import PASSIVE_TYPES, SAFE_METHODS
-from eikon_engine.network.store import read_network
 from eikon_engine.replay.model_responses import ProbeResponses
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.bundle import load_page
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.masks import Mask
-    from eikon_engine.trace.observation import Observation, PageObservation
+    from eikon_engine.trace.observation import Observation
 
 SplitFindings: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]]"
 """Divergences, then findings of lower severity."""
@@ -116,11 +114,8 @@ class EffectsPolicy:
         return tuple(each for each, bare in zip(found, plain, strict=True) if bare in changes)
 
     def _recorded_passive_requests(self) -> frozenset[str]:
-        network = self.plan.trace.network
-        if network is None:
-            return frozenset()
-        folder = resolve_inside(self.plan.bundle.root, network.folder, "network.folder")
-        requests = ((each.key, each.request) for each in read_network(folder).exchanges)
+        recording = self.plan.recorded_network()
+        requests = ((each.key, each.request) for each in (recording.exchanges if recording is not None else ()))
         return frozenset(
             key for key, sent in requests if sent.resource_type in PASSIVE_TYPES and sent.method in SAFE_METHODS
         )
@@ -129,7 +124,7 @@ class EffectsPolicy:
         """Return whether the action changed the title of a page without loading a document."""
         shown = action.observation
         for page in shown.pages if shown is not None else ():
-            before = self._shown_before(planned, page.page)
+            before = self.plan.page_before(planned, page.page)
             is_new = shown is not None and _is_new_document(shown, page.page)
             if before is not None and before.title != page.title and not is_new:
                 return True
@@ -178,18 +173,9 @@ class EffectsPolicy:
     def _steps_after(self, planned: PlannedStep) -> Iterator[PlannedStep]:
         return (each for each in self._steps() if each.position > planned.position)
 
-    def _shown_before(self, planned: PlannedStep, page: int) -> PageObservation | None:
-        """Return the recorded observation of a page before an action; None if there is none."""
-        last: Observation | None = None
-        for each in self._steps():
-            if each.position >= planned.position:
-                break
-            last = (each.step.observation if isinstance(each.step, ActionTrace) else None) or last
-        return next((seen for seen in last.pages if seen.page == page), None) if last is not None else None
-
     def _page_before(self, planned: PlannedStep, page: int) -> PageSnapshot | None:
         """Return the recorded page before an action; None if unknown."""
-        shown = self._shown_before(planned, page)
+        shown = self.plan.page_before(planned, page)
         snapshot = None if shown is None else load_page(self.plan.bundle.dom, shown)
         return None if snapshot is None or shown is None else mask_page(snapshot, shown.url, self.masks)[0]
 

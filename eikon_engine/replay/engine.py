@@ -6,6 +6,7 @@ import asyncio
 import os
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -84,7 +85,8 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
     collector = Collector(plan, options, options.now(), unchecked=unsure)
     error: EikonError | None = None
     try:
-        async with aclosing(_logged_events(plan, options, (folder, log), running)) as events:
+        logged = _logged_events(plan, options, (folder, log), running, draws_pictures=bool(reports))
+        async with aclosing(logged) as events:
             async for event in events:
                 collector.add(event)
     except EikonError as caught:
@@ -116,16 +118,24 @@ async def _logged_events(
     options: ReplayOptions,
     kept: tuple[ArtifactsFolder, EventLog],
     running: AbstractAsyncContextManager[LaunchedBrowser],
+    *,
+    draws_pictures: bool,
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run after logging them; the worker is always closed before its browser."""
-    async with running as browser, aclosing(_replay_events(plan, options, kept, browser)) as events:
+    replaying = partial(_replay_events, plan, options, kept, draws_pictures=draws_pictures)
+    async with running as browser, aclosing(replaying(browser)) as events:
         async for event in events:
             kept[1].append(event)
             yield event
 
 
 async def _replay_events(
-    plan: Plan, options: ReplayOptions, kept: tuple[ArtifactsFolder, EventLog], browser: LaunchedBrowser
+    plan: Plan,
+    options: ReplayOptions,
+    kept: tuple[ArtifactsFolder, EventLog],
+    browser: LaunchedBrowser,
+    *,
+    draws_pictures: bool,
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run; the last one after the worker is closed, so that nothing reaches the sink after it.
 
@@ -137,7 +147,7 @@ async def _replay_events(
     end: RunEnd | None = None
     async with open_replay_context(browser, plan, options) as opened:
         runner = StepRunner(plan, opened.worker, options, opened.environment)
-        evidence = EvidenceWriter(folder, runner, opened.worker)
+        evidence = EvidenceWriter(folder, runner, opened.worker, draws_pictures=draws_pictures)
 
         def go_on() -> None:
             if plan.visits_site:

@@ -12,6 +12,7 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD
+from eikon_engine.network.store import read_network
 from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.replay.model_responses import recorded_responses
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.llm import ModelResponse
+    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.context import NetworkSource
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
-    from eikon_engine.trace.observation import Observation, StoredItem
+    from eikon_engine.trace.observation import Observation, PageObservation, StoredItem
 
 
 def plan_digest(plan: Plan) -> str:
@@ -334,6 +336,22 @@ class Plan:
     def trace(self) -> ExecutionTrace:
         """Return the trace of the mission."""
         return self.bundle.trace
+
+    def recorded_network(self) -> NetworkRecording | None:
+        """Read the recorded network; None if the bundle has none."""
+        network = self.trace.network
+        if network is None:
+            return None
+        return read_network(resolve_inside(self.bundle.root, network.folder, "network.folder"))
+
+    def page_before(self, planned: PlannedStep, page: int) -> PageObservation | None:
+        """Return the last recorded observation of a page before a step; None if there is none."""
+        last: Observation | None = None
+        for each in (step for subgoal in self.subgoals for step in subgoal.steps):
+            if each.position >= planned.position:
+                break
+            last = (each.step.observation if isinstance(each.step, ActionTrace) else None) or last
+        return next((seen for seen in last.pages if seen.page == page), None) if last is not None else None
 
     @property
     def failed_action_indexes(self) -> tuple[int, ...]:

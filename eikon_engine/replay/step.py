@@ -30,6 +30,7 @@ from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.effects_policy import EffectsPolicy
 from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
+from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.actions import Evaluate, Expect, Read
@@ -249,7 +250,7 @@ class StepRunner:
 
         Network events already attributed and model responses already used stay so.
         """
-        self._plan = plan
+        self.plan = plan
         self._masks = (*plan.trace.masks, *self._options.masks)
         policy = EffectsPolicy(plan=plan, skills=self._options.skills, masks=self._masks)
         self._policy = policy if self._options.policy == "effects" else None
@@ -352,7 +353,7 @@ class StepRunner:
             return None
         for each in recorded.baseline.pages:
             if each.page == page and each.snapshot is not None:
-                return load_page(self._plan.bundle.dom, each)
+                return load_page(self.plan.bundle.dom, each)
         return None
 
     def comparable_screenshots(self, recorded: ActionTrace, performed: PerformedAction | None) -> Screenshots | None:
@@ -364,7 +365,7 @@ class StepRunner:
         shows_caret = recorded.baseline is None or recorded.baseline.storage is None
         if picture is None or shows_caret or not self._compares_pixels or not recorded.artifacts:
             return None
-        path = resolve_inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
+        path = resolve_inside(self.plan.bundle.root, recorded.artifacts[0].path, "artifacts")
         return Screenshots(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
 
     def _read_texts(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, str] | None:
@@ -373,7 +374,7 @@ class StepRunner:
         now = performed.observation.value if performed.observation is not None else None
         if before is None or before.long is None or before == now or performed.long_text is None:
             return None
-        return self._plan.bundle.files.get(before.long).decode(), performed.long_text
+        return self.plan.bundle.files.get(before.long).decode(), performed.long_text
 
     def observed_dom(self, page: int) -> PageSnapshot | None:
         """Return the DOM of a page after the last action."""
@@ -386,6 +387,28 @@ class StepRunner:
         last = self._last_comparison.compared
         expected, observed = last.recorded_dom(page), last.observed_dom(page)
         return None if expected is None or observed is None else diff_snapshots(expected, observed)
+
+    def outlined_pages(
+        self, planned: PlannedStep, recorded: ActionTrace, first: Divergence
+    ) -> tuple[OutlinedPage, OutlinedPage] | None:
+        """Return the recorded and the observed page of the last action, with what differs; None if a side is missing.
+
+        If a target was lost, these are the page before the action and that of now, with the target outlined.
+        """
+        page = recorded.action.page
+        target = getattr(recorded.action, "target", None)
+        observed = self.observed_dom(page)
+        if first.layer == "target" and target is not None and target.identity is not None:
+            shown = self.plan.page_before(planned, page)
+            before = None if shown is None else load_page(self.plan.bundle.dom, shown)
+            return (
+                None if before is None or observed is None else outline_target(target.identity, first, before, observed)
+            )
+        if self._last_comparison is None:
+            return None
+        last = self._last_comparison.compared
+        expected, observed = last.recorded_dom(page), last.observed_dom(page)
+        return None if expected is None or observed is None else outline_changes(expected, observed)
 
     def live_comparison(self) -> Comparison | None:
         """Return the last comparison with a live site, with what the masks of the trace hid.
@@ -403,7 +426,7 @@ class StepRunner:
         """
         outcome = self._worker.network_outcome()
         if is_complete and not self._has_diverged and self._network_mode == "sealed":
-            outcome = add_unsent(outcome, self._plan, self._worker.session, self._masks)
+            outcome = add_unsent(outcome, self.plan, self._worker.session, self._masks)
         later = outcome.response_changes[len(self._attributed_changes) :]
         return outcome.model_copy(update={"response_changes": (*self._attributed_changes, *later)})
 
@@ -423,7 +446,7 @@ class StepRunner:
             codes = {each.code for each in self._new_differences(planned, recorded, performed)}
             return bool(codes) and codes <= _MAY_COME_LATER
 
-        mapped = map_action_urls(action, self._plan.urls)
+        mapped = map_action_urls(action, self.plan.urls)
         return await perform_until_expected(
             self._worker,
             mapped,
@@ -436,7 +459,7 @@ class StepRunner:
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before the first action."""
         here, self._unchecked_environment = self._unchecked_environment, None
-        return () if here is None else tuple(detect_environment(_place(planned), self._plan.trace.environment, here))
+        return () if here is None else tuple(detect_environment(_place(planned), self.plan.trace.environment, here))
 
     def _compare(self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction) -> _Comparison:
         """Compare the result of an action with its recording; attributes no network events yet.
@@ -513,8 +536,8 @@ class StepRunner:
         before, after = self.recorded_dom(recorded, page), _observed_dom(performed, page)
         if before is None or after is None:
             return ()
-        skills = {usage.id for subgoal in self._plan.trace.subgoal_traces for usage in subgoal.skills_used}
-        places = {id(each.step): each for subgoal in self._plan.subgoals for each in subgoal.steps}
+        skills = {usage.id for subgoal in self.plan.trace.subgoal_traces for usage in subgoal.skills_used}
+        places = {id(each.step): each for subgoal in self.plan.subgoals for each in subgoal.steps}
         later = (each.step for each in places.values() if each.position > planned.position)
         return tuple(
             Consequence(
@@ -576,7 +599,7 @@ class StepRunner:
         if usage.source is None:
             return None, None, (MISSING_DOCUMENT,)
         skill = self._options.skills.get(usage.skill)
-        snapshot = load_snapshot(self._plan.bundle.dom, usage.source.snapshot)
+        snapshot = load_snapshot(self.plan.bundle.dom, usage.source.snapshot)
         document = next((frame for frame in snapshot.frames if frame.path == usage.source.frame), None)
         if document is None:
             return None, None, (f"the stored snapshot has no frame {usage.source.frame!r}",)
