@@ -12,8 +12,8 @@ causes are right.
 With `--live`, missions of plain Playwright scripts are recorded on three ordinary sites (`tests/sites/ordinary`), which
 draw tokens, ids and numbers for each run; what varies is learned by `eikon certify --network live`. Then they are
 replayed live: on the unchanged sites, and with each change that their responses can get. With `--policy effects`, the
-table has how many changes diverged and how many are only listed as also changed; each must be one of both, at the
-action at which it shows or, if only a later one needs it, there.
+table has how many changes diverged and how many are only listed as also changed; each must be one of both at the
+action at which it shows. What the page corrects by itself must be reported as a late page.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ if __name__ == "__main__":
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=int, default=150, help="mutants of a mission, spread over all; 0 is all")
     given = parser.parse_args()
+    if given.policy != "strict" and not given.live:
+        parser.error("--policy requires --live")
     known = tuple(ORDINARY) if given.live else NAMES
     chosen_names = given.only.split(",") if given.only else known
     sys.exit(main_live(chosen_names, given) if given.live else asyncio.run(main(chosen_names, given)))

@@ -86,7 +86,7 @@ def _is_listed(each: Result) -> bool:
     """Return whether a change diverged or is listed, and what changes nothing is neither."""
     if each.mutant.truth.verdict == "faithful":
         return each.verdict == "faithful" and not each.also_changed
-    return each.verdict == "diverged" or (each.verdict == "faithful" and each.is_listed)
+    return each.is_corrected or (each.verdict in {"diverged", "faithful"} and each.is_listed)
 
 
 def _describe_findings(each: Result) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.replay.context import launch_replay_browser
 from eikon_engine.replay.engine import find_browser_for, run_replay
 from eikon_engine.replay.options import ReplayOptions
@@ -44,6 +45,14 @@ class Result:
     also_changed: tuple[Divergence, ...] = ()
     """What the policy `effects` lists as also changed."""
 
+    late: frozenset[tuple[str, int]] = frozenset()
+    """The actions whose page came to its recorded state later: a page may correct what one response changed."""
+
+    @property
+    def is_corrected(self) -> bool:
+        """Return whether the page corrected the change by itself, and the action reports that it was late."""
+        return self.verdict == "faithful" and self.mutant.truth.place in self.late
+
     @property
     def is_listed(self) -> bool:
         """Return whether the change was found at the expected action, as a divergence or as also changed."""
@@ -53,22 +62,22 @@ class Result:
     @property
     def is_right(self) -> bool:
         """Return whether the verdict is the expected one."""
-        return self.verdict == self.mutant.truth.verdict
+        return self.verdict == self.mutant.truth.verdict or self.is_corrected
 
     @property
     def has_place(self) -> bool:
         """Return whether the first action that diverged is the expected one."""
-        return self.place == self.mutant.truth.place
+        return self.place == self.mutant.truth.place or self.is_corrected
 
     @property
     def has_layer(self) -> bool:
         """Return whether the change was found in the expected layer."""
-        return not self.mutant.truth.layers or self.layer in self.mutant.truth.layers
+        return not self.mutant.truth.layers or self.layer in self.mutant.truth.layers or self.is_corrected
 
     @property
     def has_cause(self) -> bool:
         """Return whether the expected cause is reported."""
-        return not self.mutant.truth.causes or self.cause in self.mutant.truth.causes
+        return not self.mutant.truth.causes or self.cause in self.mutant.truth.causes or self.is_corrected
 
 
 def result(mission: str, mutant: Mutant, done: Run) -> Result:
@@ -77,6 +86,7 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
     first = outcome.divergences[0] if outcome.divergences else None
     told = outcome.explanation
     steps = [step for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"]
+    findings = [each for step in steps for each in step.findings]
     return Result(
         mission=mission,
         mutant=mutant,
@@ -85,7 +95,8 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
         layer=first.layer if first else "",
         cause=told.cause if told else "",
         sentence=told.sentence if told else "; ".join(outcome.reasons),
-        also_changed=tuple(each for step in steps for each in step.findings if each.code != "page-late"),
+        also_changed=tuple(each for each in findings if each.code != PAGE_LATE),
+        late=frozenset((each.subgoal, each.sequence) for each in findings if each.code == PAGE_LATE),
     )
 
 

@@ -188,7 +188,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         snapshots=snapshots,
         downloads=tuple(downloads),
         events=happened,
-        passive_requests=frozenset(_passive_request_keys(session, happened)),
+        passive_requests=_passive_request_keys(session, happened),
     )
 
 
@@ -415,10 +415,13 @@ def _timer_request_keys(session: Session, happened: PageEvents) -> Iterator[str]
             yield _recorded_or_own_key(session, request)
 
 
-def _passive_request_keys(session: Session, happened: PageEvents) -> Iterator[str]:
+def _passive_request_keys(session: Session, happened: PageEvents) -> frozenset[str]:
+    """Return the keys of safe requests that were sent for pictures and the like only."""
+    keys: dict[bool, set[str]] = {True: set(), False: set()}
     for request in _counted_requests(session, happened):
-        if request.resource_type in PASSIVE_TYPES and request.method in SAFE_METHODS:
-            yield _recorded_or_own_key(session, request)
+        is_passive = request.resource_type in PASSIVE_TYPES and request.method in SAFE_METHODS
+        keys[is_passive].add(_recorded_or_own_key(session, request))
+    return frozenset(keys[True] - keys[False])
 
 
 def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, ...] | None:

@@ -200,9 +200,17 @@ def dropped_response(request: Request) -> Response | None:
     """Return the error response that a failed request got; None for any other request.
 
     Chromium cancels scripts, style sheets, fonts and objects whose response has a status of 400 or more, and drops the
-    body: their requests fail, though the server responded. Fetches fail for other reasons.
+    body: their requests fail, though the server responded. Fetches and documents fail for other reasons.
     """
-    response = request.existing_response
-    if request.failure is None or response is None or request.resource_type in FETCH_TYPES:
+    response, frame = request.existing_response, frame_of(request)
+    is_document = request.is_navigation_request() and frame is not None and frame.parent_frame is None
+    is_cancelled = request.failure == ABORTED_ERROR or (
+        request.failure == _WORKER_ERROR and request.resource_type == "script"
+    )
+    if response is None or not is_cancelled or is_document or request.resource_type in FETCH_TYPES:
         return None
     return response if response.status >= FIRST_ERROR_STATUS else None
+
+
+_WORKER_ERROR: Final = "net::ERR_FAILED"
+"""Chromium's error of a worker whose script has an error status."""

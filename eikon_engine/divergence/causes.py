@@ -54,8 +54,11 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
 FIRST_ERROR_STATUS: Final = 400
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
-_ERROR_MEMBER: Final = re.compile(r"(?:error|message|detail|title|reason)[\w.]*$", re.IGNORECASE)
+_ERROR_MEMBERS: Final = ("message", "detail", "error", "title", "reason", "description")
+_ERROR_PART: Final = re.compile(rf"body \$(?:\.errors?)?\.({'|'.join(_ERROR_MEMBERS)})")
 """Members of JSON bodies that say what went wrong: RFC 9457, section 3.1, and what is common."""
+_LITERAL: Final = re.compile(r"true|false|null|-?[\d.]+|[\[{].*|")
+"""Values that are no text."""
 DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
 """Start of `ValueChange.part` for data, as opposed to markup and scripts."""
 _LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
@@ -150,8 +153,8 @@ def _site_error(case: DivergenceCase) -> str | None:
 
 def _session_end(case: DivergenceCase, status: int | None) -> str:
     """Return what a status says of the session, empty if nothing; 403 says something if there may have been one."""
-    stored = case.before.storage if case.before is not None else None
-    has_session = stored is None or bool(stored)
+    shown = case.before or case.observed
+    has_session = shown is None or shown.storage is None or bool(shown.storage)
     return SESSION_STATUSES.get(status or 0, "") if has_session or status != HTTPStatus.FORBIDDEN else ""
 
 
@@ -163,10 +166,13 @@ def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
 
 
 def _quoted_error(change: ResponseChange) -> str:
-    """Return what the body of an error response has and the recorded body has not, quoted."""
-    texts = [each for each in change.what if each.part.startswith("body") and each.live not in {ABSENT, ""}]
-    texts.sort(key=lambda each: _ERROR_MEMBER.search(each.part) is None)
-    return f": '{texts[0].live}'" if texts else ""
+    """Return what a JSON body says went wrong, quoted; empty if it does not."""
+    texts: dict[str, str] = {}
+    for each in change.what:
+        found = _ERROR_PART.fullmatch(each.part)
+        if found is not None and each.live != ABSENT and not _LITERAL.fullmatch(each.live):
+            texts.setdefault(found[1], each.live)
+    return next((f": '{texts[name]}'" for name in _ERROR_MEMBERS if name in texts), "")
 
 
 def _network(case: DivergenceCase) -> str | None:

@@ -37,15 +37,17 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
 
 _NEW_PAGE_ERROR: Final = "new-page-error"
 """Stands for `page-error-changed` where the recording has no error: a script that fails does not do the rest."""
+_FETCH_FAILED: Final = "Failed to fetch"
+"""Chromium's error of a script whose request failed; that request is the cause."""
 CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"environment"}),
     frozenset({"target"}),
     frozenset({"request-not-recorded"}),
     frozenset({"status-changed", "redirects-changed", "document-changed", "document-unexpected"}),
     frozenset({"response-failed"}),
-    frozenset({_NEW_PAGE_ERROR}),
     frozenset({"result"}),
     frozenset({"document-missing"}),
+    frozenset({_NEW_PAGE_ERROR}),
     frozenset({"network"}),
     frozenset({"lifecycle"}),
     frozenset({"value"}),
@@ -76,7 +78,7 @@ def _with_explanation(comparison: Comparison, divergence: Divergence) -> Diverge
 def _causal_rank(divergence: Divergence) -> int:
     """Return the place of a divergence in the causal order."""
     is_new_error = divergence.code == "page-error-changed" and divergence.expected == "none"
-    code = _NEW_PAGE_ERROR if is_new_error else divergence.code
+    code = _NEW_PAGE_ERROR if is_new_error and _FETCH_FAILED not in divergence.observed else divergence.code
     for rank, codes in enumerate(CAUSAL_ORDER):
         if code in codes or divergence.layer in codes:
             return rank

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from eikon_engine.files.json_text import JsonValue
     from eikon_engine.outcome.json_diff import JsonChange
 
+DOCUMENT: Final = "document"
+"""Path of changes of a whole document."""
 MAX_SHOWN_VALUES: Final = 3
 """Maximum number of values shown; the others are counted."""
 
@@ -214,6 +216,13 @@ class DomChange:
     """Shortened for display."""
     is_text: bool = False
     """Whether the added or removed node is a text. An only text has the path of its element."""
+    content: str = field(default="", compare=False, repr=False)
+    """Both sides whole: the texts, or digests of the nodes."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return what distinguishes it from other changes; what is shown is shortened."""
+        return self.kind, self.frame, self.path, self.name, self.content
 
 
 def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomChange, ...]:
@@ -224,12 +233,12 @@ def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomC
     for path, frame in before.items():
         other = after.get(path)
         if other is None:
-            changes.append(_make_change("removed", path, "document", expected=_outline(frame.root), observed=ABSENT))
+            changes.append(_make_change("removed", path, DOCUMENT, expected=_outline(frame.root), observed=ABSENT))
         else:
             changes.extend(_diff_frames(frame, other))
     for path, frame in after.items():
         if path not in before:
-            changes.append(_make_change("added", path, "document", expected=ABSENT, observed=_outline(frame.root)))
+            changes.append(_make_change("added", path, DOCUMENT, expected=ABSENT, observed=_outline(frame.root)))
     order = [frame.path for frame in observed.frames if frame.path in before]
     expected_lines = [frame.path for frame in expected.frames if frame.path in after]
     if order != expected_lines:
@@ -276,7 +285,7 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
     for name in ("name", "doctype"):
         before, after = getattr(expected, name), getattr(observed, name)
         if before != after:
-            yield _make_change("attribute", expected.path, "document", name=name, expected=before, observed=after)
+            yield _make_change("attribute", expected.path, DOCUMENT, name=name, expected=before, observed=after)
     if node_digest(expected.root) == node_digest(observed.root):
         return
     walk = _FrameDiff(frame=expected.path, blocks=data_block_texts(expected) | data_block_texts(observed))
@@ -294,7 +303,8 @@ def _diff_nodes(pair: _Pair, walk: _FrameDiff) -> Iterator[_Pair | DomChange]:
     before, after = pair.expected, pair.observed
     if before.text is not None or after.text is not None or not _same_kind(before, after):
         kind: DomChangeKind = "text" if before.is_text and after.is_text else "replaced"
-        yield _make_change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
+        replaced = _make_change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
+        yield replace(replaced, content=f"{node_digest(before).hex()} {node_digest(after).hex()}")
         return
     yield from _diff_values("attribute", pair, walk, (before.attributes, after.attributes))
     yield from _diff_values("state", pair, walk, (before.state, after.state))
@@ -353,7 +363,7 @@ def _diff_children(
         place = append_step(path, places[index])
         if found is None:
             removed = _make_change("removed", walk.frame, place, expected=_outline(node), observed=ABSENT)
-            yield replace(removed, is_text=node.is_text)
+            yield replace(removed, is_text=node.is_text, content=digests[0][index].hex())
             continue
         if index in match.moved:
             where = (f"{_outline(node)} as child {index + 1}", f"{_outline(after[found])} as child {found + 1}")
@@ -365,7 +375,7 @@ def _diff_children(
         if index not in taken:
             place = append_step(path, new_places[index])
             added = _make_change("added", walk.frame, place, expected=ABSENT, observed=_outline(node))
-            yield replace(added, is_text=node.is_text)
+            yield replace(added, is_text=node.is_text, content=digests[1][index].hex())
 
 
 def _outline(node: DomNode) -> str:
@@ -399,7 +409,15 @@ def _make_change(
     expected_lines, found = _shorten(expected, _MAX_VALUE_LENGTH), _shorten(observed, _MAX_VALUE_LENGTH)
     if expected_lines == found and expected != observed:
         expected_lines, found = _around_difference(expected, observed)
-    return DomChange(kind=kind, frame=frame, path=path, name=name, expected=expected_lines, observed=found)
+    return DomChange(
+        kind=kind,
+        frame=frame,
+        path=path,
+        name=name,
+        expected=expected_lines,
+        observed=found,
+        content=f"{expected}\0{observed}",
+    )
 
 
 def _around_difference(expected: str, observed: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.dom_diff import DOCUMENT, diff_snapshots
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.dom_diff import DomChange
@@ -28,9 +28,9 @@ def find_overlapping_effect(
     is no effect of the action. Paths are those of the recorded page after the action.
     """
     effects = diff_snapshots(recorded, before)
-    earlier = set() if observed_before is None else set(diff_snapshots(before, observed_before))
+    earlier = set() if observed_before is None else {each.key for each in diff_snapshots(before, observed_before)}
     for change in diff_snapshots(recorded, observed):
-        if change in earlier:
+        if change.key in earlier:
             continue
         for effect in effects:
             if effect.frame == change.frame and _overlaps(change, effect):
@@ -45,6 +45,8 @@ def _overlaps(change: DomChange, effect: DomChange) -> bool:
     its effect. If an action changed the children of an element, its effect covers all children of the same tag, since
     a different one may have been added or removed instead.
     """
+    if change.path == DOCUMENT:
+        return True
     if effect.kind in _CHILD_LIST_CHANGES:
         return _is_among_children(change, effect)
     if change.kind == "added":

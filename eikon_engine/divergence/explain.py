@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.causes import DivergenceCase, classify_cause
-from eikon_engine.divergence.detectors.dom import ABSENT_NODE
 from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
 from eikon_engine.trace.execution import ActionTrace
@@ -61,7 +60,10 @@ def explain_divergence(
 def describe_divergence(first: Divergence) -> str:
     """Describe the divergence as the end of a sentence."""
     expected, observed = _shorten(first.expected), _shorten(first.observed)
-    match first.code:
+    kind = first.code
+    if kind == "dom-changed" and (found := _FIRST_CHANGE.search(first.message)) is not None:
+        kind = found[1]
+    match kind:
         case "response-failed" | "resource-failed":
             request, _, ending = expected.rpartition(" with ")
             return f"{request} ended with {observed.rpartition(' with ')[2]} instead of {ending}"
@@ -69,16 +71,18 @@ def describe_divergence(first: Divergence) -> str:
             (before := _LOADED.fullmatch(expected)) and (now := _LOADED.fullmatch(observed)) and before[1] == now[1]
         ):
             return f"{now[1]} returned status {now[2]} instead of {before[2]}"
-        case "dom-changed" if expected == ABSENT_NODE:
+        case "added":
             return f"the page showed {observed}, which the recording does not have"
-        case "dom-changed" if observed == ABSENT_NODE:
+        case "removed":
             return f"the page no longer showed {expected}"
-        case "dom-changed" if (moved := _MOVED.fullmatch(expected)) and observed.startswith(moved["what"]):
+        case "moved" if (moved := _MOVED.fullmatch(expected)) and observed.startswith(moved["what"]):
             return f"the page showed {observed} instead of {moved['place']}"
     template = _TEMPLATES.get(first.code)
     return template.format(expected=expected, observed=observed) if template else _lower_first(first.message)
 
 
+_FIRST_CHANGE: Final = re.compile(r"^The DOM of page \d+ differs in [^:]+: (\w+) at ")
+"""Kind of the first change, in the message of a DOM divergence."""
 _LOADED: Final = re.compile(r"(\S+) \((\d+)\)")
 """A document that was loaded without redirects."""
 _MOVED: Final = re.compile(r"(?P<what>.* as )(?P<place>child \d+)")

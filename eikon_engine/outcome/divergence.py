@@ -81,6 +81,11 @@ class Divergence(FileModel):
     because: tuple[str, ...] = ()
     """Changed live responses that explain the divergence, most likely first. Only where responses are compared."""
 
+    @property
+    def content(self) -> tuple[str, ...]:
+        """Return what is the same at each step that repeats a finding."""
+        return self.code, self.expected, self.observed, self.detail
+
 
 Cause: TypeAlias = Literal[
     "site-changed",

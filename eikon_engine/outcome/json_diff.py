@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _ALIGNABLE_PAIRS: Final = 4_000_000
 """Longer differing parts are paired by position, since aligning them would take seconds."""
 _SIMILAR_PAIRS: Final = 10_000
-_MAX_REORDERED: Final = 10
-"""So many elements in another order are paired by position: none of them was added or removed."""
 _MAX_VALUE_LENGTH: Final = 300
 
 
@@ -47,7 +45,7 @@ def diff_json(expected: JsonValue, observed: JsonValue) -> tuple[JsonChange, ...
     """Return every difference in the order of the expected value; empty if the values and their types are equal.
 
     `1`, `1.0` and `true` are three different values. Lists are aligned before they are compared, so that an inserted
-    element is one addition rather than a change of all following elements; a few elements in another order are changes.
+    element is one addition rather than a change of all following elements. Two that were exchanged are changes.
 
     Raises:
         TraceFieldError: a value is not JSON.
@@ -127,9 +125,8 @@ def _aligned(expected: list[JsonValue], observed: list[JsonValue]) -> Iterator[_
     if len(left_middle) * len(right_middle) > _ALIGNABLE_PAIRS:
         yield from _by_position(range(start, len(left) - end), range(start, len(right) - end))
         return
-    if len(left_middle) <= _MAX_REORDERED and sorted(left_middle) == sorted(right_middle):
-        places = range(start, len(left) - end)
-        yield from ((place, place) for place in places if left[place] != right[place])
+    if _are_exchanged(left_middle, right_middle):
+        yield from ((place, place) for place in (start, len(left) - end - 1))
         return
     matcher = difflib.SequenceMatcher(None, left_middle, right_middle, autojunk=False)
     for tag, left_from, left_to, right_from, right_to in matcher.get_opcodes():
@@ -137,6 +134,12 @@ def _aligned(expected: list[JsonValue], observed: list[JsonValue]) -> Iterator[_
             left_range = range(start + left_from, start + left_to)
             right_range = range(start + right_from, start + right_to)
             yield from _paired(expected, observed, left_range, right_range)
+
+
+def _are_exchanged(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Return whether the first and the last element were exchanged, and nothing else is different."""
+    ends = [left[:1], left[-1:]] == [right[-1:], right[:1]]
+    return len(left) == len(right) > 1 and ends and left[1:-1] == right[1:-1]
 
 
 def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:

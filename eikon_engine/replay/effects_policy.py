@@ -1,14 +1,15 @@
 """The policy `effects`: changes of a page that do not affect the mission are findings, not divergences.
 
-Such a change is of the content, visibility or title of a page and not where the recorded action changed it, touches no
-target of a later step and no page that a skill reads; or it is a picture, font or medium that was requested, missing or
-unavailable; or pixels alone. Whatever else was recorded is compared strictly.
+Such a change is of the content or visibility of a page and not where the recorded action changed it, touches no target
+of a later step and no page that a skill reads; or it is a title that changed by itself; or a picture, font or medium
+that was requested, missing or unavailable; or pixels alone. Whatever else was recorded is compared strictly.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.dependents import find_dependents
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.execution import SkillUsage
@@ -46,13 +48,11 @@ SplitFindings: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]
 
 _PAGE_LAYERS: Final = frozenset({"dom", "accessibility"})
 """Layers whose differences affect the mission at some places of a page only."""
-_PASSIVE_CODES: Final = frozenset({"pixels-changed", "resource-failed"})
-"""Codes of differences that affect no mission."""
 _RESOURCE_ERROR: Final = "Failed to load resource"
 """Begin of Chromium's console error for a resource that failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EffectsPolicy:
     """Classify the differences of one plan."""
 
@@ -77,7 +77,7 @@ class EffectsPolicy:
         reasons: list[str] = []
         if any(each.layer in _PAGE_LAYERS for each in found):
             reasons = list(self._affected(planned, action, comparison, observed_before))
-        essential = self._essential_request_changes(found, comparison)
+        passive = self._passive_changes(found, comparison)
         divergences: list[Divergence] = []
         findings: list[Divergence] = []
         for each in found:
@@ -86,47 +86,55 @@ class EffectsPolicy:
                 divergences.append(each.model_copy(update={"message": f"{each.message} {why}"}))
             elif (
                 each.layer in _PAGE_LAYERS
-                or each.code in _PASSIVE_CODES
-                or (each.code == "title-changed" and not self._changes_title(planned, action))
-                or (each.code in {"request-missing", "request-unexpected"} and each not in essential)
-                or (each.code == "console-error-changed" and _is_of_passive_resources(found, comparison))
+                or each.code == "pixels-changed"
+                or each in passive
+                or (each.code == "title-changed" and not self._affects_titles(planned, action, comparison))
+                or (each.code == "console-error-changed" and _is_of_passive_resources(len(passive), comparison))
             ):
                 findings.append(each.model_copy(update={"severity": "finding"}))
             else:
                 divergences.append(each)
         return tuple(divergences), tuple(findings)
 
-    def _essential_request_changes(
-        self, found: tuple[Divergence, ...], comparison: Comparison
-    ) -> tuple[Divergence, ...]:
-        """Return the differences of requests that remain without those for pictures and the like."""
+    def _passive_changes(self, found: tuple[Divergence, ...], comparison: Comparison) -> tuple[Divergence, ...]:
+        """Return the differences of requests for pictures and the like."""
         recorded, observed = comparison.recorded.observation, comparison.observed
         if recorded is None or observed is None or all(each.layer != "network" for each in found):
             return ()
-        passive = comparison.passive_requests | self._recorded_passive_requests()
+        known, others = self._recorded_requests
+        passive = (comparison.passive_requests | known) - others
         both = [
             each.model_copy(update={"requests": tuple(key for key in each.requests if key not in passive)})
             for each in (recorded, observed)
         ]
         action = comparison.recorded.model_copy(update={"observation": both[0]})
-        plain = [each.model_copy(update={"because": ()}) for each in found]
-        changes = [*detect_network(replace(comparison, recorded=action, observed=both[1]))]
-        return tuple(each for each, bare in zip(found, plain, strict=True) if bare in changes)
-
-    def _recorded_passive_requests(self) -> frozenset[str]:
-        recording = self.plan.recorded_network()
-        requests = ((each.key, each.request) for each in (recording.exchanges if recording is not None else ()))
-        return frozenset(
-            key for key, sent in requests if sent.resource_type in PASSIVE_TYPES and sent.method in SAFE_METHODS
+        essential = {each.content for each in detect_network(replace(comparison, recorded=action, observed=both[1]))}
+        failed = tuple(f"{change.key} with " for change in comparison.response_changes if _is_passive(change))
+        return tuple(
+            each
+            for each in found
+            if (each.code in {"request-missing", "request-unexpected"} and each.content not in essential)
+            or (each.code == "resource-failed" and each.expected.startswith(failed))
         )
 
-    def _changes_title(self, planned: PlannedStep, action: ActionTrace) -> bool:
-        """Return whether the action changed the title of a page without loading a document."""
-        shown = action.observation
+    @cached_property
+    def _recorded_requests(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The keys of recorded requests for pictures and the like, and those of all others."""
+        recording = self.plan.recorded_network()
+        types = [(each.key, each.request.resource_type) for each in (recording.exchanges if recording else ())]
+        others = frozenset(key for key, kind in types if kind not in PASSIVE_TYPES)
+        return frozenset(key for key, _ in types) - others, others
+
+    def _affects_titles(self, planned: PlannedStep, action: ActionTrace, comparison: Comparison) -> bool:
+        """Return whether the action changed a title that is different now, or loaded its document."""
+        shown, observed = action.observation, comparison.observed
+        titles = {} if observed is None else {page.page: page.title for page in observed.pages}
         for page in shown.pages if shown is not None else ():
+            if titles.get(page.page, page.title) == page.title:
+                continue
             before = self.plan.page_before(planned, page.page)
             is_new = shown is not None and _is_new_document(shown, page.page)
-            if before is not None and before.title != page.title and not is_new:
+            if is_new or before is None or before.title != page.title:
                 return True
         return False
 
@@ -203,12 +211,15 @@ def _is_new_document(observation: Observation, page: int) -> bool:
     return page in observation.opened or any(load.page == page for load in observation.documents)
 
 
-def _is_of_passive_resources(found: tuple[Divergence, ...], comparison: Comparison) -> bool:
-    """Return whether the console reports no more than the pictures and the like that failed."""
+def _is_passive(change: ResponseChange) -> bool:
+    return change.resource_type in PASSIVE_TYPES and change.key.partition(" ")[0] in SAFE_METHODS
+
+
+def _is_of_passive_resources(passive: int, comparison: Comparison) -> bool:
+    """Return whether the console reports no more than the pictures and the like that were loaded differently."""
     recorded, observed = comparison.recorded.observation, comparison.observed
     if recorded is None or observed is None:
         return False
     before, now = Counter(recorded.console_errors), Counter(observed.console_errors)
     changed = [*(now - before).elements(), *(before - now).elements()]
-    failed = sum(each.code == "resource-failed" for each in found)
-    return len(changed) <= failed and all(each.startswith(_RESOURCE_ERROR) for each in changed)
+    return len(changed) <= passive and all(each.startswith(_RESOURCE_ERROR) for each in changed)

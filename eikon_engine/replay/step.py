@@ -113,23 +113,33 @@ _MAY_COME_LATER: Final = frozenset(
 """Codes of differences that a slower page may still remove."""
 
 
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What an observation differs in from the expected one."""
+
+    divergences: frozenset[str]
+    """Their codes."""
+    findings: frozenset[str]
+    """Codes of the findings that no earlier step had."""
+
+
 async def perform_until_expected(
     worker: Worker,
     action: Action,
     is_expected: IsExpected,
     recorded: Observation | None = None,
     timing: RecordedTiming | None = None,
-    may_change: IsExpected | None = None,
+    differences: Callable[[PerformedAction], Differences] | None = None,
 ) -> tuple[PerformedAction, float]:
     """Perform an action once, and look at the pages until they are as expected, or for a short while.
 
     Pages that follow a recorded schedule can only be late: their clock is stopped while they are looked at again. The
-    clock of live pages moves on as long as `may_change` says that they may come to what is expected; how long that
-    took is returned as well, in milliseconds of page time.
+    clock of live pages moves on as long as `differences` are such that may pass. Returns how long it took until there
+    were no divergences, too, in milliseconds of page time; 0 if there still are.
     """
     performed, late_ms = await worker.perform(action, recorded, timing), 0.0
-    if may_change is not None:
-        performed, late_ms = await _wait_for_late_page(worker, performed, may_change)
+    if differences is not None:
+        performed, late_ms = await _wait_for_late_page(worker, performed, differences)
     if worker.session.follows_schedule and not is_expected(performed):
         deadline = time.monotonic() + LATE_TIMEOUT_S
         while True:
@@ -142,20 +152,28 @@ async def perform_until_expected(
 
 
 async def _wait_for_late_page(
-    worker: Worker, performed: PerformedAction, may_change: IsExpected
+    worker: Worker, performed: PerformedAction, differences: Callable[[PerformedAction], Differences]
 ) -> tuple[PerformedAction, float]:
-    """Let page time pass until a live page cannot come to what is expected any more, or does; return how much passed.
+    """Let page time pass until a live page comes to what is expected, or cannot any more; return how much passed.
 
-    If it does not, what it showed first is returned: what else changed meanwhile is no difference.
+    If it does not, the first observation without divergences is returned, else what the page showed first: what else
+    changed meanwhile is no difference.
     """
     first, passed_ms = performed, 0.0
-    while may_change(performed):
+    accepted: tuple[PerformedAction, float] | None = None
+    while True:
+        found = differences(performed)
+        if not found.divergences and not found.findings:
+            return performed, passed_ms
+        if not found.divergences and accepted is None:
+            accepted = performed, passed_ms
+        if not found.divergences | found.findings <= _MAY_COME_LATER:
+            return accepted or (performed, 0.0)
         if passed_ms >= LATE_LIVE_MS or not await worker.session.stabilizer.may_change():
-            return first, 0.0
+            return accepted or (first, 0.0)
         await worker.session.stabilizer.pass_time_waiting(LATE_LIVE_STEP_MS)
         passed_ms += LATE_LIVE_STEP_MS
         performed = await worker.observe_again()
-    return performed, passed_ms
 
 
 PAGE_INTENT_SKILL: Final = "detect_page_intent"
@@ -290,7 +308,7 @@ class StepRunner:
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
         self._has_diverged = self._has_diverged or bool(compared.divergences)
-        self._known_findings.update(map(_content, compared.findings))
+        self._known_findings.update(each.content for each in compared.findings)
         self._attribute_network_events(planned)
         unverifiable = self._unverifiable_notes(recorded, performed)
         return ActionOutcome(
@@ -440,11 +458,13 @@ class StepRunner:
         def is_recorded(performed: PerformedAction) -> bool:
             if self._has_diverged:
                 return has_recorded_effects(recorded, performed)
-            return not self._new_differences(planned, recorded, performed)
+            found = differences(performed)
+            return not found.divergences and not found.findings
 
-        def may_change(performed: PerformedAction) -> bool:
-            codes = {each.code for each in self._new_differences(planned, recorded, performed)}
-            return bool(codes) and codes <= _MAY_COME_LATER
+        def differences(performed: PerformedAction) -> Differences:
+            compared = self._compare(planned, recorded, performed)
+            new = (each.code for each in compared.findings if each.content not in self._known_findings)
+            return Differences(frozenset(each.code for each in compared.divergences), frozenset(new))
 
         mapped = map_action_urls(action, self.plan.urls)
         return await perform_until_expected(
@@ -453,7 +473,7 @@ class StepRunner:
             is_expected or is_recorded,
             _recorded_timing(recorded),
             recorded.timing,
-            may_change if self._network_mode == "live" and not self._has_diverged else None,
+            differences if self._network_mode == "live" and not self._has_diverged else None,
         )
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
@@ -474,14 +494,6 @@ class StepRunner:
             if not ahead.divergences and (compared.divergences or len(ahead.findings) < len(compared.findings)):
                 return replace(ahead, masked=(*ahead.masked, PAGE_AHEAD))
         return compared
-
-    def _new_differences(
-        self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction
-    ) -> tuple[Divergence, ...]:
-        """Return the divergences, and the findings that no earlier step had."""
-        compared = self._compare(planned, recorded, performed)
-        new = (each for each in compared.findings if _content(each) not in self._known_findings)
-        return (*compared.divergences, *new)
 
     def _compare_pages(
         self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction, shown: ActionTrace
@@ -634,11 +646,6 @@ def _unperformed_outcome(
 
 def _observed_dom(performed: PerformedAction, page: int) -> PageSnapshot | None:
     return None if performed.captured is None else performed.captured.snapshots.get(page)
-
-
-def _content(found: Divergence) -> tuple[str, ...]:
-    """Return what is the same at each step that repeats a finding."""
-    return found.code, found.expected, found.observed, found.detail
 
 
 def _recorded_timing(recorded: ActionTrace) -> Observation | None:

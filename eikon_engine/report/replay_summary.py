@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import escape_control_characters
@@ -51,7 +52,8 @@ def render_summary(outcome: ReplayOutcome) -> str:
         further=outcome.divergences[1:],
         artifacts=artifacts,
         masked=_mask_coverage(outcome),
-        findings=_findings(outcome),
+        findings=tuple(each for each in _findings(outcome) if each.code != PAGE_LATE),
+        late_pages=_late_pages(outcome),
         first_artifacts=_first_divergence_artifacts(outcome),
     )
     return escape_control_characters(text)
@@ -73,8 +75,13 @@ def _findings(outcome: ReplayOutcome) -> tuple[Divergence, ...]:
     for subgoal in outcome.subgoals:
         for step in subgoal.steps:
             for each in step.findings if step.kind == "action" else ():
-                found.setdefault((each.code, each.expected, each.observed, each.detail), each)
+                found.setdefault(each.content, each)
     return tuple(found.values())
+
+
+def _late_pages(outcome: ReplayOutcome) -> tuple[Divergence, ...]:
+    steps = (step for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action")
+    return tuple(each for step in steps for each in step.findings if each.code == PAGE_LATE)
 
 
 def _first_divergence_artifacts(outcome: ReplayOutcome) -> tuple[str, ...]:

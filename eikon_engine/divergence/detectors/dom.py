@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.divergence.related_responses import explain_by_responses
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.trace.observation import PageObservation
-
-ABSENT_NODE: Final = "nothing"
-"""Stands for a node that one side does not have."""
 
 
 def detect_dom(comparison: Comparison) -> Iterator[Divergence]:
@@ -80,7 +77,7 @@ def _describe_side(change: DomChange, value: str) -> str:
         case "attribute" | "state":
             return f"{element} with {change.name}" + (f" {value!r}" if value not in {"", "true"} else "")
         case _:
-            return ABSENT_NODE if value == ABSENT else value or "(empty)"
+            return "nothing" if value == ABSENT else value or "(empty)"
 
 
 def _short_digests(page: PageObservation) -> str:

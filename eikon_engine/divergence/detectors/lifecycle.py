@@ -27,6 +27,7 @@ T = TypeVar("T")
 _MAX_ERROR_LENGTH: Final = 200
 """Maximum number of characters shown of an error."""
 
+PAGE_LATE: Final = "page-late"
 DIALOG_CODES = ("dialog-missing", "dialog-unexpected", "dialog-changed")
 DOWNLOAD_CODES = ("download-missing", "download-unexpected", "download-changed")
 
@@ -49,7 +50,7 @@ def detect_lateness(comparison: Comparison, late_ms: float) -> Iterator[Divergen
     if late_ms:
         late = comparison.make_divergence(
             "lifecycle",
-            "page-late",
+            PAGE_LATE,
             expected="the recorded state at once",
             observed=f"the recorded state after {late_ms:.0f} ms of page time",
             message=f"The page came to its recorded state {late_ms:.0f} ms of page time later.",

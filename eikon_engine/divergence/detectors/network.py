@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.divergence.causes import FIRST_ERROR_STATUS
@@ -75,7 +75,7 @@ def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
             if value.part in ENDING_PARTS and _is_error(value.recorded) != _is_error(value.live):
                 found = comparison.make_divergence(
                     "network",
-                    "resource-failed" if change.resource_type in PASSIVE_TYPES else "response-failed",
+                    "resource-failed" if change.resource_type in _OPTIONAL_TYPES else "response-failed",
                     expected=f"{change.key} with {_describe_ending(value.recorded)}",
                     observed=f"{change.key} with {_describe_ending(value.live)}",
                     message=f"A request ended with {_describe_ending(value.live)} instead of "
@@ -89,6 +89,10 @@ def _document_urls(observation: Observation | None) -> set[str]:
     loads = () if observation is None else observation.documents
     urls = [url for load in loads for url in (load.url, *(hop.url for hop in load.hops))]
     return {url.partition("#")[0] for url in urls}
+
+
+_OPTIONAL_TYPES: Final = PASSIVE_TYPES | {"other", "ping"}
+"""Types of resources on which pages seldom depend."""
 
 
 def _is_error(ending: str) -> bool:
