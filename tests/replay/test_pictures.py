@@ -95,6 +95,6 @@ def test_a_lost_target_is_outlined_where_it_was(bundle: Path, site: PageSite, tm
 
     outcome = replay(bundle, tmp_path / "run", network="live", masks=(ignored,))
 
-    assert [each.code for each in outcome.divergences] == ["target-missing"]
+    assert outcome.divergences[0].code == "target-missing"
     for side in ("expected", "observed"):
         assert MARK in colours(tmp_path / "run", outcome, side)
