@@ -413,19 +413,17 @@ class StepRunner:
 
         If a target was lost, these are the page before the action and that of now, with the target outlined.
         """
-        page = recorded.action.page
+        if self._last_comparison is None:
+            return None
+        page, compared = recorded.action.page, self._last_comparison.compared
+        expected, observed = compared.recorded_dom(page), compared.observed_dom(page)
         target = getattr(recorded.action, "target", None)
-        observed = self.observed_dom(page)
         if first.layer == "target" and target is not None and target.identity is not None:
             shown = self.plan.page_before(planned, page)
             before = None if shown is None else load_page(self.plan.bundle.dom, shown)
             return (
                 None if before is None or observed is None else outline_target(target.identity, first, before, observed)
             )
-        if self._last_comparison is None:
-            return None
-        last = self._last_comparison.compared
-        expected, observed = last.recorded_dom(page), last.observed_dom(page)
         return None if expected is None or observed is None else outline_changes(expected, observed)
 
     def live_comparison(self) -> Comparison | None:
