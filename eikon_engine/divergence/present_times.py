@@ -3,7 +3,8 @@
 Two texts are the same up to present times if they differ only in dates with a time, in one format, that are as far from
 each other as the replay is from the recording. A date without a time must be that of the day on both sides, a time
 without a date that of the clock. `3 seconds ago` and `just now` may be any time shortly before; what was `2 hours ago`
-in the recording may be as much older as the replay is later.
+in the recording may be as much older as the replay is later. A text that counts the time of the page in the recording,
+such as `signed in for 3 s`, may have counted as much more as the page is later.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.dom import PageSnapshot
@@ -41,6 +42,7 @@ _CLOCK = (
 _BETWEEN = r"(?:[T ,+]|%20|\sat\s|\s[-\u2013]\s){1,2}"
 _MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s)?"
+_ELAPSED: Final = r"(?P<elapsed>\d{1,5})\s?(?P<count>s(?:ec(?:ond)?s?)?|min(?:ute)?s?)"
 _FORMATS: Final = tuple(
     re.compile(rf"(?<![\w.]){each}(?![\w])", re.IGNORECASE | re.ASCII)
     for each in (
@@ -51,6 +53,7 @@ _FORMATS: Final = tuple(
         r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
         _CLOCK,
         r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min|hour|day|week)(?:ond|ute)?s? ago",
+        _ELAPSED,
         r"(?P<just>just now|right now|(?:a moment|moments|seconds) ago)",
     )
 )
@@ -61,6 +64,9 @@ _UNITS: Final = {
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
 }
+_ELAPSED_TEXT: Final = re.compile(rf"(?<![\w.:]){_ELAPSED}(?!\w|\sago)")
+ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
+"""How much later than it should a page may count, beside the unit of what it shows."""
 _DIGITS: Final = re.compile(r"\d+")
 _NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
 _NOON: Final = 12
@@ -78,10 +84,10 @@ class _FoundTime:
     """The text without its digits and names."""
     readings: tuple[datetime, ...]
     """What it may mean, read as UTC unless it has a zone; several if day and month may be swapped."""
-    kind: Literal["time", "date", "clock", "ago"]
-    """A date with a time, one without it, a time without a date, or a time before the present one."""
+    kind: Literal["time", "date", "clock", "ago", "elapsed"]
+    """A date with a time, one without it, a time without a date, a time before the present one, or an elapsed one."""
     resolution: timedelta = timedelta()
-    """How much a time before the present one may be rounded."""
+    """How much a time before the present one, or an elapsed one, may be rounded."""
 
 
 def page_zone(environment: Environment | None) -> tzinfo:
@@ -104,6 +110,10 @@ class PresentTimes:
     """When it is replayed."""
     zone: tzinfo = UTC
     """That of the page; servers may also show UTC."""
+    page_shift: timedelta | None = None
+    """How much later the step is by the clock of the page; None if unknown."""
+    counting_texts: Callable[[], frozenset[str]] = frozenset
+    """Returns the texts, with 0 for their number, that count the time of the page in the recording."""
 
     def are_same(self, recorded: str, observed: str) -> bool:
         """Return whether two different texts are the same up to present times."""
@@ -111,9 +121,19 @@ class PresentTimes:
         if not ours or len(ours) != len(theirs) or _around(recorded, ours) != _around(observed, theirs):
             return False
         return all(
-            recorded[one.start : one.end] == observed[other.start : other.end] or self._is_shifted(one, other)
+            recorded[one.start : one.end] == observed[other.start : other.end]
+            or (self._has_counted(recorded, one, other) if one.kind == "elapsed" else self._is_shifted(one, other))
             for one, other in zip(ours, theirs, strict=True)
         )
+
+    def _has_counted(self, text: str, recorded: _FoundTime, observed: _FoundTime) -> bool:
+        """Return whether an elapsed time is later by as much as the page is, in a text that counts it."""
+        if self.page_shift is None or (recorded.kind, recorded.shape) != (observed.kind, observed.shape):
+            return False
+        counted = observed.readings[0] - recorded.readings[0] - self.page_shift
+        found = find_elapsed(text)
+        is_counting = found is not None and found[0] in self.counting_texts()
+        return is_counting and abs(counted) <= recorded.resolution + ELAPSED_TOLERANCE
 
     def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
         one, other = recorded.readings[0], observed.readings[0]
@@ -139,6 +159,17 @@ class PresentTimes:
         offsets = {timedelta(), self.zone.utcoffset(self.recorded.astimezone(self.zone).replace(tzinfo=None))}
         shown = (time - offset for offset in offsets if offset is not None)
         return any(self.begin - TOLERANCE <= each <= self.recorded + TOLERANCE for each in shown)
+
+
+def find_elapsed(text: str) -> tuple[str, timedelta, timedelta] | None:
+    """Return a text with 0 for its elapsed time, that time, and its unit; None unless it has exactly one."""
+    found = list(_ELAPSED_TEXT.finditer(text))
+    if len(found) != 1:
+        return None
+    (match,) = found
+    unit = _UNITS["min" if match["count"].startswith("min") else "sec"]
+    start, end = match.span("elapsed")
+    return f"{text[:start]}0{text[end:]}", int(match["elapsed"]) * unit, unit
 
 
 def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[Comparison, bool]:
@@ -264,7 +295,7 @@ def _find_times(text: str) -> Iterator[_FoundTime]:
                         shape=shape,
                         readings=readings,
                         kind=_kind(match.groupdict()),
-                        resolution=_UNITS.get((match.groupdict().get("unit") or "").lower(), timedelta()),
+                        resolution=_UNITS.get(_unit(match.groupdict()), timedelta()),
                     )
                 )
     end = 0
@@ -282,8 +313,8 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
     if parts.get("just"):
         yield datetime.fromtimestamp(0, UTC)
         return
-    if number := parts.get("ago"):
-        unit = _UNITS[(parts["unit"] or "").lower()]
+    if number := parts.get("ago") or parts.get("elapsed"):
+        unit = _UNITS[_unit(parts)]
         yield datetime.fromtimestamp(0, UTC) + (int(number) if number.isdecimal() else 1) * unit
         return
     year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
@@ -310,7 +341,16 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
             continue
 
 
-def _kind(parts: dict[str, str | None]) -> Literal["time", "date", "clock", "ago"]:
+def _unit(parts: dict[str, str | None]) -> str:
+    """Return the unit of a time before the present one, or of an elapsed one; empty for others."""
+    if count := parts.get("count"):
+        return "min" if count.lower().startswith("min") else "sec"
+    return (parts.get("unit") or "").lower()
+
+
+def _kind(parts: dict[str, str | None]) -> Literal["time", "date", "clock", "ago", "elapsed"]:
+    if "elapsed" in parts:
+        return "elapsed"
     if "ago" in parts or "just" in parts:
         return "ago"
     if "epoch" in parts:

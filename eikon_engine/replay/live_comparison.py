@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.present_times import PRESENT_TIME, PresentTimes, page_zone, without_present_times
+from eikon_engine.divergence.present_times import (
+    ELAPSED_TOLERANCE,
+    PRESENT_TIME,
+    PresentTimes,
+    find_elapsed,
+    page_zone,
+    without_present_times,
+)
+from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.actions import Expect, Read, WaitFor
+from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
@@ -46,6 +57,7 @@ class LiveComparer:
         self._early: Counter[str] = Counter()
         """Those of them that were sent already."""
         self._reads_after = _reads_after(plan)
+        self._counting_texts = cache(partial(_counting_texts, plan))
 
     def adapt(self, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
         """Remove from a comparison what is not compared live; return the names of that, too."""
@@ -67,7 +79,12 @@ class LiveComparer:
         )
         begin = self._trace.started_at
         times = PresentTimes(
-            begin=begin, recorded=action.ended_at or action.started_at or begin, observed=self._now(), zone=self._zone
+            begin=begin,
+            recorded=action.ended_at or action.started_at or begin,
+            observed=self._now(),
+            zone=self._zone,
+            page_shift=_page_time(observed) - _page_time(recorded),
+            counting_texts=self._counting_texts,
         )
         comparison, has_times = without_present_times(comparison, times)
         return comparison, (*names, PRESENT_TIME) if has_times else names
@@ -98,6 +115,36 @@ def _reads_after(plan: Plan) -> dict[str, tuple[ActionTrace, ...]]:
         is_read = isinstance(step.action, READING_ACTIONS) and step.baseline is not None
         reads = (step, *reads) if is_read else ()
     return found
+
+
+def _page_time(seen: Observation) -> timedelta:
+    """Return the time of the page at an observation."""
+    return timedelta(milliseconds=seen.begun_ms + seen.virtual_ms)
+
+
+def _counting_texts(plan: Plan) -> frozenset[str]:
+    """Return the texts, with 0 for their number, that showed elapsed times and counted those of the page."""
+    shown: dict[str, list[tuple[timedelta, timedelta, timedelta]]] = {}
+    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace))
+    for step in steps:
+        seen = step.baseline
+        if seen is None:
+            continue
+        for snapshot in (load_page(plan.bundle.dom, page) for page in seen.pages):
+            nodes = (node for frame in snapshot.frames for node in frame.root.walk()) if snapshot is not None else ()
+            for text in {node.text.strip(HTML_WHITESPACE) for node in nodes if node.text is not None}:
+                if (found := find_elapsed(text)) is not None:
+                    shown.setdefault(found[0], []).append((_page_time(seen), *found[1:]))
+    return frozenset(text for text, times in shown.items() if _counts(times))
+
+
+def _counts(times: list[tuple[timedelta, timedelta, timedelta]]) -> bool:
+    """Return whether times of the page and what was shown then, with its unit, passed alike, and did pass."""
+    (begin, first, unit), *later = times
+    passed = [(time - begin, shown - first) for time, shown, _ in later]
+    return any(shown for _, shown in passed) and all(
+        abs(shown - time) <= unit + ELAPSED_TOLERANCE for time, shown in passed
+    )
 
 
 def _is_safe(key: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.present_times import PresentTimes, without_present_times
+from eikon_engine.divergence.present_times import PresentTimes, find_elapsed, without_present_times
 from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -144,3 +144,42 @@ def test_a_text_that_differs_elsewhere_stays() -> None:
     after = page("2026-04-24 06:54", "2026-04-24 06:54", "2026-04-24 07:54")
 
     assert "2026-04-24 07:54" in {observed for _, observed in compared(before, after)}
+
+
+def counted(seconds: float, *texts: str) -> PresentTimes:
+    """Replay a step so much later by the clock of the page, which counts in some texts."""
+    shift = timedelta(seconds=seconds)
+    return PresentTimes(
+        begin=BEGIN, recorded=RECORDED, observed=RECORDED, page_shift=shift, counting_texts=lambda: frozenset(texts)
+    )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "observed", "shift_s", "are_same"),
+    [
+        ("on for 3 s", "on for 8 s", 5, True),
+        ("on for 3 s", "on for 4 s", 0, True),
+        ("on for 3 s", "on for 8 s", 0, False),
+        ("on for 3 s", "on for 3 s, or 8 s", 5, False),
+        ("off for 3 s", "off for 8 s", 5, False),
+        ("on for 59 seconds", "on for 61 seconds", 2, False),
+        ("on for 3 min", "on for 8 min", 300, False),
+    ],
+)
+def test_an_elapsed_time_may_be_later_where_the_page_counts_it(
+    recorded: str,
+    observed: str,
+    shift_s: float,
+    are_same: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """In texts that counted in the recording, by as much as the page is later."""
+    assert counted(shift_s, "on for 0 s").are_same(recorded, observed) == are_same
+
+
+def test_elapsed_times_are_found_where_there_is_one() -> None:
+    """A time before the present one is none, nor is a part of a word or of a time of day."""
+    second, minute = timedelta(seconds=1), timedelta(minutes=1)
+
+    assert find_elapsed("on for 3 s.") == ("on for 0 s.", 3 * second, second)
+    assert find_elapsed("12 minutes left") == ("0 minutes left", 12 * minute, minute)
+    assert [find_elapsed(text) for text in ("3 seconds ago", "v3s1", "10:03 s", "3 s of 9 s", "3 sheep")] == [None] * 5
