@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from eikon_engine.errors import BrowserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.async_api import Page, Route, ViewportSize
+    from playwright.async_api import Route, ViewportSize
 
     from eikon_engine.browser.session import Session
 
@@ -49,12 +50,13 @@ async def draw_document(
     async def serve(route: Route) -> None:
         request = route.request
         found = resource(request.url)
-        if request.is_navigation_request() and request.url == address:
-            await route.fulfill(content_type="text/html; charset=utf-8", body=html)
-        elif found is not None and not request.is_navigation_request():
-            await route.fulfill(content_type=found.content_type, body=found.body)
-        else:
-            await route.abort("blockedbyclient")
+        with suppress(Error):  # the document is closed
+            if request.is_navigation_request() and request.url == address:
+                await route.fulfill(content_type="text/html; charset=utf-8", body=html)
+            elif found is not None and not request.is_navigation_request():
+                await route.fulfill(content_type=found.content_type, body=found.body)
+            else:
+                await route.abort("blockedbyclient")
 
     browser = session.context.browser
     if browser is None:
@@ -67,17 +69,13 @@ async def draw_document(
             await context.route("**/*", serve)
             page = await context.new_page()
             await page.goto(address, timeout=_TIMEOUT_MS)
-            await _scroll_to_outlined(page)
+            for frame in page.frames:
+                marked = frame.locator(f"[{OUTLINED_ATTRIBUTE}]:visible")
+                if await marked.count():
+                    await marked.first.scroll_into_view_if_needed(timeout=_TIMEOUT_MS)
+                    break
             return await page.screenshot(style=_OUTLINE, timeout=_TIMEOUT_MS)
         finally:
             await context.close()
     except Error as error:
         raise translate(error, "drawing a stored document") from error
-
-
-async def _scroll_to_outlined(page: Page) -> None:
-    for frame in page.frames:
-        marked = frame.locator(f"[{OUTLINED_ATTRIBUTE}]:visible")
-        if await marked.count():
-            await marked.first.scroll_into_view_if_needed(timeout=_TIMEOUT_MS)
-            return
