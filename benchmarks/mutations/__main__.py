@@ -11,9 +11,10 @@ causes are right.
 
 With `--live`, missions of plain Playwright scripts are recorded on three ordinary sites (`tests/sites/ordinary`), which
 draw tokens, ids and numbers for each run; what varies is learned by `eikon certify --network live`. Then they are
-replayed live: on the unchanged sites, and with each change that their responses can get. With `--policy effects`, the
+replayed live: on the unchanged sites, and with each change that their responses can get. What such a change shows only
+until the page goes on by itself may be missed, if the action reports that it went on. With `--policy effects`, the
 table has how many changes diverged and how many are only listed as also changed; each must be one of both at the
-action at which it shows. What the page corrects by itself must be reported as a late page.
+action at which it shows.
 """
 
 from __future__ import annotations

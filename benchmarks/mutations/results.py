@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.replay.context import launch_replay_browser
 from eikon_engine.replay.engine import find_browser_for, run_replay
+from eikon_engine.replay.live_comparison import PAGE_AHEAD
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.trace.bundle import open_bundle
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from benchmarks.mutations.truth import Mutant
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import ActionOutcome
     from eikon_engine.replay.engine import Run
     from eikon_engine.replay.options import Report
 
@@ -45,13 +47,13 @@ class Result:
     also_changed: tuple[Divergence, ...] = ()
     """What the policy `effects` lists as also changed."""
 
-    late: frozenset[tuple[str, int]] = frozenset()
-    """The actions whose page came to its recorded state later: a page may correct what one response changed."""
+    moved_on: frozenset[tuple[str, int]] = frozenset()
+    """The actions whose page went on by itself: it came to its recorded state later, or was ahead of it."""
 
     @property
     def is_corrected(self) -> bool:
-        """Return whether the page corrected the change by itself, and the action reports that it was late."""
-        return self.verdict == "faithful" and self.mutant.truth.place in self.late
+        """Return whether the page itself replaced what the change showed, and the action reports that it went on."""
+        return self.verdict == "faithful" and self.mutant.truth.place in self.moved_on
 
     @property
     def is_listed(self) -> bool:
@@ -96,8 +98,17 @@ def result(mission: str, mutant: Mutant, done: Run) -> Result:
         cause=told.cause if told else "",
         sentence=told.sentence if told else "; ".join(outcome.reasons),
         also_changed=tuple(each for each in findings if each.code != PAGE_LATE),
-        late=frozenset((each.subgoal, each.sequence) for each in findings if each.code == PAGE_LATE),
+        moved_on=frozenset(
+            (subgoal.id, step.sequence)
+            for subgoal in outcome.subgoals
+            for step in subgoal.steps
+            if step.kind == "action" and _has_moved_on(step)
+        ),
     )
+
+
+def _has_moved_on(step: ActionOutcome) -> bool:
+    return PAGE_AHEAD in step.masked or any(each.code == PAGE_LATE for each in step.findings)
 
 
 async def run(source: Source, chosen: Sequence[Mutant], parallel: int) -> list[Result]:
