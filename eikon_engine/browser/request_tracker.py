@@ -196,6 +196,10 @@ class RequestTracker:
             self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
 
 
+_WORKER_ERROR: Final = "net::ERR_FAILED"
+"""Chromium's error of a worker whose script has an error status."""
+
+
 def dropped_response(request: Request) -> Response | None:
     """Return the error response that a failed request got; None for any other request.
 
@@ -210,7 +214,3 @@ def dropped_response(request: Request) -> Response | None:
     if response is None or not is_cancelled or is_document or request.resource_type in FETCH_TYPES:
         return None
     return response if response.status >= FIRST_ERROR_STATUS else None
-
-
-_WORKER_ERROR: Final = "net::ERR_FAILED"
-"""Chromium's error of a worker whose script has an error status."""

@@ -13,7 +13,7 @@ from eikon_engine.errors import BrowserError, OutputError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.event_log import EVENTS_FILE
-from eikon_engine.replay.pictures import draw_page
+from eikon_engine.replay.pictures import draw_page, recorded_resources
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
 from eikon_engine.trace.execution import ActionTrace, Artifact
 
@@ -143,15 +143,15 @@ class EvidenceWriter:
         if pages is None or environment is None:
             return []
         written = []
-        recording = self._runner.plan.recorded_network()
         size = (environment.viewport.width, environment.viewport.height)
-        for side, page in zip(("expected", "observed"), pages, strict=True):
-            try:
-                picture = await draw_page(self._worker.session, page, size, recording)
-            except BrowserError as error:
-                self._worker.session.stabilizer.notes.append(f"no picture of the {side} page: {error.message}")
-                continue
-            written.append(self._write(f"page {side}, differences outlined", f"{prefix}_{side}.png", picture))
+        recording = self._runner.plan.recorded_network()
+        resources = {} if recording is None else recorded_resources(recording)
+        try:
+            for side, page in zip(("expected", "observed"), pages, strict=True):
+                picture = await draw_page(self._worker.session, page, size, resources)
+                written.append(self._write(f"page {side}, differences outlined", f"{prefix}_{side}.png", picture))
+        except BrowserError as error:
+            self._worker.session.stabilizer.notes.append(f"pictures of the step are missing: {error.message}")
         return written
 
     def _write_observation(self, prefix: str) -> Iterator[Artifact]:

@@ -12,7 +12,7 @@ from eikon_engine.divergence.element_identity import locate_elements
 from eikon_engine.dom import render_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from eikon_engine.browser.session import Session
     from eikon_engine.divergence.dom_diff import DomChange
@@ -40,8 +40,8 @@ class OutlinedPage:
 def outline_changes(recorded: PageSnapshot, observed: PageSnapshot) -> tuple[OutlinedPage, OutlinedPage]:
     """Return both pages with what differs: changed, removed and added elements."""
     return (
-        OutlinedPage(page=recorded, places=_places(diff_snapshots(recorded, observed), missing="added")),
-        OutlinedPage(page=observed, places=_places(diff_snapshots(observed, recorded), missing="added")),
+        OutlinedPage(page=recorded, places=_places(diff_snapshots(recorded, observed))),
+        OutlinedPage(page=observed, places=_places(diff_snapshots(observed, recorded))),
     )
 
 
@@ -59,16 +59,16 @@ def outline_target(
     )
 
 
-def _places(changes: Iterable[DomChange], *, missing: str) -> frozenset[Place]:
-    """Return the places of changes in the first of two pages; those of kind `missing` are in the second one only."""
-    places = [(each.frame, each.path.partition(_TEXT_STEP)[0]) for each in changes if each.kind != missing]
+def _places(changes: Iterable[DomChange]) -> frozenset[Place]:
+    """Return the places of changes in the first of two pages; what was added is in the second one only."""
+    places = [(each.frame, each.path.partition(_TEXT_STEP)[0]) for each in changes if each.kind != "added"]
     return frozenset(places[:_MAX_OUTLINED])
 
 
 async def draw_page(
-    session: Session, outlined: OutlinedPage, size: tuple[int, int], recording: NetworkRecording | None
+    session: Session, outlined: OutlinedPage, size: tuple[int, int], resources: Mapping[str, StoredResource]
 ) -> bytes:
-    """Return a PNG of a stored page, with the recorded style sheets, pictures and fonts.
+    """Return a PNG of a stored page, with the style sheets, pictures and fonts at some URLs.
 
     `size` is width and height of the viewport in CSS pixels.
 
@@ -83,11 +83,15 @@ async def draw_page(
         if (frame.path, each.path) in outlined.places
     )
     html = render_html(page.main, frames=page.frames, base_url=page.main.url, outlined=nodes)
-    resources = {} if recording is None else _resources(recording)
     return await draw_document(session, html, page.main.url, size, resources.get)
 
 
-def _resources(recording: NetworkRecording) -> dict[str, StoredResource]:
+def recorded_resources(recording: NetworkRecording) -> dict[str, StoredResource]:
+    """Return the recorded style sheets, pictures and fonts by URL.
+
+    Raises:
+        TraceError: one of them is missing or corrupt.
+    """
     found: dict[str, StoredResource] = {}
     for each in recording.exchanges:
         response = each.response
