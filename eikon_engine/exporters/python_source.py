@@ -172,9 +172,11 @@ def _wrap_argument(argument: str, indent: str, *, alone: bool) -> list[str]:
         ]
         return [*pieces[:-1], pieces[-1] + ","] if alone else [indent + "(", *pieces, indent + "),"]
     lines = wrap_line(argument, indent, reserved=len(","))
-    if max(map(len, lines)) >= MAX_LINE_LENGTH:
-        lines = [line for each in _split_entry(argument) for line in _wrap_concatenation(each, indent)]
-    return [*lines[:-1], lines[-1] + ","]
+    wrapped = [*lines[:-1], f"{lines[-1]},"]
+    if max(map(len, wrapped)) <= MAX_LINE_LENGTH:
+        return wrapped
+    *lines, last = (line for each in _split_entry(argument) for line in _wrap_concatenation(each, indent))
+    return [*lines, f"{last},"]
 
 
 def _split_entry(argument: str) -> Iterator[str]:

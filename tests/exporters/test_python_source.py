@@ -16,6 +16,7 @@ from eikon_engine.exporters.python_source import (
     regex_literal,
     render_statements,
     string_literal,
+    value_source,
 )
 
 ODD = [
@@ -73,6 +74,25 @@ def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
 
     plain = "\n".join([*("    " * number + "if page:" for number in range(depth)), "    " * depth + line])
     assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(plain))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+FILLS_ITS_LINE = {"": None, "0" * 37: {"0" * 26: {"": -1}, "0" * 14: [None]}}
+
+
+@given(VALUES)
+@example(FILLS_ITS_LINE)
+def test_a_long_value_is_the_same_value(value: object) -> None:
+    """Lists and dictionaries are wrapped at their commas, and texts in them are split; a line may be full."""
+    call = call_source("page.evaluate", string_literal(""), value_source(value))
+
+    source = "\n".join(lines_of("\n".join(render_statements([Block("if page:", (call,))]))))
+
+    assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(f"if page:\n    {call}"))
 
 
 @given(TEXTS)
