@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.mutations.json_edits import leaves
 from benchmarks.mutations.results import Result, result
 from benchmarks.mutations.source import Answer, Source
 from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges
@@ -94,7 +96,7 @@ def live_mutants(source: Source, mutants: Iterator[Mutant]) -> Iterator[tuple[Mu
     There is none for changed messages, which `edit_messages` applies.
     """
     for each in mutants:
-        if each.trace is not None or each.operator in NOT_COMPARED:
+        if each.trace is not None or each.operator in NOT_COMPARED or _is_replaced_by_a_poll(source, each):
             continue
         mutant = replace(each, truth=_live_truth(source, each))
         if mutant.messages is not None:
@@ -122,6 +124,30 @@ def _live_truth(source: Source, mutant: Mutant) -> Truth:
     while place is not None and isinstance(source.action(place).action, READING_ACTIONS):
         place = source.places[source.places.index(place) - 1]
     return replace(truth, place=place)
+
+
+def _is_replaced_by_a_poll(source: Source, mutant: Mutant) -> bool:
+    """Return whether a mutant changes a value that a later poll brings as well.
+
+    The living site answers the poll with the true value, perhaps before anything is observed.
+    """
+    exchanges = {each.ordinal: each for each in source.recording.exchanges}
+    count = Counter(each.key for each in exchanges.values())
+    bodies = list(source.answered("application/json"))
+    for ordinal, answer in (mutant.answers or {}).items():
+        body = next((body for exchange, body in bodies if exchange.ordinal == ordinal), None)
+        if answer.edit is None or body is None:
+            continue
+        kept = {leaf for _, leaf in leaves(json.loads(answer.edit(body)))}
+        lost = {leaf for _, leaf in leaves(json.loads(body))} - kept
+        polled = [
+            {leaf for _, leaf in leaves(json.loads(later))}
+            for exchange, later in bodies
+            if exchange.ordinal > ordinal and count[exchange.key] > 1 and exchange.key != exchanges[ordinal].key
+        ]
+        if any(lost & values for values in polled):
+            return True
+    return False
 
 
 def _requested_at(source: Source, exchange: Exchange) -> Place:
