@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import expected_read, with_digests
+from eikon_engine.divergence.response_diff import is_shortened
 from eikon_engine.dom.digest import map_strings
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.trace.read_values import value_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.dom import PageSnapshot
+    from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation, PageObservation
 
@@ -195,6 +197,12 @@ def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[
         ),
         True,
     )
+
+
+def response_without_present_times(change: ResponseChange, times: PresentTimes) -> ResponseChange:
+    """Return a changed response without the values that differ only in present times; shortened ones stay."""
+    kept = (each for each in change.what if is_shortened(each.live) or not times.are_same(each.recorded, each.live))
+    return change.model_copy(update={"what": tuple(kept)})
 
 
 class _PageSide:

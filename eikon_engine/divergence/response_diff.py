@@ -278,6 +278,11 @@ def shorten(text: str) -> str:
     return sound if len(sound) <= _MAX_SHOWN_LENGTH else f"{sound[:_MAX_SHOWN_LENGTH]}… ({len(sound)} characters)"
 
 
+def is_shortened(text: str) -> bool:
+    """Return whether `shorten` has cut a text."""
+    return len(text) > _MAX_SHOWN_LENGTH and text.endswith(" characters)")
+
+
 def _describe_digest(body: bytes) -> str:
     return f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()[:16]}"
 

@@ -14,6 +14,7 @@ from eikon_engine.divergence.present_times import (
     PresentTimes,
     find_elapsed,
     page_zone,
+    response_without_present_times,
     without_present_times,
 )
 from eikon_engine.dom.tree import HTML_WHITESPACE
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.observation import Observation
 
@@ -77,17 +79,26 @@ class LiveComparer:
             optional_requests=tuple((repeated + self._early).elements()),
             known_requests=tuple((known + later).elements()),
         )
-        begin = self._trace.started_at
-        times = PresentTimes(
-            begin=begin,
-            recorded=action.ended_at or action.started_at or begin,
-            observed=self._now(),
-            zone=self._zone,
+        times = replace(
+            self._times(action),
             page_shift=_page_time(observed) - _page_time(recorded),
             counting_texts=self._counting_texts,
         )
         comparison, has_times = without_present_times(comparison, times)
         return comparison, (*names, PRESENT_TIME) if has_times else names
+
+    def adapt_response(self, change: ResponseChange, recorded: ActionTrace) -> ResponseChange:
+        """Remove present times from what differs in a response to a step."""
+        return response_without_present_times(change, self._times(recorded))
+
+    def _times(self, recorded: ActionTrace) -> PresentTimes:
+        begin = self._trace.started_at
+        return PresentTimes(
+            begin=begin,
+            recorded=recorded.ended_at or recorded.started_at or begin,
+            observed=self._now(),
+            zone=self._zone,
+        )
 
     def later_states(self, recorded: ActionTrace) -> tuple[ActionTrace, ...]:
         """Return the recorded steps after one that only read pages: what their pages had come to meanwhile."""

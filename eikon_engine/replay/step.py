@@ -36,7 +36,7 @@ from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
-from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, Succeeded
 from eikon_engine.trace.labels import action_label, step_label
 from eikon_engine.trace.steps import MISSING_DOCUMENT
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.environment import Environment
-    from eikon_engine.trace.execution import ActionTrace, PageIntent, RecordedTiming, Result, SkillUsage
+    from eikon_engine.trace.execution import PageIntent, RecordedTiming, Result, SkillUsage
     from eikon_engine.trace.observation import Observation
 
 _WITHOUT_EFFECT: Final = frozenset(
@@ -444,7 +444,8 @@ class StepRunner:
         if is_complete and not self._has_diverged and self._network_mode == "sealed":
             outcome = add_unsent(outcome, self.plan, self._worker.session, self._masks)
         later = outcome.response_changes[len(self._attributed_changes) :]
-        return outcome.model_copy(update={"response_changes": (*self._attributed_changes, *later)})
+        changes = (each for each in (*self._attributed_changes, *later) if each.what or each.more)
+        return outcome.model_copy(update={"response_changes": tuple(changes)})
 
     async def _perform(
         self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None
@@ -575,10 +576,16 @@ class StepRunner:
         self._attributed_changes = self._response_changes(planned)
 
     def _response_changes(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
-        """Return the changed responses so far; new ones are attributed to this step."""
+        """Return the changed responses so far; new ones are attributed to this step.
+
+        Those of a live replay that differ only in present times have no changed values.
+        """
         here = {"subgoal": planned.subgoal.id, "sequence": planned.step.sequence}
-        new = self._worker.network_outcome().response_changes[len(self._attributed_changes) :]
-        return (*self._attributed_changes, *(change.model_copy(update=here) for change in new))
+        found = self._worker.network_outcome().response_changes[len(self._attributed_changes) :]
+        new = [change.model_copy(update=here) for change in found]
+        if self._network_mode == "live" and isinstance(planned.step, ActionTrace):
+            new = [self._live.adapt_response(change, planned.step) for change in new]
+        return (*self._attributed_changes, *new)
 
     def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
