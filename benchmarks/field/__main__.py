@@ -1,13 +1,14 @@
 """Applications of strangers: missions recorded with `record_mission`, certified at the first try, replayed sealed.
 
 Run: `python -m benchmarks.field [APPLICATION ...] [--missions NAME ...] [--recordings 1] [--runs 20] [--parallel 2]
-[--live 0] [--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in the
-environment of scripts/test, with npm on the path. Each application is installed from PyPI or npm into its own folder of
-the cache, outside of the repository, and started on loopback on fresh state for each recording. A mission is plain
-Playwright as a user's agent has it: roles, labels and texts, its own `expect`s; half of them are asynchronous. It is
-recorded and certified by `record_mission` with its defaults, in a process of its own; then the server is stopped, and
-the bundle replayed sealed. With `--live N`, it is then replayed N times on the application, unchanged and started on
-fresh state at the same address.
+[--live 0 [--learn]] [--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in
+the environment of scripts/test, with npm on the path. Each application is installed from PyPI or npm into its own
+folder of the cache, outside of the repository, and started on loopback on fresh state for each recording. A mission
+is plain Playwright as a user's agent has it: roles, labels and texts, its own `expect`s; half of them are
+asynchronous. It is recorded and certified by `record_mission` with its defaults, in a process of its own; then the
+server is stopped, and the bundle replayed sealed. With `--live N`, it is then replayed N times on the application,
+unchanged and started on fresh state at the same address; with `--learn`, after `eikon certify --network live`
+learned what it varies.
 
 The table has a line per recording: its seconds and those of certifying, the rules and masks this needed, the replays
 that were faithful and equal, and why it failed. A mission that fails stays in the table; none is adapted until it
@@ -31,24 +32,27 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from benchmarks.busy import busy
 from benchmarks.field.application import Application, Mission
 from benchmarks.field.catalogue import APPLICATIONS
 from benchmarks.field.install import InstallError, default_cache, install
+from benchmarks.field.live import learn, open_site, replay_live
 from benchmarks.field.perform import Performance
 from benchmarks.field.serve import ServeError, serve
-from benchmarks.often import Tally, replay_often
+from benchmarks.often import replay_often
 from benchmarks.subjects import Subject
 from benchmarks.table import table
 from eikon_engine.errors import EikonError
 
 HEADS = (
     *("application", "mission", "actions", "recorded", "certified", "rules", "mission s", "certify s", "sealed"),
+    "learned",
     "live",
     "reason",
 )
+LEARNING_LIMITS = 4
+"""Learning has this many times the limit of a mission: it starts the application for each of its replays."""
 REASON = 150
 """Characters of a reason in the table; the JSON file has all."""
 
@@ -66,6 +70,8 @@ class Result:
     runs: int = 0
     faithful: int = 0
     """Sealed replays that were faithful and equal to the first one."""
+    learned: int | None = None
+    """Accepted changes of `eikon certify --network live`; None if nothing was to be learned."""
     live_runs: int = 0
     """Replays on the unchanged application, each on fresh state."""
     live_faithful: int = 0
@@ -97,6 +103,7 @@ class Result:
             _seconds(done.mission_s),
             _seconds(done.certify_s),
             f"{self.faithful} of {self.runs}" if self.runs else "",
+            "" if self.learned is None else self.learned,
             f"{self.live_faithful} of {self.live_runs}" if self.live_runs else "",
             reason if len(reason) <= REASON else f"{reason[:REASON]} …",
         )
@@ -118,6 +125,7 @@ def main() -> int:
     parser.add_argument("--recordings", type=int, default=1, help="recordings of each mission, each on fresh state")
     parser.add_argument("--runs", type=int, default=20, help="sealed replays of each bundle")
     parser.add_argument("--live", type=int, default=0, help="live replays of each bundle, each on fresh state")
+    parser.add_argument("--learn", action="store_true", help="before the live replays, learn what the site varies")
     parser.add_argument("--parallel", type=int, default=2, help="replays at a time")
     parser.add_argument("--busy", type=int, default=0, help="processes that burn processor time all along")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for a mission and its certification")
@@ -130,6 +138,8 @@ def main() -> int:
     if unknown := {*chosen.names} - {each.name for each in APPLICATIONS}:
         sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; --list shows the names\n")
         return 2
+    if chosen.learn and not chosen.live:
+        parser.error("--learn is for --live N")
     applications = [each for each in APPLICATIONS if not chosen.names or each.name in chosen.names]
     if chosen.list:
         sys.stdout.write(_listed(applications))
@@ -178,10 +188,8 @@ def _measure_mission(application: Application, mission: Mission, folder: Path, c
             result.performance = _perform(application, mission, url, folder, bundle, chosen.limit)
         if bundle is not None and result.performance.is_certified:
             _replay(result, bundle, chosen)
-            for _ in range(chosen.live):
-                shutil.rmtree(folder / "home")  # the same path, since applications show where their data is
-                with serve(application, installed, folder / "home", urlsplit(url).port):
-                    _replay_live(result, bundle, chosen.limit)
+            if chosen.live:  # in the same folder, since applications show where their data is
+                _replay_live(result, application, (installed, folder / "home"), int(url.rpartition(":")[2]), chosen)
     except (InstallError, ServeError) as error:
         result.performance.reasons.append(str(error))
     return result
@@ -231,24 +239,19 @@ def _replay(result: Result, bundle: Path, chosen: argparse.Namespace) -> None:
         result.performance.reasons.append(f"replays: {error.message}")
 
 
-def _replay_live(result: Result, bundle: Path, limit: float) -> None:
-    """Replay on the running application, and count the replay if it is faithful."""
-
-    async def replay() -> Tally:
-        async with asyncio.timeout(limit):
-            return await replay_often(Subject(name=result.mission, bundle=bundle), runs=1, parallel=1, network="live")
-
-    result.live_runs += 1
-    try:
-        tally = asyncio.run(replay())
-    except TimeoutError:
-        result.live_reasons.append(f"live: the replay did not end within {limit:.0f} s")
-    except EikonError as error:
-        result.live_reasons.append(f"live: {error.message}")
-    else:
-        result.live_faithful += tally.verdicts["faithful"]
-        if not tally.verdicts["faithful"]:
-            result.live_reasons.append(f"live: {' '.join(tally.findings().split())}")
+def _replay_live(
+    result: Result, application: Application, place: tuple[Path, Path], port: int, chosen: argparse.Namespace
+) -> None:
+    """Learn what the application varies, if asked to, and replay on it; `place` is where it is installed and runs."""
+    bundle = place[1].parent / "bundle"
+    with open_site(application, *place, port) as site:
+        if chosen.learn:
+            result.learned, result.live_reasons = learn(site, bundle, chosen.limit * LEARNING_LIMITS)
+        for _ in range(chosen.live):
+            is_faithful, reasons = replay_live(site, bundle, chosen.limit)
+            result.live_runs += 1
+            result.live_faithful += is_faithful
+            result.live_reasons += reasons
 
 
 def _totals(results: list[Result]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import secrets
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from benchmarks.field import __main__ as field
 from benchmarks.field.application import Application, Place
 from benchmarks.field.catalogue import APPLICATIONS
 from benchmarks.field.install import InstallError, install
+from benchmarks.field.live import learn, open_site, replay_live
 from benchmarks.field.perform import Performance, perform
 from benchmarks.field.serve import ServeError, serve
 from benchmarks.often import replay_often
@@ -91,6 +93,29 @@ def test_a_mission_that_fails_says_why_and_passes_nowhere(tmp_path: Path) -> Non
     assert "TimeoutError" in done.reasons[0]
     assert not done.is_certified
     assert not field.Result(application="a", kind="b", mission="fail", performance=done).passes
+
+
+@pytest.mark.browser
+def test_what_an_application_varies_is_learned_on_it(tmp_path: Path) -> None:
+    """Each start of the application draws a value, with which no live replay is faithful before learning."""
+
+    def start(place: Place) -> Sequence[str]:
+        command = _start(place)
+        place.write("index.html", f'{FORM}<p id="release">Release {secrets.token_hex(8)}</p>')
+        return command
+
+    drawn = Application(name="drawn", kind="test", start=start, missions=(greet,))
+    with serve(drawn, tmp_path, tmp_path / "home") as url:
+        assert perform(greet, url, tmp_path / "bundle").is_certified
+
+    with open_site(drawn, tmp_path, tmp_path / "home", int(url.rpartition(":")[2])) as site:
+        before = replay_live(site, tmp_path / "bundle", limit=120)
+        changes, refused = learn(site, tmp_path / "bundle", limit=300)
+        after = replay_live(site, tmp_path / "bundle", limit=120)
+
+    assert not before[0]
+    assert "Release" in before[1][0]
+    assert (changes > 0, refused, after) == (True, [], (True, []))
 
 
 def test_a_server_and_its_children_are_ended(tmp_path: Path) -> None:
