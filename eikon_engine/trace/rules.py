@@ -180,6 +180,14 @@ def describe_rule_part(rule: VolatileRule) -> str:  # noqa: PLR0911 - one return
         case FormFieldRule():
             return f"form field {rule.name}"
         case ResponseValueRule():
-            return f"value {rule.pattern} in responses"
+            return f"value {_text_before(rule.pattern) or rule.pattern} in responses"
         case _:
             assert_never(rule)
+
+
+def _text_before(pattern: str) -> str:
+    """Describe the place of a value by the literal text before it; empty if that is a pattern."""
+    before = re.split(r"(?<!\\)\(", pattern, maxsplit=1)[0]
+    text = re.sub(r"\\(.)", r"\1", before, flags=re.DOTALL)
+    shown = text.rpartition(">")[2].lstrip() or text.lstrip()
+    return f"after {shown!r}" if shown and re.escape(text) == before else ""

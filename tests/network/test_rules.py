@@ -21,6 +21,7 @@ from eikon_engine.trace.rules import (
     JsonPathRule,
     PathSegmentRule,
     QueryKeyRule,
+    ResponseValueRule,
     TimestampRule,
     VolatileRule,
     describe_rule,
@@ -176,6 +177,10 @@ def test_rules_are_described_by_part_and_scope() -> None:
     assert describe_rule(header) == "header accept of GET http://shop.test/*"
     assert describe_rule(JsonPathRule(path="$.a", method="POST", reason=WHY)) == "body $.a of POST *"
     assert describe_rule(FormFieldRule(name="t", reason=WHY)) == "form field t"
+    learned = ResponseValueRule(url="http://shop.test/", pattern=r"h1>\ Order\ \(No\.\ ([0-9a-f]{16})(?=<)", reason=WHY)
+    assert describe_rule(learned) == "value after 'Order (No. ' in responses of http://shop.test/"
+    written = ResponseValueRule(pattern='data-[a-z]+="([^"]+)"', reason=WHY)
+    assert describe_rule(written) == 'value data-[a-z]+="([^"]+)" in responses'
 
 
 def test_text_that_looks_like_a_time_placeholder_is_not_a_time() -> None:
