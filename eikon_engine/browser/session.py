@@ -106,6 +106,8 @@ class Session:
     """Whether the live site answers from now on, after a recording did."""
     redirects_served: int = 0
     """How many recorded document redirects were replayed by a navigation of our own."""
+    requested_url: str = ""
+    """URL of the `navigate` action that is being performed, with its fragment."""
     urls: BaseUrlMap = field(default_factory=BaseUrlMap)
     """URL mapping of `redactor`."""
     uploads: BlobStore | None = None

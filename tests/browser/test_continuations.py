@@ -71,6 +71,12 @@ def test_the_fragment_is_that_of_the_last_redirect_with_one(locations: tuple[str
     assert redirect_target(redirected(*locations)) == END + fragment
 
 
+@pytest.mark.parametrize(("location", "fragment"), [("/end", "#asked"), ("/end#one", "#one")])
+def test_the_requested_fragment_is_kept(location: str, fragment: str) -> None:
+    """Unless a redirect has one."""
+    assert redirect_target(redirected(location), f"{HERE}#asked") == END + fragment
+
+
 def test_a_recorded_fragment_stays() -> None:
     """Other recorders write the URL with the fragment that was shown."""
     assert redirect_target(redirected("/end#other", url=f"{END}#shown")) == f"{END}#shown"

@@ -39,6 +39,25 @@ def test_a_redirect_to_a_fragment_is_replayed(
     assert seen[1].pages[0].url == f"{site.url}/end#there"
 
 
+FORM = "<form method=post action=/moved#there><button id=b>Add</button></form>"
+FRAMED = "<iframe id=f src=/framed></iframe>"
+
+
+@pytest.mark.parametrize("content", ["<a id=b href=/moved#there>Go</a>", FORM, FRAMED, ""])
+def test_a_redirect_keeps_the_requested_fragment(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, content: str
+) -> None:
+    """As after the sign-in that a link to a part of a page leads through."""
+    site.answers |= {"/moved": redirect("/end"), "/framed": Answer(body="<a id=b href=/moved#there>Go</a>")}
+    site.answers["/end"] = Answer(body=SHOWS)
+    target = at("#b", "#f") if content == FRAMED else at("#b")
+    action: Action = Click(target=target) if content else Navigate(url=f"{site.url}/moved#there")
+
+    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=site.put(content)), action])
+
+    assert seen[1].pages[0].frames[-1].url == f"{site.url}/end#there"
+
+
 @pytest.mark.parametrize("place", ["page", "frame", "popup", "address bar"])
 def test_a_redirect_to_a_fragment_of_the_same_url_reloads_it(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str

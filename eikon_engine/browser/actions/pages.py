@@ -42,8 +42,12 @@ if TYPE_CHECKING:
 async def navigate(session: Session, action: Navigate) -> ActionEffect:
     """Load a URL."""
     page = require_page(session, action.page)
+    session.requested_url = action.url
     load = page.goto(action.url, wait_until=action.wait_until, timeout=action.timeout_ms, referer=action.referer)
-    await _wait_for_load(session, load, f"navigating to {action.url}")
+    try:
+        await _wait_for_load(session, load, f"navigating to {action.url}")
+    finally:
+        session.requested_url = ""
     return ActionEffect()
 
 

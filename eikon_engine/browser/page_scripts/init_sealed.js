@@ -8,6 +8,10 @@
   window.addEventListener('pagehide', event => { own.gone = event.target; }, true);
   window.addEventListener('pageshow', () => { own.gone = null; }, true);
   if (again) return;
+  // Requests are routed without the fragments of their URLs, which redirects keep.
+  window.navigation?.addEventListener('navigate', event => {
+    if (!event.destination.sameDocument) own.destination = event.destination.url;
+  });
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
       apply: (native, self, values) => own.gone === document ? new Promise(() => {}) : Reflect.apply(native, self, values),

@@ -35,6 +35,7 @@ from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import FETCH_TYPES
+from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_requests, has_moments
@@ -103,8 +104,8 @@ class RedirectContinuations:
             self._pending.remove(continuation)
 
 
-def redirect_target(exchange: Exchange) -> str:
-    """Return where redirects led, with the fragment that the browser shows.
+def redirect_target(exchange: Exchange, requested: str = "") -> str:
+    """Return where the redirects of a `requested` URL led, with the fragment that the browser shows.
 
     A `Location` without a fragment keeps the previous one: https://fetch.spec.whatwg.org/#http-redirect-fetch.
     """
@@ -116,7 +117,23 @@ def redirect_target(exchange: Exchange) -> str:
         _, mark, fragment = location.partition("#")
         if mark:
             return f"{url}#{fragment}"
-    return url
+    _, mark, fragment = requested.partition("#")
+    return f"{url}{mark}{fragment}"
+
+
+async def _requested_fragment(frame: Frame, url: str) -> str:
+    """Return the fragment, with its mark, of the URL that a document of a frame navigated to; Playwright omits it.
+
+    Top-level documents answer only when the navigation is over.
+    """
+    from playwright.async_api import Error
+
+    destination = ""
+    with suppress(Error, TimeoutError):
+        async with asyncio.timeout(RECEIVED_S):
+            destination = await frame.evaluate("window.__eikon__?.destination ?? ''")
+    _, mark, fragment = destination.partition("#")
+    return f"{mark}{fragment}" if canonical_url(destination) == canonical_url(url) else ""
 
 
 def is_same_document(frame: Frame, target: str) -> bool:
@@ -512,7 +529,9 @@ class SealedTraffic:
         """
         session = self._started.session
         request = route.request
-        target = session.restore_secrets(redirect_target(exchange).encode()).decode()
+        is_asked = canonical_url(session.requested_url) == canonical_url(request.url)
+        requested = session.requested_url if is_asked else request.url
+        target = session.restore_secrets(redirect_target(exchange, requested).encode()).decode()
         frame = frame_of(request)
         if frame is not None and is_same_document(frame, target):
             frame = None
@@ -535,6 +554,10 @@ class SealedTraffic:
         from playwright.async_api import Error
 
         target = continuation.target
+        if "#" not in target and not self._started.session.requested_url:
+            fragment = await _requested_fragment(frame, request.url)
+            if not is_same_document(frame, f"{target}{fragment}"):  # which would not load again
+                target += fragment
         try:
             await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
         except Error as error:
