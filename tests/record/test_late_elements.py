@@ -142,6 +142,28 @@ def test_an_element_that_was_not_seen_in_time_is_remembered(
     assert ("could not be identified: it appeared late" in warnings(tmp_path / "b")) == (was is None)
 
 
+RENDERED_AGAIN: Final = """<main><p><button>Save</button></p></main><script>
+const own = window.__eikon__, probe = own.probeTarget;
+own.probeTarget = (found, value) => {
+  own.probeTarget = probe;
+  for (const each of found) each.replaceWith(each.cloneNode(true));
+  return probe(found, value);
+};
+</script>"""
+
+
+def test_an_element_that_is_rendered_again_is_recorded(
+    chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page may replace an element just after it was found; the recorded one is that which was clicked."""
+    monkeypatch.setattr(asking, "POLL_INTERVAL_S", 60)
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(RENDERED_AGAIN))
+        agent.page.get_by_role("button", name="Save").click()
+
+    assert [each.tag for each in hit(tmp_path / "b").ancestors] == ["p", "main", "body", "html"]
+
+
 def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A mission that waits for all its elements is certified, and is faithful without its site."""
     link = LEADING % site.put("<h1>Basket</h1>")

@@ -26,7 +26,10 @@ _CSS_PATH: Final = """each => {
   const own = CSS.escape(each.localName) + (alike.length > 1 ? `:nth-of-type(${alike.indexOf(each) + 1})` : '');
   return (parent ? path(parent) + ' > ' : outer()) + own;
 }"""
-DESCRIBE_MATCHES: Final = f"elements => {_DESCRIBE_AS_JSON}"
+DESCRIBE_MATCHES: Final = f"""found => {{
+  const elements = found.filter(each => each.isConnected);
+  return {_DESCRIBE_AS_JSON};
+}}"""
 DESCRIBE_TARGET: Final = """(elements, value) =>
   JSON.stringify(window.__eikon__?.probeTarget?.(elements, JSON.parse(value)) ?? null)"""
 """Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets

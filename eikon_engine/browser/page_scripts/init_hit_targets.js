@@ -32,9 +32,11 @@
   for (const type of EVENTS) window.addEventListener(type, remember, { capture: true, passive: true });
 
   // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
-  // element found earlier, was hit; and its identity before the hit.
-  own.probeTarget = (elements, [name, isFirst]) => {
+  // element found earlier, was hit; and its identity before the hit. An element that the page has removed since it was
+  // found is no match, unless the action hit it.
+  own.probeTarget = (found, [name, isFirst]) => {
     if (isFirst) { hits = new WeakMap(); hasHits = false; lastElements = {}; expectsHit = false; }
+    const elements = found.filter(element => element.isConnected || isHit(element));
     const seen = own.inspect(elements, INSPECTION), [element] = elements;
     const isHitNow = Boolean(element && isHit(element));
     const is_early = !hasHits && !isHitNow;
