@@ -249,6 +249,26 @@ def test_urls_of_blobs_are_numbered() -> None:
     assert find(snapshot, "p").attribute("title") == "blob: no url"
 
 
+def test_the_order_of_many_custom_properties_is_no_difference() -> None:
+    """A page that copies a computed style gets them in an order that differs from process to process."""
+    names = [f"--color-{number}" for number in range(9)]
+
+    def styled(order: list[str], last: str = "red", kept: int = 9) -> PageSnapshot:
+        custom = " ".join(f"{name}: {last if name == names[-1] else '#f'};" for name in order[:kept])
+        return snapshot_of(f"<p id=p style='margin: 0px; {custom} --x: \"a;b\"; width: 9px !important;'>Copy</p>")
+
+    assert page_digest(styled(names)) == page_digest(styled(names[::-1]))
+    assert page_digest(styled(names)) != page_digest(styled(names, last="blue"))
+    few = styled(names[3::-1], kept=4)
+    shown = find(few, "p", id="p").attribute("style")
+    assert shown is not None
+    assert shown.startswith("margin: 0px; --color-3: #f;")
+    copy = find(styled(names), "p", id="p").attribute("style")
+    assert copy is not None
+    assert "width: 9px !important; --color-0: #f; --color-1" in copy
+    assert copy.endswith('--color-8: red; --x: "a;b";')
+
+
 def test_a_snapshot_does_not_change_the_page() -> None:
     """It causes no mutation and no new global, and the document stays the same."""
 

@@ -229,19 +229,39 @@
     if (!blobNumbers.has(uuid)) blobNumbers.set(uuid, blobNumbers.size + 1);
     return site + blobNumbers.get(uuid);
   };
-  const attributeValue = (element, name) => {
-    const value = attribute(element, name) || "";
+  // A copy of a computed style has its custom properties in an order that differs from process to process and means
+  // nothing: here, they come last, sorted by name. Few of them are no copy, and stay as they are.
+  const COPIED = 8;
+  const styleOf = getter("HTMLElement", "style");
+  const styleLength = getter("CSSStyleDeclaration", "length");
+  const styleName = method("CSSStyleDeclaration", "item");
+  const styleValue = method("CSSStyleDeclaration", "getPropertyValue");
+  const stylePriority = method("CSSStyleDeclaration", "getPropertyPriority");
+  const orderedStyle = (element, text) => {
+    const style = styleOf(element), own = [], others = [];
+    for (let index = 0; index < styleLength(style); index += 1) {
+      const name = styleName(style, index), priority = stylePriority(style, name);
+      const declaration = `${name}: ${styleValue(style, name)}${priority && " !important"};`;
+      pushNative(indexOf(name, "--") === 0 ? own : others, declaration);
+    }
+    if (own.length < COPIED) return text;
+    sorted(own);
+    return others.length ? `${joinNative(others, " ")} ${joinNative(own, " ")}` : joinNative(own, " ");
+  };
+  const attributeValue = (element, name, html) => {
+    let value = attribute(element, name) || "";
+    if (html && name === "style" && indexOf(value, "--") >= 0) value = orderedStyle(element, value);
     return indexOf(value, "blob:") < 0 ? value : apply(replaceNative, value, [BLOB, numberBlob]);
   };
 
   const NOTHING_HIDDEN = new Set();
-  const attributesJson = (element, names, hidden) => {
+  const attributesJson = (element, names, hidden, html) => {
     if (names.length === 0) return "[]";
     let json = "[";
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index];
       if (hidden.has(name)) continue;
-      json += `${json.length > 1 ? "," : ""}${quoteName(name)},${quote(attributeValue(element, name))}`;
+      json += `${json.length > 1 ? "," : ""}${quoteName(name)},${quote(attributeValue(element, name, html))}`;
     }
     return `${json}]`;
   };
@@ -290,7 +310,7 @@
     return {
       slot,
       head: `[${quoteName(tag)},${quoteName(known === undefined ? space || "none" : known)},`
-        + `${attributesJson(element, names, hidden)},${state ? stateJson(state) : "[]"},`,
+        + `${attributesJson(element, names, hidden, html)},${state ? stateJson(state) : "[]"},`,
       mode,
       light,
       shadowCount: 0,

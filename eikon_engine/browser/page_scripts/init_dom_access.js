@@ -26,6 +26,8 @@
     HTMLDetailsElement: "open",
     HTMLDialogElement: "open",
     HTMLCanvasElement: "toDataURL width height",
+    HTMLElement: "style",
+    CSSStyleDeclaration: "length item getPropertyValue getPropertyPriority",
     CSSStyleSheet: "cssRules",
     CSSRule: "cssText",
     Array: "sort join push slice",
