@@ -224,6 +224,12 @@ class DomChange:
         """Return what distinguishes it from other changes; what is shown is shortened."""
         return self.kind, self.frame, self.path, self.name, self.content
 
+    @property
+    def whole(self) -> tuple[str, str]:
+        """Return what was expected and observed: whole for a changed text or value, else as it is shown."""
+        sides = self.content.split("\0")
+        return (sides[0], sides[1]) if len(sides) == len(("expected", "observed")) else (self.expected, self.observed)
+
 
 def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomChange, ...]:
     """Return the differences of two pages in document order; empty if and only if their digests are equal."""
@@ -303,8 +309,10 @@ def _diff_nodes(pair: _Pair, walk: _FrameDiff) -> Iterator[_Pair | DomChange]:
     before, after = pair.expected, pair.observed
     if before.text is not None or after.text is not None or not _same_kind(before, after):
         kind: DomChangeKind = "text" if before.is_text and after.is_text else "replaced"
-        replaced = _make_change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
-        yield replace(replaced, content=f"{node_digest(before).hex()} {node_digest(after).hex()}")
+        change = _make_change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
+        if kind == "replaced":
+            change = replace(change, content=f"{node_digest(before).hex()} {node_digest(after).hex()}")
+        yield change
         return
     yield from _diff_values("attribute", pair, walk, (before.attributes, after.attributes))
     yield from _diff_values("state", pair, walk, (before.state, after.state))

@@ -252,7 +252,7 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
 
     Texts that differ in one place and are the same in others keep theirs, so that the difference stays.
     """
-    pairs = {(change.expected, change.observed) for change in diff_snapshots(left, right)}
+    pairs = {change.whole for change in diff_snapshots(left, right)}
     same = {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
     for expected, observed in sorted(same):

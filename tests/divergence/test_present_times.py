@@ -138,6 +138,16 @@ def test_what_is_around_present_times_is_compared() -> None:
     assert compared(before, other) == (("price 3", "price 4"),)
 
 
+@pytest.mark.parametrize("kept", ["This page is rendered for you. " * 9, ""])
+def test_long_texts_are_compared_whole(kept: str) -> None:
+    """What is shown of a difference is shortened; what is compared is not."""
+    before = page(f"{kept}saved 2026-03-14 23:49. {kept}Price 3")
+
+    assert compared(before, page(f"{kept}saved 2026-04-24 06:49. {kept}Price 3")) == ()
+    assert len(compared(before, page(f"{kept}saved 2026-04-24 06:49. {kept}Price 4"))) == 1
+    assert len(compared(before, page(f"{kept}saved 2026-04-23 06:49. {kept}Price 3"))) == 1
+
+
 def test_a_text_that_differs_elsewhere_stays() -> None:
     """Three texts of which two pairs are the same, and the third is not, are left alone."""
     before = page("2026-03-14 23:45", "2026-03-14 23:50", "2026-03-14 23:45")
