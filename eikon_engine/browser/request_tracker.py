@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.frames import frame_of
@@ -70,6 +71,8 @@ LONG_LIVED_TYPES: Final = frozenset({"eventsource", "websocket", "ping"})
 """Resource types that stay open for the life of a page, and never keep it busy."""
 STREAM_S: Final = 1.0
 """Wall time after which an unfinished body counts as a stream that lasts for the life of the page."""
+ARRIVAL_S: Final = 0.25
+"""Wall time for which a message waits for a response that may reach its page first."""
 NO_DOCUMENT_STATUSES: Final = (204, 205)
 """Statuses after which a page keeps its document."""
 FIRST_ERROR_STATUS: Final = 400
@@ -86,6 +89,8 @@ class RequestTracker:
         """Event streams that have not ended; nothing waits for their end."""
         self.response_began: dict[Request, float] = {}
         """When the response to a request in flight began, on the monotonic clock."""
+        self._sent_at: dict[Request, float] = {}
+        """When the requests in flight were sent, on the same clock."""
         self.uncommitted_documents: set[Request] = set()
         """Documents whose response has arrived and that no frame shows yet."""
         self.event_count = 0
@@ -125,6 +130,20 @@ class RequestTracker:
         if request in self.in_flight:
             await self._end_events.setdefault(request, asyncio.Event()).wait()
 
+    async def wait_for_arriving_responses(self) -> None:
+        """Wait at most `ARRIVAL_S` for responses that have begun or are about to, except streams and long polls."""
+        now = time.monotonic()
+        arriving = [
+            request
+            for request in self.in_flight
+            if (request in self.response_began and not self.is_stream(request))
+            or now - self._sent_at.get(request, now) < STREAM_S
+        ]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ARRIVAL_S):
+                for request in arriving:
+                    await self.wait_until_ended(request)
+
     def forget(self, request: Request) -> None:
         """Stop waiting for a request that never ends."""
         self._end(request)
@@ -149,6 +168,7 @@ class RequestTracker:
         self.event_streams.discard(request)
         self.in_flight.discard(request)
         self.response_began.pop(request, None)
+        self._sent_at.pop(request, None)
         if (awaited := self._end_events.pop(request, None)) is not None:
             awaited.set()
 
@@ -158,6 +178,7 @@ class RequestTracker:
         self.event_count += 1
         if request.resource_type not in LONG_LIVED_TYPES:
             self.in_flight.add(request)
+            self._sent_at[request] = time.monotonic()
             self._changed.set()
 
     def _on_response(self, response: Response) -> None:

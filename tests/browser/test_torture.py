@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.network.store import read_network
+from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 from tests.missions.torture import torture
 from tests.replay.shared_browsers import SHARED
-from tests.sites.torture import ITEMS, serve_torture
+from tests.sites.torture import ITEMS, serve_torture, sockets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,3 +62,18 @@ def test_a_recording_with_the_natural_clock_replays_faithfully(tmp_path: Path, p
     outcome = outcome_of(tmp_path / "bundle")
 
     assert (outcome.verdict, outcome.reasons) == ("faithful", ())
+
+
+def test_a_message_right_after_a_response_is_recorded_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server sends the message at once, so that the recorder learns of both at the same time."""
+    monkeypatch.setattr(sockets, "_NOTICE_DELAY", 0.0)
+
+    for number in range(4):
+        bundle = tmp_path / str(number)
+        SHARED.run(record(bundle, "ws-notify"))
+
+        recorded = read_network(bundle / "network")
+        response = max(each.completion or 0 for each in recorded.exchanges if each.key.endswith("/ws/act"))
+        messages = [each for each in recorded.sockets if isinstance(each, SocketMessage)]
+        (notice,) = (each for each in messages if each.text == "notice after action 3")
+        assert response < notice.moment.order

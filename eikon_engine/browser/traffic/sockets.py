@@ -145,13 +145,23 @@ class _SocketConnection:
         try:
             while True:
                 pass_on = await self._server_queue.get()
-                await self._sockets.session.stabilizer.barrier.wait_until_open()
+                await self._wait_for_responses()
                 self._sockets.session.stabilizer.barrier.note_delivery()
                 await pass_on()
                 self.pending_messages -= 1
                 self._sockets.session.tracker.note_data()
         finally:
             self.pending_messages = 0
+
+    async def _wait_for_responses(self) -> None:
+        """Let responses that are arriving end first, so that all is recorded in the order in which the page gets it.
+
+        A response reaches its page at once but is reported late; a message reaches it through us.
+        """
+        session = self._sockets.session
+        await session.stabilizer.collect_events()
+        await session.tracker.requests.wait_for_arriving_responses()
+        await session.stabilizer.barrier.wait_until_open()
 
     async def _notify_accepted(self, agreed: dict[str, str]) -> None:
         self.accepted = True

@@ -305,7 +305,8 @@ class StreamCapture:
 
     async def collect_events(self) -> None:
         """Collect every event of a page so far; the protocol reports them in order, but late."""
-        if all(stream.ended.is_set() for stream in self._streams.values()):
+        is_any_open = any(not stream.ended.is_set() for stream in self._streams.values())
+        if not is_any_open and not self._session.tracker.requests.in_flight:
             return
         await asyncio.gather(*(self._round_trip(devtools) for devtools in self._sessions))
 

@@ -7,12 +7,12 @@ function remember(name, element) {
   sessionStorage.setItem(`item ${name}`, JSON.stringify([element.dataset.state, element.textContent]));
 }
 
-/** Append one line to a result. */
+/** Append one line to a result; one that is done stays done, since responses and events may arrive in either order. */
 function sayTo(name) {
   const result = document.getElementById(`${name}-result`);
   return (line) => {
     result.textContent += (result.textContent ? "\n" : "") + line;
-    result.dataset.state = "running";
+    if (result.dataset.state !== "done") result.dataset.state = "running";
     remember(name, result);
   };
 }
