@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.causes import DivergenceCase, classify_cause
@@ -59,7 +59,7 @@ def explain_divergence(
 
 def describe_divergence(first: Divergence) -> str:
     """Describe the divergence as the end of a sentence."""
-    expected, observed = _shorten(first.expected), _shorten(first.observed)
+    expected, observed = _shorten_both(first.expected, first.observed)
     kind = first.code
     if kind == "dom-changed" and (found := _FIRST_CHANGE.search(first.message)) is not None:
         kind = found[1]
@@ -143,9 +143,18 @@ def _new_errors(case: DivergenceCase) -> list[str]:
     return [line for line in (*case.observed.page_errors, *case.observed.console_errors) if line not in known]
 
 
-def _shorten(text: str) -> str:
-    """Remove digests, failure codes, and all but the first line."""
-    line = re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", text.split("\n", 1)[0])
+def _shorten_both(expected: str, observed: str) -> tuple[str, str]:
+    """Reduce two texts to the first lines that differ, without digests and failure codes."""
+    pairs = list(zip_longest(expected.split("\n"), observed.split("\n"), fillvalue=_NO_LINE))
+    shown = [(_shorten(before), _shorten(after)) for before, after in pairs]
+    return next((pair for pair in shown if pair[0] != pair[1]), shown[0])
+
+
+_NO_LINE: Final = "no further line"
+
+
+def _shorten(line: str) -> str:
+    line = re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", line)
     return re.sub(r"^target-[a-z-]+: ", "", line).strip()
 
 

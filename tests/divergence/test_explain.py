@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from eikon_engine.divergence.explain import explain_first_divergence
+import pytest
+
+from eikon_engine.divergence.explain import describe_divergence, explain_first_divergence
 from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
 from eikon_engine.outcome.outcomes import (
     ActionOutcome,
@@ -37,12 +39,17 @@ def trace(steps: int) -> ExecutionTrace:
     )
 
 
-def step(sequence: int, *, message: str = "", dependents: tuple[Consequence, ...] = ()) -> ActionOutcome:
-    """Replay a step; it diverges if there is a message."""
-    finding = Divergence(
+def divergence(message: str, sequence: int = 1) -> Divergence:
+    """Return a difference of a page."""
+    return Divergence(
         code="dom-changed", layer="dom", subgoal=ATTEMPT, subgoal_id="cart", sequence=sequence,
         expected="2 items", observed="3 items", message=message, detail="text at html", because=BECAUSE,
     )  # fmt: skip
+
+
+def step(sequence: int, *, message: str = "", dependents: tuple[Consequence, ...] = ()) -> ActionOutcome:
+    """Replay a step; it diverges if there is a message."""
+    finding = divergence(message, sequence)
     return ActionOutcome(
         id=f"a{sequence}", sequence=sequence, type="reload", label="reload", expected_result=Succeeded(),
         verdict="diverged" if message else "faithful", result=Succeeded(), artifacts=(PICTURE,) if message else (),
@@ -108,3 +115,18 @@ def test_consequences_are_listed_after_the_first_divergence() -> None:
         (5, False, "its target is gone"),
         (4, True, "it diverged later: fourth"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "described"),
+    [
+        ("listening\naction 1\nnotice", "listening\nnotice\naction 1", "showed notice instead of action 1"),
+        ("total\n3", "total", "showed no further line instead of 3"),
+        ("2 items\nmore", "3 items\nmore", "showed 3 items instead of 2 items"),
+    ],
+)
+def test_the_line_that_differs_is_shown(expected: str, observed: str, described: str) -> None:
+    """Texts of several lines may begin alike."""
+    found = divergence("differs").model_copy(update={"expected": expected, "observed": observed})
+
+    assert describe_divergence(found) == f"the page {described}"
