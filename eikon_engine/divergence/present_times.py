@@ -84,12 +84,18 @@ class _FoundTime:
     end: int
     shape: str
     """The text without its digits and names."""
-    readings: tuple[datetime, ...]
-    """What it may mean, read as UTC unless it has a zone; several if day and month may be swapped."""
+    readings: tuple[datetime | None, ...]
+    """What it may mean, read as UTC unless it has a zone; with month or day first, where either may be, None if the
+    calendar has no such day."""
     kind: Literal["time", "date", "clock", "ago", "elapsed"]
     """A date with a time, one without it, a time without a date, a time before the present one, or an elapsed one."""
     resolution: timedelta = timedelta()
     """How much a time before the present one, or an elapsed one, may be rounded."""
+
+    @property
+    def first(self) -> datetime:
+        """Return the first thing that it may mean."""
+        return next(each for each in self.readings if each is not None)
 
 
 def page_zone(environment: Environment | None) -> tzinfo:
@@ -132,13 +138,13 @@ class PresentTimes:
         """Return whether an elapsed time is later by as much as the page is, in a text that counts it."""
         if self.page_shift is None or (recorded.kind, recorded.shape) != (observed.kind, observed.shape):
             return False
-        counted = observed.readings[0] - recorded.readings[0] - self.page_shift
+        counted = observed.first - recorded.first - self.page_shift
         found = find_elapsed(text)
         is_counting = found is not None and found[0] in self.counting_texts()
         return is_counting and abs(counted) <= recorded.resolution + ELAPSED_TOLERANCE
 
     def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
-        one, other = recorded.readings[0], observed.readings[0]
+        one, other = recorded.first, observed.first
         if recorded.kind == observed.kind == "ago":
             rounded = max(recorded.resolution, observed.resolution)
             aged = abs((other - one) - (self.observed - self.recorded)) <= TOLERANCE + rounded  # was there before
@@ -146,15 +152,18 @@ class PresentTimes:
         if recorded.shape != observed.shape:
             return False
         here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]
+        both = [
+            (first, second)
+            for first, second in zip(recorded.readings, observed.readings, strict=False)
+            if first is not None and second is not None
+        ]
         if recorded.kind == "date":
-            return any((one.date(), other.date()) == (before.date(), now.date()) for before, now in here)
+            days = [(before.date(), now.date()) for before, now in here]
+            return any((first.date(), second.date()) in days for first, second in both)
         if recorded.kind == "clock":
             return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
         shift = self.observed - self.recorded
-        return any(
-            self._is_present(one) and abs((other - one) - shift) <= TOLERANCE
-            for one, other in zip(recorded.readings, observed.readings, strict=False)
-        )
+        return any(self._is_present(first) and abs((second - first) - shift) <= TOLERANCE for first, second in both)
 
     def _is_present(self, time: datetime) -> bool:
         """Return whether a recorded time is one between the begin of the recording and the step, in UTC or locally."""
@@ -294,7 +303,8 @@ def _find_times(text: str) -> Iterator[_FoundTime]:
     found = []
     for form in _FORMATS:
         for match in form.finditer(text):
-            if readings := tuple(_readings(match.groupdict())):
+            readings = tuple(_readings(match.groupdict()))
+            if any(readings):
                 shape = _NAMES.sub("a", _DIGITS.sub("0", match[0]))
                 found.append(
                     _FoundTime(
@@ -313,8 +323,8 @@ def _find_times(text: str) -> Iterator[_FoundTime]:
             end = each.end
 
 
-def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
-    """Yield what the parts of a time may mean."""
+def _readings(parts: dict[str, str | None]) -> Iterator[datetime | None]:
+    """Yield what the parts of a time may mean, None for a day that does not exist."""
     if epoch := parts.get("epoch"):
         yield datetime.fromtimestamp(int(epoch) / _EPOCH_DIGITS[len(epoch)], UTC)
         return
@@ -346,7 +356,7 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime]:
                 tzinfo=zone,
             )
         except ValueError:
-            continue
+            yield None
 
 
 def _unit(parts: dict[str, str | None]) -> str:

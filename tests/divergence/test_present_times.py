@@ -31,6 +31,23 @@ LATER = replayed(days=40, hours=7)
 @pytest.mark.parametrize(
     ("recorded", "observed"),
     [
+        ("12/06/2026, 10:01", "13/06/2026, 10:01"),
+        ("06/12/2026, 10:01", "06/13/2026, 10:01"),
+        ("am 12.6.2026 10:01", "am 13.6.2026 10:01"),
+    ],
+)
+def test_day_and_month_may_be_in_either_order(recorded: str, observed: str) -> None:
+    """Also if only one of the two dates has a day that can be no month."""
+    ten = datetime(2026, 6, 12, 10, tzinfo=UTC)
+    times = PresentTimes(begin=ten, recorded=ten + timedelta(minutes=2), observed=ten + timedelta(days=1, minutes=2))
+
+    assert times.are_same(recorded, observed)
+    assert not times.are_same(recorded, observed.replace("13", "14"))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "observed"),
+    [
         ("saved 2026-03-14T23:51:09Z", "saved 2026-04-24T06:51:30Z"),
         ("2026-03-15 00:51:09.123 by ada", "2026-04-24 07:51:08.9 by ada"),
         ("/timeline?from=2026-03-14T23%3A51%3A09Z&precision=s", "/timeline?from=2026-04-24T06%3A51%3A10Z&precision=s"),
