@@ -189,3 +189,20 @@ def test_equal_reads_in_a_row_are_one_step(chromium: Browser, site: PageSite, tm
 
     found = recorded_actions(tmp_path / "b")
     assert [action.times if isinstance(action, Read) else 0 for action in found] == [3, 1, 1, 0, 1]
+
+
+def test_a_number_that_is_none_any_more_is_compared(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """JSON has no NaN; in a recording such a value is not kept, in a replay it is another one."""
+    page = Answer(body="<p>42")
+    site.answers["/total"] = page
+    script = "() => Number(document.querySelector('p').textContent)"
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/total")
+        assert agent.page.evaluate(script) == 42
+        agent.page.evaluate("() => NaN")
+
+    assert replay(tmp_path / "b", tmp_path / "same", network="live").verdict == "faithful"
+    site.answers["/total"] = Answer(body="<p>n/a")
+    mask = Mask(name="total", reason="it varies", part=SelectorPart(selector="p"))
+    changed = replay(tmp_path / "b", tmp_path / "changed", network="live", masks=(mask,))
+    assert read_divergence(changed) == ("evaluate", "read-changed", "42", '"nan, which is not JSON"')

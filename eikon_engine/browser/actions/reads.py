@@ -12,7 +12,7 @@ from eikon_engine.browser.playwright_internals import check_expectation
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError, ActionRejectedError
 from eikon_engine.files.blobs import blob_ref
-from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS
+from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS, ReadValue
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.playwright_calls import EXPECTED_TEXT_NAMES
 from eikon_engine.trace.read_values import NotJsonError, to_read_value
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session
     from eikon_engine.files.blobs import BlobRef
-    from eikon_engine.trace.actions import Evaluate, Expect, ExpectedText, Read, ReadValue
+    from eikon_engine.trace.actions import Evaluate, Expect, ExpectedText, Read
 
 _POLL_MS: Final = 50.0
 _POLL_SLOWDOWN: Final = 10.0
 """Values are read less and less often: after a tenth of the time so far."""
 _READ_TIMEOUT_MS: Final = 5_000.0
 """Wall time for reading from an element that is there: a last resort, since waiting in page time comes first."""
+_SHOWN_LENGTH: Final = 200
+"""Characters that are shown of a value that JSON cannot represent."""
 _ANSWER_S: Final = 0.05
 """Wall time that a script has to return before its pages are checked for what it waits for."""
 
@@ -47,7 +49,7 @@ async def read(session: Session, action: Read) -> ActionEffect:
     waited = 0.0
     while True:
         try:
-            effect = _effect(session, await _read_once(page, action))
+            effect = _effect(session, await _read_once(page, action), action.value)
             if expected is None or effect.value == expected or waited >= patience:
                 return effect
         except ActionError as error:
@@ -77,7 +79,7 @@ async def evaluate(session: Session, action: Evaluate) -> ActionEffect:
             result = task.result()
         finally:
             task.cancel()
-    return ActionEffect() if action.returns_handle else _effect(session, result)
+    return ActionEffect() if action.returns_handle else _effect(session, result, action.value)
 
 
 async def expect(session: Session, action: Expect) -> ActionEffect:
@@ -94,7 +96,8 @@ async def expect(session: Session, action: Expect) -> ActionEffect:
         if waited >= action.timeout_ms or not failure.is_compared:
             message = f"{action_label(action)}: {failure.message.removeprefix('Error: ').splitlines()[0]}"
             error = ActionError(message, code=expectation_code(failure))
-            seen = ActionEffect() if failure.received is None else _effect(session, failure.received[0])
+            received = failure.received
+            seen = ActionEffect() if received is None else _effect(session, received[0], action.received)
             return ActionEffect(value=seen.value, long_text=seen.long_text, error=error)
         waited += await _pass_time(session, waited, action.timeout_ms)
 
@@ -114,8 +117,11 @@ def _expected_value(session: Session, recorded: ReadValue) -> ReadValue:
     return to_read_value(recorded.value, redact=session.redactor.redact_json)
 
 
-def _effect(session: Session, value: object) -> ActionEffect:
-    """Return a value as it is compared, with the text of a long one; nothing if JSON cannot represent it."""
+def _effect(session: Session, value: object, recorded: ReadValue | None) -> ActionEffect:
+    """Return a value as it is compared, with the text of a long one.
+
+    A value that JSON cannot represent is not recorded. Where one was `recorded`, it is compared as a description.
+    """
     texts: list[bytes] = []
 
     def keep(text: bytes) -> BlobRef:
@@ -125,7 +131,9 @@ def _effect(session: Session, value: object) -> ActionEffect:
     try:
         seen = to_read_value(value, store=keep, redact=session.redactor.redact_json)
     except NotJsonError:
-        return ActionEffect()
+        if recorded is None:
+            return ActionEffect()
+        seen = ReadValue(value=session.redactor.redact_text(f"{value!r:.{_SHOWN_LENGTH}}, which is not JSON"))
     return ActionEffect(value=seen, long_text=texts[0].decode() if texts else None)
 
 
