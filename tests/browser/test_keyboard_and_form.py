@@ -7,21 +7,27 @@ import pytest
 
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import (
+    Click,
     FileInput,
     Fill,
     Navigate,
     Press,
+    Scroll,
     SecretRef,
     SelectOption,
     SetInputFiles,
+    SetValue,
     TypeText,
 )
+from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.observation import TargetState
+from eikon_engine.trace.variables import SecretValues
 from tests.browser.desk import Desk, at
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.trace.target import Target
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
@@ -214,3 +220,29 @@ def test_upload_to_another_field_is_rejected(live_browser: Room, site: PageSite,
 
         desk.fails(SetInputFiles(target=at("#t"), files=(file,)), "action-rejected")
         desk.fails(SetInputFiles(target=at("#f"), files=(file, file)), "action-rejected")
+
+
+def test_a_secret_that_is_no_option_is_not_in_the_message(desk: Desk) -> None:
+    """Nor in the result, which is written."""
+    desk.worker.session.secrets = SecretValues({"CODE": "hunter2"})
+    desk.show("<select id=t><option>a</select>")
+
+    performed = desk.do(SetValue(target=at("#t"), text=SecretRef(secret="CODE"), timeout_ms=100))
+
+    assert isinstance(performed.result, Failed)
+    assert "{{eikon-secret:CODE}}" in performed.result.message
+    assert "hunter2" not in performed.result.message
+
+
+@pytest.mark.parametrize("target", [None, at("#t")], ids=["page", "target"])
+def test_what_scrolling_requests_is_not_driven_by_a_timer(desk: Desk, target: Target | None) -> None:
+    """Though the clock moved after the action before it."""
+    box = "<div id=t style='height: 99px; overflow: auto'><p style='height: 999px'></div><p style='height: 5000px'>"
+    desk.show(f"{box}<script>addEventListener('scroll', () => fetch('/more'), {{capture: true, once: true}})</script>")
+    desk.ok(Click(target=at("#t")))
+
+    performed = desk.portal.call(desk.worker.execute, Scroll(target=target, dx=0, dy=500))
+
+    assert performed.observation is not None
+    assert [each for each in performed.observation.requests if each.endswith("/more")]
+    assert performed.observation.timer_requests == ()

@@ -68,7 +68,7 @@ async def press(session: Session, action: Press) -> ActionEffect:
     return ActionEffect(bound=bound)
 
 
-def _redact_secret(session: Session, bound: BoundTarget, action: Fill | TypeText) -> None:
+def _redact_secret(session: Session, bound: BoundTarget, action: Fill | TypeText | SetValue) -> None:
     """Redact a secret, or the text of a password field, before the page can show or send it."""
     if isinstance(action.text, SecretRef) or ("type", "password") in bound.identity.attributes:
         session.redact_typed_secret(session.secrets.resolve(action.text))
@@ -105,6 +105,7 @@ async def set_value(session: Session, action: SetValue) -> ActionEffect:
     """Select the option of a select box with a value, or fill any other field."""
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
+    _redact_secret(session, bound, action)
     if bound.identity.tag == "select":
         options = (session.secrets.resolve(action.text),)
         chosen = SelectOption(page=action.page, timeout_ms=action.timeout_ms, target=action.target, options=options)
@@ -170,11 +171,11 @@ async def scroll(session: Session, action: Scroll) -> ActionEffect:
     """Scroll the target, or the page."""
     page = require_page(session, action.page)
     if action.target is None:
-        async with translated_errors("scrolling the page"):
+        async with translated_errors("scrolling the page"), delivery_barrier(session, page):
             await page.evaluate(f"by => ({_SCROLL})(null, by)", [action.dx, action.dy])
         return ActionEffect()
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
-    async with translated_errors(f"scrolling {action.target}"):
+    async with translated_errors(f"scrolling {action.target}"), delivery_barrier(session, page):
         await bound.locator.evaluate(_SCROLL, [action.dx, action.dy])
     return ActionEffect(bound=bound)
 

@@ -18,6 +18,7 @@ from eikon_engine.browser.page_activity import DOCUMENT_REPLACED
 from eikon_engine.browser.page_tracker import DialogAnswer
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.errors import ActionRejectedError, NavigationError
+from eikon_engine.trace.actions import SecretRef
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -113,6 +114,8 @@ async def answer_dialog(session: Session, action: AnswerDialog) -> ActionEffect:
     """Arm the answer to the dialog that the next action opens."""
     require_page(session, action.page)
     text = None if action.text is None else session.secrets.resolve(action.text)
+    if text is not None and isinstance(action.text, SecretRef):
+        session.redact_typed_secret(text)
     session.tracker.dialog_answers.append(DialogAnswer(accept=action.accept, text=text))
     return ActionEffect()
 
@@ -124,6 +127,7 @@ async def switch_page(session: Session, action: SwitchPage) -> ActionEffect:
         await session.stabilizer.pass_time_waiting(100)
         waited += 100
     page = require_page(session, action.page)
+    session.timeline.mark_acting()
     async with translated_errors(f"switching to page {action.page}"):
         await page.bring_to_front()
     return ActionEffect()
@@ -156,6 +160,7 @@ async def set_viewport(session: Session, action: SetViewport) -> ActionEffect:
 async def close_page(session: Session, action: ClosePage) -> ActionEffect:
     """Close a page."""
     page = require_page(session, action.page)
+    session.timeline.mark_acting()
     async with translated_errors(f"closing page {action.page}"):
         await page.close()
     return ActionEffect()
