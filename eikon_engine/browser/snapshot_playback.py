@@ -41,6 +41,20 @@ _VISIBILITY_NOT_REQUIRED: Final = (
     actions.SetInputFiles,
 )
 """Actions that do not require a visible target."""
+_ENABLED_REQUIRED: Final = (
+    actions.Check,
+    actions.Click,
+    actions.DoubleClick,
+    actions.Download,
+    actions.Fill,
+    actions.SelectOption,
+    actions.SetInputFiles,
+    actions.SetValue,
+    actions.Tap,
+    actions.TypeText,
+    actions.Uncheck,
+)
+"""Actions that require an enabled target, unless they are forced."""
 
 
 class SnapshotTraffic:
@@ -177,11 +191,11 @@ class SnapshotPlayback:
         if target is None:
             return None
         await self._load_snapshot(action.page)
-        kinds = actions.Click | actions.DoubleClick | actions.Download | actions.Hover | actions.Tap
-        pointer = isinstance(action, kinds) and not actions.is_forced(action)
-        editable = isinstance(action, actions.Fill | actions.TypeText)
         readiness = Readiness(
-            visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED), enabled=pointer or editable, editable=editable
+            visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED),
+            rendered=isinstance(action, actions.ScrollIntoViewIfNeeded),
+            enabled=isinstance(action, _ENABLED_REQUIRED) and not actions.is_forced(action),
+            editable=isinstance(action, actions.Fill | actions.TypeText),
         )
         page = require_page(self.session, 0)
         bound = await bind(page, target, self.session.stabilizer, readiness, timeout_ms=0)

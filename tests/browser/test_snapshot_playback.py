@@ -16,9 +16,14 @@ from eikon_engine.trace.actions import (
     Assert,
     AssertCount,
     AssertText,
+    Check,
     Click,
     Fill,
+    Hover,
     Navigate,
+    Press,
+    ScrollIntoViewIfNeeded,
+    SelectOption,
     SelectorCondition,
     WaitFor,
 )
@@ -160,3 +165,32 @@ def test_a_wait_is_not_repeated(desk: Desk, sealed_browser: Room, tmp_path: Path
         performed = stage.do(WaitFor(condition=SelectorCondition(target=at("#later"))))
 
     assert performed.error is None
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        (Hover(target=at("#off")), None),
+        (Press(target=at("#field"), key="a"), None),
+        (ScrollIntoViewIfNeeded(target=at("#empty")), None),
+        (Check(target=at("#box")), "target-not-actionable"),
+        (Check(target=at("#box"), force=True), None),
+        (SelectOption(target=at("#list"), options=("a",)), "target-not-actionable"),
+    ],
+    ids=["hover", "press", "scroll", "check", "forced check", "select"],
+)
+def test_a_target_needs_what_it_needs_in_a_browser(
+    desk: Desk, sealed_browser: Room, tmp_path: Path, action: Action, code: str | None
+) -> None:
+    """A disabled element can be hovered over, but neither checked nor changed."""
+    html = (
+        "<button id=off disabled>off</button><input id=field disabled><input id=box type=checkbox disabled>"
+        "<p id=empty></p><select id=list disabled><option value=a>a</select>"
+    )
+    recorded = stored(desk, html, tmp_path)
+
+    with playing(sealed_browser, tmp_path) as stage:
+        stage.do(Navigate(url="http://anywhere.test/"), recorded)
+        error = stage.do(action).error
+
+    assert (error.code if error else None) == code
