@@ -181,7 +181,12 @@ class NetworkWriter(IndexWriter):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = self._path.open("xb")
-            self._sockets = (folder / SOCKETS_NAME).open("xb")
+            try:
+                self._sockets = (folder / SOCKETS_NAME).open("xb")
+            except OSError:
+                self._index.close()
+                self._path.unlink()
+                raise
         except FileExistsError as error:
             message = f"{self._path}: the folder already contains a network recording. Choose another folder."
             raise OutputError(message) from error

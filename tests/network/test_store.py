@@ -368,3 +368,16 @@ def _write(folder: Path, exchanges: list[Exchange]) -> None:
     with NetworkWriter(folder) as writer:
         for exchange in exchanges:
             writer.append(exchange)
+
+
+def test_a_refused_folder_gets_no_file(tmp_path: Path) -> None:
+    """Socket events of another recording are in it; once they are gone, the folder can be used."""
+    events = tmp_path / "sockets.jsonl"
+    events.touch()
+
+    with pytest.raises(OutputError, match="already contains a network recording"):
+        NetworkWriter(tmp_path)
+
+    assert [each.name for each in tmp_path.iterdir()] == [events.name]
+    events.unlink()
+    NetworkWriter(tmp_path).close()
