@@ -142,7 +142,7 @@ class PageTracker:
         self.data_events += 1
         self.changed.set()
 
-    def note_browser_gone(self) -> None:
+    def note_browser_gone(self, _browser: object = None) -> None:
         """Record that the browser is gone."""
         self.is_dead = True
         self.changed.set()

@@ -211,12 +211,13 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
     """Open a context with one page; routes are set before the page opens."""
     clock: PageClock = NaturalClock() if options.natural_clock else SteppedClock()
     context = await _open_context(browser, options, clock)
+    tracker: PageTracker | None = None
     try:
         if options.session_storage and options.javascript_enabled:
             async with _rejections_translated():
                 await open_page_with_session_storage(context, options.session_storage)
         tracker = PageTracker(context)
-        browser.on("disconnected", lambda _browser: tracker.note_browser_gone())
+        browser.on("disconnected", tracker.note_browser_gone)
         stabilizer = PageStabilizer(clock, tracker, options.environment.tick_ms)
         stabilizer.timeline.has_acting_phase = options.environment.clock == "natural"
         kept = {name: options.secrets.values[name] for name in options.redacted_secrets}
@@ -240,8 +241,12 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         tracker.take_events()
         yield session
     finally:
-        await traffic.stop()
-        await _close_context(browser, context)
+        try:
+            await traffic.stop()
+        finally:
+            await _close_context(browser, context)
+            if tracker is not None:
+                browser.remove_listener("disconnected", tracker.note_browser_gone)
 
 
 async def _close_context(browser: Browser, context: BrowserContext) -> None:

@@ -61,7 +61,8 @@ class NetworkCapture:
         self._response_began: dict[Request, Moment] = {}
         """When responses began that may trigger further requests before they end."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._awaiting_download: dict[str, Request] = {}
+        self._awaiting_download: list[tuple[Request, Request]] = []
+        """First and last requests of exchanges that may have become downloads."""
         self._is_closed = False
         """Whether nothing is written any more: an attached context goes on after its recording."""
         self.warnings: list[str] = []
@@ -147,10 +148,12 @@ class NetworkCapture:
         """Complete the exchange that became a download; a file made by a script has none."""
         if url.startswith(SCRIPT_URL_SCHEMES):
             return
-        request = self._awaiting_download.pop(url, None)
-        if request is None:
+        redact = self._session.redactor.redact_text
+        found = next((each for each in self._awaiting_download if redact(each[1].url) == url), None)
+        if found is None:
             self.warnings.append(f"no recorded request for the download {name}: {url}")
             return
+        self._awaiting_download.remove(found)
         response = RecordedResponse(
             url=url,
             status=200,
@@ -160,7 +163,7 @@ class NetworkCapture:
             ),
             body=self._writer.write_blob(redact_body(self._session, content, "")),
         )
-        self._write(request, response=response, hops=(), failure=None, complete=True)
+        self._write(found[0], response=response, hops=(), failure=None, complete=True)
 
     async def close(self) -> None:
         """Write what is still open: failed requests that became no download, and requests that never ended."""
@@ -168,8 +171,8 @@ class NetworkCapture:
             self._session.traffic.sockets.listeners.remove(self)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
-            for request in tuple(self._awaiting_download.values()):
-                self._write(request, response=None, hops=(), failure=ABORTED_ERROR, complete=True)
+            for root, _ in self._awaiting_download:
+                self._write(root, response=None, hops=(), failure=ABORTED_ERROR, complete=True)
             self._awaiting_download.clear()
             for request in tuple(self._ordinals):
                 await self._write_open(request)
@@ -230,7 +233,7 @@ class NetworkCapture:
                 return
             self._warn_uncaptured(last, stream)
             if last.failure == ABORTED_ERROR and last.is_navigation_request():
-                self._awaiting_download[self._session.redactor.redact_text(last.url)] = root
+                self._awaiting_download.append((root, last))
                 return
             self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
             return
