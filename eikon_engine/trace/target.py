@@ -90,18 +90,27 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which the element of a target differs from the recorded one, as above.
 
     The ordinal of an element without text counts all such elements, whatever their names. It is not compared if the
-    selector has the name, and no position.
+    selector finds the element by its name or the element has an id, unless the selector counts, too.
     """
     recorded = target.identity
     if recorded is None:
         return ()
-    is_by_name = recorded.name.lower() in target.selector.lower() and not _POSITION.search(target.selector)
-    if recorded.name and not recorded.text and is_by_name:
-        recorded = recorded.model_copy(update={"ordinal": observed.ordinal})
+    if not recorded.text and not _POSITION.search(target.selector):
+        has_id = any(name == "id" for name in _compared_attributes(recorded))
+        if has_id or _has_name(target.selector, recorded.name):
+            recorded = recorded.model_copy(update={"ordinal": observed.ordinal})
     return identity_differences(recorded, observed)
 
 
-_POSITION: Final = re.compile(r"nth|first|last|only|position")
+_POSITION: Final = re.compile(r"\bnth\b|:(?:first|last|only)-|\b(?:position|last)\(|\[\d+\]")
+"""What counts elements in a selector, in CSS, XPath and Playwright."""
+_QUOTED: Final = re.compile(r"""(["'])(.+?)\1""")
+
+
+def _has_name(selector: str, name: str) -> bool:
+    """Return whether a selector has an accessible name, or a part of it in quotes."""
+    parts = (match[2] for match in _QUOTED.finditer(selector))
+    return bool(name) and (name.lower() in selector.lower() or any(part.lower() in name.lower() for part in parts))
 
 
 def identity_weakness(identity: Identity) -> str | None:

@@ -57,9 +57,15 @@ def test_every_property_but_the_box_is_compared() -> None:
         (Identity(tag="button", name="Close"), 'internal:role=button[name="Close"i]', False),
         (Identity(tag="button", name="Close"), 'internal:role=button[name="close"i] >> nth=1', True),
         (Identity(tag="button", name="Delete"), "#list > :last-child button", True),
+        (Identity(tag="button", name="Delete"), "xpath=(//button)[3]", True),
+        (Identity(tag="input", name="Item *"), 'internal:label="Item"i', False),
+        (Identity(tag="input", name="First name"), 'internal:label="First name"i', False),
+        (Identity(tag="input", attributes=(("id", "item"),)), "form input", False),
+        (Identity(tag="input", attributes=(("id", "item"),)), "form input >> nth=2", True),
+        (Identity(tag="input", attributes=(("id", ":r7:"),)), "form input", True),
     ],
 )
-def test_an_ordinal_is_compared_unless_the_selector_has_the_name(
+def test_an_ordinal_is_compared_unless_name_or_id_is_enough(
     identity: Identity,
     selector: str,
     is_compared: bool,  # noqa: FBT001 - of the test
