@@ -171,7 +171,7 @@ class RequestIndex:
         parts = ", ".join(difference.partition(":")[0] for difference in differences[:MAX_SHOWN_PARTS])
         return NearestRequest(
             exchange=exchange,
-            reason=f"it was not recorded; the nearest recorded request differs in {parts or 'spelling'}",
+            reason=f"it was not recorded; the nearest recorded request differs in {parts or 'how its URL is written'}",
             agreements=_shorten(agreements),
             differences=_shorten(differences),
         )

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _NUMBER: Final = re.compile(r"(?<![\w.%-])([0-9]{1,9})(?![\w.])")
 _MIN_LENGTH: Final = 3
-"""Requests that make a series; two do if their method is unsafe, since pages of lists are read."""
+"""Minimum number of requests in a series; two suffice for unsafe methods, since pagination uses safe ones."""
+_FIRST_COUNTS: Final = (0, 1)
+"""Numbers that a counter begins with."""
 _MAX_SPREAD: Final = 2.0
 """Maximum ratio of two intervals between the requests of a series."""
 
@@ -30,7 +32,7 @@ def find_series(
     """Return the recorded series to which a request belongs, in the order sent; empty if there is none.
 
     The requests of a series differ in one number, which increases by the same step each time. The request itself is one
-    of the series, or has a later number.
+    of the series, or has a later number. One request that counts from 0 or 1 is a series, if its method is unsafe.
     """
     text = _text(request)
     shape, wanted = _NUMBER.sub("0", text), _numbers(text)
@@ -44,9 +46,12 @@ def find_series(
         return ()
     counter = counters.pop()
     counts = [numbers[counter] for numbers, _ in alike]
+    is_unsafe = request.method not in SAFE_METHODS
+    if len(alike) == 1 and is_unsafe and counts[0] in _FIRST_COUNTS and wanted[counter] > counts[0]:
+        return (alike[0][1],)
     steps = {after - before for before, after in pairwise(counts)}
     step = steps.pop() if len(steps) == 1 else 0
-    if step < 1 or len(counts) < (2 if step == 1 and request.method not in SAFE_METHODS else _MIN_LENGTH):
+    if step < 1 or len(counts) < (2 if step == 1 and is_unsafe else _MIN_LENGTH):
         return ()
     intervals = [after.started_ms - before.started_ms for before, after in pairwise(each for _, each in alike)]
     if max(intervals) > _MAX_SPREAD * max(min(intervals), 1.0):

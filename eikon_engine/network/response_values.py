@@ -37,7 +37,7 @@ MIN_VALUE_LENGTH: Final = 8
 """Shorter values occur by chance in other places."""
 _WORD: Final = re.compile(rf"[A-Za-z0-9_-]{{{MIN_VALUE_LENGTH},}}|[A-Za-z0-9_]+|[^A-Za-z0-9_]")
 _FIELD: Final = re.compile(r"""(?:[\w:.$-]+\s*[=:]\s*["']?|["'][^"'\n]{1,60}["']\s*:\s*["']?)[^"'<>\n]*$""")
-"""The begin of an attribute, member, parameter or header, up to a value in it."""
+"""The start of an attribute, member, parameter or header, up to a value in it."""
 _MAX_CONTEXT: Final = 120
 _PLAIN_CONTEXT: Final = 16
 """Characters before a value that belongs to no field."""
@@ -105,7 +105,7 @@ def url_location(url: str) -> str:
 
 
 def comparable_text(body: bytes) -> str:
-    """Return the text of a body; that of JSON without what its members mean nothing for, such as their order."""
+    """Return a body as text; JSON is written in canonical form, so that member order and spaces do not matter."""
     if body.lstrip().startswith((b"{", b"[")):
         with suppress(ValueError, RecursionError):
             return write_json(read_json(body)).decode(errors="replace")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SLACK_MS: Final = 100.0
 """Page time before the end of a replay within which a request may be missing: pages may load faster or slower."""
 MISSED_INTERVALS: Final = 2
-"""Recorded intervals of a poll after whose absence the page has stopped polling."""
+"""Recorded poll intervals without a request after which the page counts as having stopped polling."""
 SEARCH_MS: Final = 2000.0
 """Maximum page time between two requests of a search while a user types."""
 BROWSER_TYPES: Final = frozenset({"manifest", "other", "preflight", "prefetch"})
@@ -156,4 +156,4 @@ def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: S
     last = max(requested, key=sent.sent_ms.__getitem__)
     until = min(sent.end_ms, alike[-1].started_ms) - MISSED_INTERVALS * max(intervals) - SLACK_MS
     by_timer = last in sent.by_timer or (len(requested) == 1 and requested[0] == alike[0].ordinal)
-    return "a repetition that brought nothing new" if by_timer and sent.sent_ms[last] >= until else ""
+    return "a repeated poll with an unchanged response" if by_timer and sent.sent_ms[last] >= until else ""

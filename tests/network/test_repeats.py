@@ -180,6 +180,28 @@ def test_a_numbered_poll_beyond_the_recording_gets_the_last_answer(
     assert all(match.is_repeat for match in matches if isinstance(match, Hit))
 
 
+@pytest.mark.parametrize(
+    ("recorded", "requested", "method", "is_served"),
+    [(1, 2, "POST", True), (0, 2, "POST", True), (1, 0, "POST", False), (7, 8, "POST", False), (1, 2, "GET", False)],
+)
+def test_a_counting_poll_that_was_recorded_once_goes_on(
+    recorded: int, requested: int, method: str, *, is_served: bool
+) -> None:
+    """A count begins with 0 or 1, pages of a list are read, and the recorded number comes first."""
+    first, later = f"{STATUS}?n={recorded}", f"{STATUS}?n={requested}"
+    playback = Playback(poll("a", method=method, url=first))
+
+    before = ask(playback, 400.0, method=method, url=later)
+    ask(playback, 500.0, method=method, url=first)
+    by_action = ask(playback, None, method=method, url=later)
+    by_timer = ask(playback, 1000.0, method=method, url=later)
+
+    assert isinstance(before, Miss)
+    assert isinstance(by_action, Miss)
+    assert isinstance(by_timer, Hit) == is_served
+    assert ordinals([by_timer]) == [0 if is_served else None]
+
+
 def test_long_polls_that_follow_each_other_are_a_loop() -> None:
     """Each is sent as soon as the last one ended; slow responses to separate requests are none."""
     loop = poll(("", "news", ""), latency_ms=1400.0)
@@ -209,7 +231,7 @@ def test_a_poll_that_was_not_sent_matters_if_it_brought_something_new(tmp_path: 
     """The page polled to the end, once less than recorded: it missed nothing, or the change."""
     sent = SentRequests(end_ms=1900.0, sent_ms={0: 600.0, 1: 1250.0}, by_timer=frozenset({1}))
 
-    assert explanations(poll(("a", "a", "a")), sent, tmp_path) == ["a repetition that brought nothing new"]
+    assert explanations(poll(("a", "a", "a")), sent, tmp_path) == ["a repeated poll with an unchanged response"]
     assert explanations(poll(("a", "a", "b")), sent, tmp_path) == [""]
 
 
