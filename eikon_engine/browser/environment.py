@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.launch import LaunchedBrowser
 
 FONT_LIST_TIMEOUT_S: Final = 10.0
-SECURE_PAGE_URL: Final = "https://surroundings.invalid/"
+SECURE_PAGE_URL: Final = "https://secure-page.invalid/"
 _READ_NATIVE: Final = """() => ({
   user_agent: navigator.userAgent,
   cpu_count: navigator.hardwareConcurrency,

@@ -49,7 +49,7 @@ def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
 
 
 def is_main_document(request: Request) -> bool:
-    """Whether a request is for the document of a page, which answers nothing until the document is shown."""
+    """Whether a request loads the main document of a page; until that is shown, the page evaluates nothing."""
     from playwright.async_api import Error
 
     if not request.is_navigation_request():

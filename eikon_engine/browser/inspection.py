@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 EVALUATION_TIMEOUT_S: Final = 5.0
 """Wall time after which an evaluation counts as waiting: page time does not advance meanwhile."""
 RESPONSE_S: Final = 1.0
-"""Wall time within which a page answers that is not in an endless loop."""
+"""Wall time within which a page responds unless it is in an endless loop."""
 MAX_DEPTH: Final = 60
 """Nesting depth of a result; deeper values are returned as text."""
 _TO_JSON: Final = """(value, deepest) => {

@@ -87,7 +87,7 @@ async def _new_driver() -> AsyncIterator[Playwright]:
 
 
 def ignore_calls_to_gone_browser(loop: asyncio.AbstractEventLoop | None = None) -> None:
-    """Keep a loop, by default the running one, from logging such failures; code that needed the browser gets an error.
+    """Stop a loop, by default the running one, from logging calls that failed because their browser is gone.
 
     The same holds for writes to a driver process that has exited. The loop reports them when they are garbage
     collected, possibly after everything else has ended. A loop with its own exception handler is left alone.

@@ -35,7 +35,7 @@ PENDING_RESPONSES: Final = """async () => {
 ACTIVITY_AFTER_NAVIGATION: Final = (
     f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({ACTIVITY})() }}"
 )
-"""As above, and resets the unload flag of documents that survived a navigation: it was a download, or returned
+"""As `ACTIVITY`, and resets the unload flag of documents that survived a navigation: it was a download, or returned
 nothing."""
 STOP_WAITING: Final = """() => {
   const own = window.__eikon__;

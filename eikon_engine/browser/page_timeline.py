@@ -1,4 +1,4 @@
-"""Where a session stands in its timeline: page time, the phases of its actions, and how far a replay lags behind."""
+"""The position of a session in its timeline: page time, phases of actions, and how far a replay lags behind."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PageTimeline:
         return Moment(order=self.moments_issued - 1, at_ms=round(self._clock.now_ms), phase=self.phase)
 
     def phase_after(self, actions: int) -> int:
-        """Return the phase after which this many actions are over."""
+        """Return the phase in which exactly this many actions have ended."""
         return (PHASES_PER_ACTION_WITH_LOOKUP if self.has_acting_phase else PHASES_PER_ACTION) * actions
 
     def move_to_action(self, actions: int) -> None:

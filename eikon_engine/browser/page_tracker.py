@@ -307,7 +307,7 @@ class UninstrumentedWorkers:
     def notes(self) -> tuple[str, ...]:
         """Return what such workers mean for a replay, one line per URL."""
         native = (
-            f"worker: {address} ({times} times) could not be put under the clock of its page, and ran with real time "
+            f"worker: {address} ({times} times) could not be attached to the clock of its page, and ran with real time "
             "and randomness; its effects may differ from run to run"
             for address, times in self._native.items()
             if times

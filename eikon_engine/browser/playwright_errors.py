@@ -1,4 +1,4 @@
-"""Translate Playwright's errors and Chromium's network errors; the only place that does."""
+"""Translate Playwright's errors and Chromium's network errors."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Session:
 
     @property
     def timeline(self) -> PageTimeline:
-        """Where the session stands: page time, and the phases of its actions."""
+        """The position of the session: page time, and the phases of its actions."""
         return self.stabilizer.timeline
 
     @property
@@ -139,7 +139,7 @@ class Session:
     def redact_typed_secret(self, text: str) -> None:
         """Redact a text that is typed as a secret from now on, under a new name if it has none.
 
-        A very short one without a name stays as it is: neither it nor a stand-in can be told from other texts.
+        A very short one without a name stays as it is: neither it nor a stand-in can be distinguished from other text.
         """
         name = self.secret_name(text)
         if not text or (name is None and len(text) < MIN_PASSWORD_LENGTH):

@@ -228,7 +228,7 @@ class SnapshotPlayback:
 async def open_snapshot_playback(
     browser: Browser, options: SessionOptions, bundle: Bundle
 ) -> AsyncIterator[SnapshotPlayback]:
-    """Open a session without scripts, with a player in it."""
+    """Open a session without JavaScript, and play the snapshots of `bundle` in it."""
     traffic = SnapshotTraffic()
     async with open_session(browser, replace(options, javascript_enabled=False), traffic) as session:
         yield SnapshotPlayback(session, bundle, traffic)

@@ -224,7 +224,7 @@ class PageStabilizer:
                 self._tracker.requests.uncommitted_documents.clear()
                 await query_activity(self._tracker, STOP_WAITING)
             if time.monotonic() > deadline:
-                self._note_not_idle("the page was still loading, moving or asking for more")
+                self._note_not_idle("pages were still loading, animating or sending requests")
                 return
 
     async def collect_events(self) -> None:
@@ -307,7 +307,7 @@ class PageStabilizer:
         if self._tracker.error is not None:
             raise self._tracker.error
         if self._tracker.is_dead:
-            message = "a page crashed; the browser cannot continue"
+            message = "a page crashed" if self._tracker.crashed_pages else "the browser is gone"
             raise BrowserDiedError(message)
 
     async def _wait_for_change(self, deadline: float) -> bool:
@@ -321,7 +321,7 @@ class PageStabilizer:
     def _stop_waiting(self) -> None:
         awaited = tuple(filter(self._keeps_busy, self._tracker.requests.in_flight))
         if not awaited:
-            self._note_not_idle("recording or serving network traffic was not finished")
+            self._note_not_idle("network traffic was still being recorded or served")
         timeout_s, self._idle_timeout_s = self._idle_timeout_s, REPEATED_IDLE_TIMEOUT_S
         if self._clock.is_natural:
             return  # what is pending arrives later, as it would for a user who looks now
@@ -412,7 +412,7 @@ async def _next_timer(frame: Frame) -> float:
 QUIET_ROUND_TRIPS: Final = 10
 """Round trips without any page event."""
 QUIET_S: Final = (0.05, 0.5)
-"""Minimum and maximum wall time of that."""
+"""Minimum and maximum wall time of these round trips."""
 QUIET_TIMEOUT_S: Final = 1.0
 """Wall time after which pages that keep sending requests count as idle anyway."""
 

@@ -75,10 +75,12 @@ def accept_outcome(
     first = min(diverged)
     unknown = decision.steps - diverged.keys()
     if unknown:
-        message = f"--only: step {min(unknown)} did not diverge in {folder}; it did at {_numbers(diverged)}"
+        message = (
+            f"--only: step {min(unknown)} did not diverge in {folder}; the replay diverged at {_numbers(diverged)}"
+        )
         raise UsageError(message)
     if decision.steps and first not in decision.steps:
-        message = f"--only: expected step {first}, too, the first that diverged: only its cause is known"
+        message = f"--only: must include step {first}, the first that diverged: only its cause is known"
         raise UsageError(message)
     chosen = {number: step for number, step in diverged.items() if not decision.steps or number in decision.steps}
     steps = tuple(_acceptable(number, step, is_first=number == first) for number, step in chosen.items())

@@ -277,7 +277,7 @@ def _file_digests(bundle: Bundle) -> tuple[str, str]:
 async def _round(
     bundle: Bundle, draft: Draft, replay: RunMany, number: int, runs_of_round: int, known: tuple[ReplayedRun, ...]
 ) -> Round:
-    """Replay the draft; `known` runs of it, which learned nothing, count."""
+    """Replay the draft; `known` are earlier runs of the same draft, which count towards `runs_of_round`."""
     trace = draft.trace
     runs = (*known, *await replay(replace(bundle, trace=trace, dom=draft.dom), runs_of_round - len(known)))
     agreements = compare_runs(trace, runs)

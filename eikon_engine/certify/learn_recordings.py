@@ -1,4 +1,4 @@
-"""Learn what a site varies from two recordings of one mission, without replaying them.
+"""Learn which values a site changes from run to run, from two recordings, without replaying them.
 
 Values that look drawn and have the same place in two responses to one request stand for each other. Wherever the second
 recording has such a value, it is rewritten to that of the first one; what differs then is compared as in two runs.

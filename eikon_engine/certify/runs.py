@@ -1,4 +1,4 @@
-"""Replay a bundle several times concurrently, and collect what each run showed."""
+"""Replay a bundle several times, and collect what each run showed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def concurrent_replays(
     rule_learner: RuleLearner | None = None,
     reader: Callable[[EventLine], None] | None = None,
 ) -> RunMany:
-    """Return a function that replays a bundle several times concurrently in one browser.
+    """Return a function that replays a bundle several times: sealed concurrently in one browser, live in turn.
 
     With `on_delivery`, all runs wait for their pages, and the first one reports each delivery to it. `rule_learner`
     and `reader` are those of the first run.

@@ -152,7 +152,7 @@ def _site_error(case: DivergenceCase) -> str | None:
 
 
 def _session_end(case: DivergenceCase, status: int | None) -> str:
-    """Return what a status says of the session, empty if nothing; 403 says something if there may have been one."""
+    """Return what a status means for the session; empty if nothing. 403 counts only if there may be a session."""
     shown = case.before or case.observed
     has_session = shown is None or shown.storage is None or bool(shown.storage)
     return SESSION_STATUSES.get(status or 0, "") if has_session or status != HTTPStatus.FORBIDDEN else ""

@@ -238,7 +238,7 @@ def _shorten_text(node: DomNode, texts: dict[int, str]) -> str:
 
 
 def _collect_texts(root: DomNode) -> dict[int, str]:
-    """Return the text of every node by `id(node)`, with white space collapsed, truncated to twice `LONGEST`."""
+    """Return the text of every node by `id(node)`, with white space collapsed, truncated to twice `MAX_TEXT_LENGTH`."""
     texts: dict[int, str] = {}
     for node in reversed(list(root.walk())):
         text = node.text if node.text is not None else "".join(texts[id(child)] for child in node.children)

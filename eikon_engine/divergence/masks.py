@@ -53,7 +53,7 @@ NodeSlot: TypeAlias = tuple[int, ChildListKind, int]
 
 
 def renumber_extras(root: DomNode, extras: FrameExtras, removed: set[NodeSlot]) -> tuple[FrameExtras, tuple[int, ...]]:
-    """Renumber the extras without the nodes that are `gone`; also return the indices of the removed frames."""
+    """Renumber the extras without the `removed` nodes; also return the indices of the removed frames."""
     blocks = extras.data or ()
     rows: tuple[tuple[int, object] | tuple[int, object, object], ...]
     rows = (*extras.canvas, *blocks, *extras.frames, *extras.scroll)

@@ -68,7 +68,7 @@ _UNITS: Final = {
 }
 _ELAPSED_TEXT: Final = re.compile(rf"(?<![\w.:]){_ELAPSED}(?!\w|\sago)")
 ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
-"""How much later than it should a page may count, beside the unit of what it shows."""
+"""How far a shown elapsed time may be off, in addition to one unit of what is shown."""
 _DIGITS: Final = re.compile(r"\d+")
 _NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
 _NOON: Final = 12
@@ -166,7 +166,7 @@ class PresentTimes:
         return any(self._is_present(first) and abs((second - first) - shift) <= TOLERANCE for first, second in both)
 
     def _is_present(self, time: datetime) -> bool:
-        """Return whether a recorded time is one between the begin of the recording and the step, in UTC or locally."""
+        """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""
         offsets = {timedelta(), self.zone.utcoffset(self.recorded.astimezone(self.zone).replace(tzinfo=None))}
         shown = (time - offset for offset in offsets if offset is not None)
         return any(self.begin - TOLERANCE <= each <= self.recorded + TOLERANCE for each in shown)

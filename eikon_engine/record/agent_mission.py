@@ -293,7 +293,7 @@ class RecordedMission:
 
     @contextmanager
     def _warns_when_stopped(self) -> Iterator[None]:
-        """Say that the recording is complete if the user stops its certification."""
+        """Warn that the mission is recorded but not certified if the user stops the certification."""
         try:
             yield
         except (KeyboardInterrupt, asyncio.CancelledError):

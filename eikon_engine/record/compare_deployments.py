@@ -174,7 +174,7 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
         try:
             await _record_base(bundle, recorded, options, urls)
         except (ActionError, SkillError, CompletionError) as error:
-            reason = f"the mission fails on base already, so that head has nothing to be compared with: {error.message}"
+            reason = f"the mission already fails on base, so there is nothing to compare head with: {error.message}"
             return DeploymentComparison(
                 status="unverifiable",
                 mission_id=bundle.trace.mission_id,
@@ -229,7 +229,7 @@ def _write_json(path: Path, value: object) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Noise:
-    """What base varies without a change."""
+    """What varies on base without any change."""
 
     learned: tuple[str, ...]
     """The rules and masks for it."""
@@ -297,7 +297,7 @@ async def _reset(options: CompareOptions, deployment: Deployment) -> None:
 def _conclude(
     options: CompareOptions, noise: _Noise, outcome: ReplayOutcome, order: Sequence[str]
 ) -> DeploymentComparison:
-    """Settle the status: what base does not repeat itself cannot be held against head.
+    """Derive the status: a difference that base also shows between its own runs does not count against head.
 
     `order` has the ids of the subgoal attempts.
     """
@@ -311,7 +311,7 @@ def _conclude(
         earlier = next((each for each in noise.findings if _place(each, order) <= here), None)
         status = "different" if earlier is None else "unverifiable"
         if earlier is not None:
-            reasons = (f"base differs from itself no later: {earlier.step}: {earlier.message}", *reasons)
+            reasons = (f"base already varies at or before this step: {earlier.step}: {earlier.message}", *reasons)
     return DeploymentComparison(
         status=status,
         mission_id=outcome.mission_id,
@@ -326,5 +326,5 @@ def _conclude(
 
 
 def _place(finding: CertificationFinding, order: Sequence[str]) -> tuple[int, int]:
-    """Return the place of a finding in the mission; one of the whole run counts from its begin."""
+    """Return the place of a finding in the mission; one about the whole run precedes every step."""
     return (order.index(finding.subgoal), finding.sequence) if finding.subgoal else (-1, 0)

@@ -1,4 +1,4 @@
-"""The life of a recording. Contexts are launched or attached, recorders act or observe; all else is the same.
+"""The lifecycle of a recording, whether its context is launched or attached, and its recorder acts or observes.
 
 1. `Recording(…)` creates the bundle with its journal.
 2. `start` writes the header: from now on, a process that is killed leaves what was recorded.
@@ -306,7 +306,7 @@ def new_secret_detector(options: RecordOptions | AttachOptions) -> SecretDetecto
 
 
 def _draw_seed(key: bytes) -> int:
-    """Return a seed of its own for each recording: sites store what their pages draw."""
+    """Derive a separate seed for each recording, since sites store the random values of their pages."""
     return 1 + int.from_bytes(hashlib.sha256(key).digest()[:4], "big") % (2**31 - 1)
 
 

@@ -50,7 +50,7 @@ class SkillRunner:
     completion_client: CompletionClient | None
     """Model client for skills."""
     redact: Callable[[str], str]
-    """Replaces secret values by their names."""
+    """Replaces secret values by placeholders and stand-ins."""
     redact_value: Callable[[JsonValue], JsonValue]
     """Redacts all texts of a JSON value."""
 

@@ -26,7 +26,7 @@ class WeakTarget:
 
 
 def find_weak_targets(trace: ActionTrace) -> tuple[WeakTarget, ...]:
-    """Return the targets of an action whose identity does not tell them from other elements."""
+    """Return the targets of an action whose identity does not distinguish them from other elements."""
     found = []
     for target in (getattr(trace.action, name, None) for name in ("target", "to")):
         identity = getattr(target, "identity", None)

@@ -49,7 +49,7 @@ SplitFindings: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]
 _PAGE_LAYERS: Final = frozenset({"dom", "accessibility"})
 """Layers whose differences affect the mission at some places of a page only."""
 _RESOURCE_ERROR: Final = "Failed to load resource"
-"""Begin of Chromium's console error for a resource that failed."""
+"""Start of Chromium's console error for a resource that failed."""
 
 
 @dataclass(frozen=True, kw_only=True)

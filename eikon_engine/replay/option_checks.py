@@ -1,4 +1,4 @@
-"""Check the values of options when they are made, so that a wrong one is one clear error, and not a late one."""
+"""Check option values when the options are created, so that an invalid one fails at once and clearly."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class ReplayOptions:
     controller: Controller = field(default_factory=ProceedAlways)
     """Decides before each step whether the run proceeds."""
     gates: GateSet | None = None
-    """Limits that the replay has to keep to; one that it goes beyond ends it."""
+    """Limits for the replay; exceeding one ends it."""
     readers: tuple[Callable[[EventLine], None], ...] = ()
     """Readers of the event stream: progress, logs."""
     action_observers: tuple[Callable[[PlannedStep, PerformedAction], None], ...] = ()

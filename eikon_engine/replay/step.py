@@ -115,7 +115,7 @@ _MAY_COME_LATER: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What an observation differs in from the expected one."""
+    """How an observation differs from the expected one."""
 
     divergences: frozenset[str]
     """Their codes."""
@@ -134,8 +134,8 @@ async def perform_until_expected(
     """Perform an action once, and look at the pages until they are as expected, or for a short while.
 
     Pages that follow a recorded schedule can only be late: their clock is stopped while they are looked at again. The
-    clock of live pages moves on as long as `differences` are such that may pass. Returns how long it took until there
-    were no divergences, too, in milliseconds of page time; 0 if there still are.
+    clock of live pages advances while `differences` are ones that may still disappear. Also returns how long it took
+    until none were left, in milliseconds of page time; 0 if some are left.
     """
     performed, late_ms = await worker.perform(action, recorded, timing), 0.0
     if differences is not None:
@@ -154,7 +154,7 @@ async def perform_until_expected(
 async def _wait_for_late_page(
     worker: Worker, performed: PerformedAction, differences: Callable[[PerformedAction], Differences]
 ) -> tuple[PerformedAction, float]:
-    """Let page time pass until a live page comes to what is expected, or cannot any more; return how much passed.
+    """Let page time pass until a live page reaches the expected state or can no longer; return how much passed.
 
     If it does not, the first observation without divergences is returned, else what the page showed first: what else
     changed meanwhile is no difference.

@@ -36,7 +36,7 @@ _EVALUATE_TRUTH: Final = r"""([expression, ...parameters]) => {
   const source = /^\s*function[\s(*]/.test(expression) ? `(${expression})` : expression;
   const given = globalThis.eval(source);
   const value = typeof given === "function" ? given(...parameters) : given;
-  if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
+  if (typeof value?.then === "function") throw new TypeError("it returns a promise, which is always truthy");
   return !!value;
 }"""
 """The current value of a condition, evaluated as Playwright does; a function is called, since it is always truthy."""

@@ -64,7 +64,7 @@ class _ObservedSocket:
 class AttachedSockets(LiveSockets):
     """Observe every socket and notify the recorder.
 
-    A document reports its socket as soon as it makes one, before Playwright does, which reports the messages.
+    Documents report a new socket before Playwright does; Playwright reports its messages.
     """
 
     def __init__(self, session: Session) -> None:

@@ -275,7 +275,7 @@ class Window:
         self._listener.on_message(self._ordinal(source["page"]), ReportingFrame(source["frame"]), text)
 
     def _ordinal(self, page: Page) -> int:
-        """Return the ordinal of a page; -1 if it is not recorded. The ledger has its own views."""
+        """Return the ordinal of a page; -1 if it is not recorded. The tracker wraps the same pages in other objects."""
         known = (number for number, each in enumerate(self._tracker.pages) if impl_of(each) is impl_of(page))
         return next(known, -1)
 

@@ -20,7 +20,7 @@ def load_script(name: str) -> str:
 
 @cache
 def stored_scripts_init() -> str:
-    """Return the init script that stores them in `window.__eikon__`; it runs after the one that creates it."""
+    """Return the init script that puts `STORED_SCRIPTS` into `window.__eikon__`, which an earlier script creates."""
     kept = ",\n".join(f"{name}: {load_script(file).strip().rstrip(';')}" for file, name in STORED_SCRIPTS.items())
     return f"Object.assign(window.__eikon__, {{\n{kept}\n}});"
 

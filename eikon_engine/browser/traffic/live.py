@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
 
-REDIRECT_DOCUMENT_HEADER: Final = "x-eikon-stepping-stone"
+REDIRECT_DOCUMENT_HEADER: Final = "x-eikon-redirect-document"
 """Response header of a redirect document of our own, which is not observed."""
 
 

@@ -27,7 +27,7 @@ TRANSPORT_HEADERS: Final = frozenset(
 CORS_FAILURE: Final = "net::ERR_FAILED"
 """Chromium's error for a response that CORS withholds from the page."""
 _ALLOW_ORIGIN: Final = "access-control-allow-origin"
-NO_ORIGIN: Final = "https://nobody.invalid"
+NO_ORIGIN: Final = "https://no-origin.invalid"
 """An origin that no page has, not even an opaque one."""
 
 

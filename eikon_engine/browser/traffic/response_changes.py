@@ -1,4 +1,4 @@
-"""Collect differences between responses and their recordings: they explain divergences, and never are one."""
+"""Collect differences between responses and their recordings: evidence for divergences, never divergences."""
 
 from __future__ import annotations
 

@@ -302,7 +302,7 @@ class _PlayedSocket:
         schedule.queue.wake()
 
     def _form_difference(self, content: str | bytes) -> tuple[str, ...]:
-        """Return whether a message is text instead of binary, or vice versa."""
+        """Describe the difference if a message is text instead of binary, or vice versa; empty if there is none."""
         recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
         forms = {True: "binary", False: "text"}
         return () if recorded == sent else (f"form: recorded {forms[recorded]}, sent {forms[sent]}",)

@@ -245,7 +245,7 @@ class ResponseStream:
 
 
 class _PlaywrightKey(NamedTuple):
-    """What requests are counted by, as Playwright reports them."""
+    """Identifies equal requests, as Playwright reports them."""
 
     page: Page
     method: str
@@ -401,7 +401,7 @@ class StreamCapture:
             self._counts[key] += 1
 
     async def _listen(self, page: Page) -> None:
-        """Read a page's target id, and listen to it unless its arrival was attached."""
+        """Read a page's target id, and listen to it unless `NewPageAttacher` already does."""
         from playwright.async_api import Error
 
         try:

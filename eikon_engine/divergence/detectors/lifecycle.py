@@ -46,14 +46,14 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
 
 
 def detect_lateness(comparison: Comparison, late_ms: float) -> Iterator[Divergence]:
-    """Yield a finding for a page that came to its recorded state later than in the recording."""
+    """Yield a finding for a page that reached its recorded state later than in the recording."""
     if late_ms:
         late = comparison.make_divergence(
             "lifecycle",
             PAGE_LATE,
             expected="the recorded state at once",
             observed=f"the recorded state after {late_ms:.0f} ms of page time",
-            message=f"The page came to its recorded state {late_ms:.0f} ms of page time later.",
+            message=f"The page reached its recorded state {late_ms:.0f} ms of page time later than in the recording.",
         )
         yield late.model_copy(update={"severity": "finding"})
 

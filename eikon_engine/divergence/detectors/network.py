@@ -60,9 +60,9 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
 
 
 def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
-    """Find responses to this action that are errors and were none in the recording, or the other way round.
+    """Find responses to this action that are errors now but were not in the recording, or vice versa.
 
-    Other differences of responses explain divergences and are none. Those of documents are detected as such.
+    Other response differences only explain divergences. Failed documents are reported by the lifecycle detector.
     """
     place = comparison.position
     here = (place.subgoal, place.sequence)

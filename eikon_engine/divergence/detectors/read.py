@@ -35,7 +35,7 @@ def detect_read(comparison: Comparison) -> Iterator[Divergence]:
         READ_CHANGED,
         expected=_shown(expected, before),
         observed=_shown(observed, now),
-        message=f"The {'script' if is_script else 'read'} returned another value in the recording.",
+        message=f"The {'script' if is_script else 'read'} returned a different value than in the recording.",
         detail="" if before is None or now is None else _difference(before, now),
     )
 
