@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.dom import child_frame_path
+from eikon_engine.network.exchange import ABORTED_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,9 +61,6 @@ def is_main_document(request: Request) -> bool:
         return True  # the first document of a popup
 
 
-_CANCELLED: Final = "net::ERR_ABORTED"
-
-
 class DocumentRequests:
     """The document requests of one action, evaluated once they have ended."""
 
@@ -72,7 +70,7 @@ class DocumentRequests:
 
     def cancelled_urls(self) -> tuple[str, ...]:
         """Return the URLs of those that another navigation cancelled."""
-        return tuple(each.url for each in self._requests if _CANCELLED in (each.failure or ""))
+        return tuple(each.url for each in self._requests if ABORTED_ERROR in (each.failure or ""))
 
 
 def _is_main_frame_document(request: Request) -> bool:

@@ -217,6 +217,13 @@ class RequestTracker:
             self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
 
 
+def first_request(request: Request) -> Request:
+    """Return the request from which redirects led to this one."""
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return request
+
+
 _WORKER_ERROR: Final = "net::ERR_FAILED"
 """Chromium's error of a worker whose script has an error status."""
 

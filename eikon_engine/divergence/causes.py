@@ -53,6 +53,7 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
 )
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
 FIRST_ERROR_STATUS: Final = 400
+LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
 _ERROR_MEMBERS: Final = ("message", "detail", "error", "title", "reason", "description")
 _ERROR_PART: Final = re.compile(rf"body \$(?:\.errors?)?\.({'|'.join(_ERROR_MEMBERS)})")
@@ -61,7 +62,6 @@ _LITERAL: Final = re.compile(r"true|false|null|-?[\d.]+|[\[{].*|")
 """Values that are no text."""
 DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
 """Start of `ValueChange.part` for data, as opposed to markup and scripts."""
-_LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ def _network(case: DivergenceCase) -> str | None:
 def _trace(case: DivergenceCase) -> str | None:
     """Find a target that is missing on a page equal to the recorded one, which means that the trace is inconsistent."""
     if (
-        case.first.code not in _LOST_TARGET_CODES
+        case.first.code not in LOST_TARGET_CODES
         or case.changes
         or case.network_mode == "live"
         or case.possible_cause is not None

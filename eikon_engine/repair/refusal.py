@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.repair.diagnostic_replay import APPEARANCE_LAYERS
 from eikon_engine.trace.actions import Assert
@@ -167,7 +168,6 @@ REFUSED_CAUSES: Final[Mapping[Cause, str]] = MappingProxyType(
 )
 """By cause (docs/causes.md): why the recording is right, and what to do instead."""
 _METHOD: Final = re.compile(r"([A-Z]+) \S")
-LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-changed", "target-ambiguous"})
 
 
 def refusal_reason(diagnosis: Diagnosis) -> str | None:

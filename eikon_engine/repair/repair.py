@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.launch import shared_driver
+from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.errors import UsageError
 from eikon_engine.repair.destination import Destination
 from eikon_engine.repair.diagnosis import diagnose
@@ -20,7 +21,7 @@ from eikon_engine.repair.proposers.accept_baseline import accept_baseline
 from eikon_engine.repair.proposers.ask_model import ask_model
 from eikon_engine.repair.proposers.did_you_mean import did_you_mean
 from eikon_engine.repair.proposers.volatile_rule import volatile_rule
-from eikon_engine.repair.refusal import LOST_TARGET_CODES, changed_write_request, refusal_reason
+from eikon_engine.repair.refusal import changed_write_request, refusal_reason
 from eikon_engine.repair.report import RepairHistory, RepairReport, write_history
 from eikon_engine.repair.same_effect import changed_skill_results, effect_difference
 from eikon_engine.repair.site_reset import earlier_visit_hint, reset_site

@@ -12,7 +12,7 @@ from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import counting_key, redacted_key
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
-from eikon_engine.browser.request_tracker import dropped_response
+from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, dropped_response, first_request
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
@@ -189,7 +189,7 @@ class NetworkCapture:
         if self._is_closed:
             return
         self._session.detect_in_request(request)
-        if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
+        if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
         key = counting_key(self._session, request)
         self._ordinals[request] = sum(self._occurrences.values())
@@ -199,10 +199,10 @@ class NetworkCapture:
 
     def _on_response(self, response: Response) -> None:
         if response.request.resource_type in TRIGGERING_TYPES:
-            self._response_began[_first_request(response.request)] = self._session.timeline.moment()
+            self._response_began[first_request(response.request)] = self._session.timeline.moment()
 
     def _on_end(self, request: Request) -> None:
-        root = _first_request(request)
+        root = first_request(request)
         if root not in self._ordinals or self._is_closed:
             return
         self._ends[root] = self._session.timeline.moment()
@@ -437,12 +437,6 @@ def _before_end(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ..
     last = Piece(length=sum(piece.length for piece in late), moment=end)
     on_time = tuple(piece for piece in pieces if piece.moment.order < end.order)
     return (*on_time, last), end.model_copy(update={"order": late[-1].moment.order})
-
-
-def _first_request(request: Request) -> Request:
-    while request.redirected_from is not None:
-        request = request.redirected_from
-    return request
 
 
 def _escape_quotes(name: str) -> str:

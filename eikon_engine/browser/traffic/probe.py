@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.redaction import redact_body
-from eikon_engine.browser.request_tracker import dropped_response
+from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, dropped_response, first_request
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.rules import VolatileRule
 
-NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:")
 NO_BODY_STATUSES: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
@@ -185,7 +184,7 @@ class ProbeTraffic(LiveTraffic):
         self._playback.learner = None
 
     def _on_end(self, session: Session, request: Request) -> None:
-        root = _first_request(request)
+        root = first_request(request)
         if root not in self._matched and root not in self._missed:
             return
         task = asyncio.ensure_future(self._compare(session, root, request, earlier=frozenset(self._tasks)))
@@ -272,9 +271,3 @@ class ProbeTraffic(LiveTraffic):
         if self._drawn is not None:
             texts = bodies or (url_location(recorded.url), url_location(url))
             self._drawn.learn((recorded.url, url), *texts)
-
-
-def _first_request(request: Request) -> Request:
-    while request.redirected_from is not None:
-        request = request.redirected_from
-    return request

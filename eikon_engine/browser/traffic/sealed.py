@@ -33,6 +33,7 @@ from eikon_engine.browser.traffic.recorded_responses import (
 from eikon_engine.browser.traffic.response_changes import RecordingComparison, RedactedRequest
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
+from eikon_engine.errors import InternalError
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import canonical_url
@@ -600,7 +601,7 @@ class SealedTraffic:
     def _started(self) -> _ServedSession:
         if self._running is None:
             message = "sealed traffic was used before start()"
-            raise RuntimeError(message)
+            raise InternalError(message)
         return self._running
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.candidates import find_candidates
+from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.divergence.detectors.lifecycle import describe_dialog
 from eikon_engine.errors import PageMissingError
 from eikon_engine.trace.actions import Expect
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, Result
     from eikon_engine.trace.observation import Observation
 
-LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Failure codes that mean that the target element could not be identified."""
 DIALOG_MISSING: Final = "dialog-missing"
 """Code of an action that did not open the dialog that a prepared answer was waiting for."""

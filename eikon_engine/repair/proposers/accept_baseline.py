@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.repair.proposers.proposer import ProposedRepair
-from eikon_engine.repair.refusal import LOST_TARGET_CODES, changed_write_request
+from eikon_engine.repair.refusal import changed_write_request
 from eikon_engine.repair.report import Repair
 from eikon_engine.trace.patch import TracePatch
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.divergence.element_identity import locate_elements
 from eikon_engine.errors import FixError
 from eikon_engine.llm.completion import CompletionRequest, Message
 from eikon_engine.llm.prompt_text import NO_FIX, fenced
 from eikon_engine.repair.proposers.proposer import ProposedRepair
-from eikon_engine.repair.refusal import LOST_TARGET_CODES
 from eikon_engine.repair.replacement import comparison_patch, replaced_element
 from eikon_engine.repair.report import Repair
 from eikon_engine.repair.selectors import find_matches
