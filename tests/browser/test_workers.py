@@ -253,7 +253,7 @@ def test_a_policy_that_forbids_blobs_leaves_the_worker_native(live_browser: Room
         pass_time(desk, 40)
 
         (note,) = desk.network().notes
-        assert note.startswith(f"worker: {site.url}/w.js (1 times) could not be put under the clock of its page")
+        assert note.startswith(f"worker: {site.url}/w.js (1 times) could not be attached to the clock of its page")
         assert said(desk) == ["got 1", "got 2"]
 
 

@@ -207,7 +207,7 @@ def test_only_a_live_replay_of_the_bundle_as_it_is_can_be_accepted(recorded: Rec
         ("same", (), "nothing diverged"),
         ("other", (), "as it is now, got another one"),
         ("run", ("--only", "9"), "--only: step 9 did not diverge"),
-        ("run", ("--only", "2"), "--only: expected step 1, too"),
+        ("run", ("--only", "2"), "--only: must include step 1"),
     ):
         ended = recorded.accept(name, *options, "--reason", "Fine")
         assert ended.returncode == 2
