@@ -91,6 +91,8 @@ class RequestTracker:
         """When the response to a request in flight began, on the monotonic clock."""
         self._sent_at: dict[Request, float] = {}
         """When the requests in flight were sent, on the same clock."""
+        self._overdue: set[Request] = set()
+        """Requests in flight whose wait timed out."""
         self.uncommitted_documents: set[Request] = set()
         """Documents whose response has arrived and that no frame shows yet."""
         self.event_count = 0
@@ -131,11 +133,14 @@ class RequestTracker:
             await self._end_events.setdefault(request, asyncio.Event()).wait()
 
     async def wait_for_arriving_responses(self) -> None:
-        """Wait at most `ARRIVAL_S` for responses that have begun or are about to, except streams and long polls."""
+        """Wait at most `ARRIVAL_S` for responses that have begun, or whose requests were sent within `STREAM_S`.
+
+        Each request is waited for once: one that has not ended by then may be a long poll or a stream.
+        """
         now = time.monotonic()
         arriving = [
             request
-            for request in self.in_flight
+            for request in self.in_flight - self._overdue
             if (request in self.response_began and not self.is_stream(request))
             or now - self._sent_at.get(request, now) < STREAM_S
         ]
@@ -143,6 +148,7 @@ class RequestTracker:
             async with asyncio.timeout(ARRIVAL_S):
                 for request in arriving:
                     await self.wait_until_ended(request)
+        self._overdue |= self.in_flight.intersection(arriving)
 
     def forget(self, request: Request) -> None:
         """Stop waiting for a request that never ends."""
@@ -169,6 +175,7 @@ class RequestTracker:
         self.in_flight.discard(request)
         self.response_began.pop(request, None)
         self._sent_at.pop(request, None)
+        self._overdue.discard(request)
         if (awaited := self._end_events.pop(request, None)) is not None:
             awaited.set()
 

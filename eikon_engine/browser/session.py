@@ -244,9 +244,9 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         try:
             await traffic.stop()
         finally:
-            await _close_context(browser, context)
             if tracker is not None:
                 browser.remove_listener("disconnected", tracker.note_browser_gone)
+            await _close_context(browser, context)
 
 
 async def _close_context(browser: Browser, context: BrowserContext) -> None:

@@ -54,6 +54,7 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
 FIRST_ERROR_STATUS: Final = 400
 LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
+"""Failure codes that mean that the target element could not be identified."""
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
 _ERROR_MEMBERS: Final = ("message", "detail", "error", "title", "reason", "description")
 _ERROR_PART: Final = re.compile(rf"body \$(?:\.errors?)?\.({'|'.join(_ERROR_MEMBERS)})")

@@ -59,7 +59,7 @@ def explain_divergence(
 
 def describe_divergence(first: Divergence) -> str:
     """Describe the divergence as the end of a sentence."""
-    expected, observed = _shorten_both(first.expected, first.observed)
+    expected, observed = _shorten_both(first)
     kind = first.code
     if kind == "dom-changed" and (found := _FIRST_CHANGE.search(first.message)) is not None:
         kind = found[1]
@@ -143,14 +143,19 @@ def _new_errors(case: DivergenceCase) -> list[str]:
     return [line for line in (*case.observed.page_errors, *case.observed.console_errors) if line not in known]
 
 
-def _shorten_both(expected: str, observed: str) -> tuple[str, str]:
-    """Reduce two texts to the first lines that differ, without digests and failure codes."""
-    pairs = list(zip_longest(expected.split("\n"), observed.split("\n"), fillvalue=_NO_LINE))
+def _shorten_both(first: Divergence) -> tuple[str, str]:
+    """Reduce both values to one line, of page texts and outputs the first that differs, without digests and codes."""
+    pairs = list(zip_longest(first.expected.split("\n"), first.observed.split("\n"), fillvalue=_NO_LINE))
     shown = [(_shorten(before), _shorten(after)) for before, after in pairs]
-    return next((pair for pair in shown if pair[0] != pair[1]), shown[0])
+    if first.code not in _MULTILINE_CODES:
+        return shown[0]
+    expected, observed = next((pair for pair in shown if pair[0] != pair[1]), shown[0])
+    return expected or _EMPTY_LINE, observed or _EMPTY_LINE
 
 
 _NO_LINE: Final = "no further line"
+_EMPTY_LINE: Final = "an empty line"
+_MULTILINE_CODES: Final = ("dom-changed", "skill-output-changed")
 
 
 def _shorten(line: str) -> str:

@@ -93,8 +93,8 @@ class _FoundTime:
     """How much a time before the present one, or an elapsed one, may be rounded."""
 
     @property
-    def first(self) -> datetime:
-        """Return the first thing that it may mean."""
+    def first_reading(self) -> datetime:
+        """Return the first reading that exists."""
         return next(each for each in self.readings if each is not None)
 
 
@@ -138,13 +138,13 @@ class PresentTimes:
         """Return whether an elapsed time is later by as much as the page is, in a text that counts it."""
         if self.page_shift is None or (recorded.kind, recorded.shape) != (observed.kind, observed.shape):
             return False
-        counted = observed.first - recorded.first - self.page_shift
+        counted = observed.first_reading - recorded.first_reading - self.page_shift
         found = find_elapsed(text)
         is_counting = found is not None and found[0] in self.counting_texts()
         return is_counting and abs(counted) <= recorded.resolution + ELAPSED_TOLERANCE
 
     def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
-        one, other = recorded.first, observed.first
+        one, other = recorded.first_reading, observed.first_reading
         if recorded.kind == observed.kind == "ago":
             rounded = max(recorded.resolution, observed.resolution)
             aged = abs((other - one) - (self.observed - self.recorded)) <= TOLERANCE + rounded  # was there before
@@ -152,18 +152,18 @@ class PresentTimes:
         if recorded.shape != observed.shape:
             return False
         here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]
-        both = [
+        pairs = [
             (first, second)
             for first, second in zip(recorded.readings, observed.readings, strict=False)
             if first is not None and second is not None
         ]
         if recorded.kind == "date":
             days = [(before.date(), now.date()) for before, now in here]
-            return any((first.date(), second.date()) in days for first, second in both)
+            return any((first.date(), second.date()) in days for first, second in pairs)
         if recorded.kind == "clock":
             return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
         shift = self.observed - self.recorded
-        return any(self._is_present(first) and abs((second - first) - shift) <= TOLERANCE for first, second in both)
+        return any(self._is_present(first) and abs((second - first) - shift) <= TOLERANCE for first, second in pairs)
 
     def _is_present(self, time: datetime) -> bool:
         """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""

@@ -406,10 +406,11 @@ class Playback:
         if self._timer_ms is None:
             return None
         series = find_series(expected, self._exchanges, self._read_body)
-        if len(series) != 1:
-            return self._repeat(series) if series else None
-        was_sent = series[0].ordinal in self._served  # counting begins with the recorded number
-        return Hit(exchange=series[0], is_repeat=True, has_predecessor=True) if was_sent else None
+        if len(series) > 1:
+            return self._repeat(series)
+        if not series or series[0].ordinal not in self._served:  # counting begins with the recorded number
+            return None
+        return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
 
     def _match_by_learned_rules(
         self, expected: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory

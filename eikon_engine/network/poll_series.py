@@ -22,6 +22,8 @@ _MIN_LENGTH: Final = 3
 """Minimum number of requests in a series; two suffice for unsafe methods, since pagination uses safe ones."""
 _FIRST_COUNTS: Final = (0, 1)
 """Numbers that a counter begins with."""
+_COUNTER: Final = re.compile(r"interval|heartbeat|poll|tick(?!et)|\bseq", re.IGNORECASE)
+"""Names of counters of timers, as opposed to flags and quantities."""
 _MAX_SPREAD: Final = 2.0
 """Maximum ratio of two intervals between the requests of a series."""
 
@@ -32,7 +34,7 @@ def find_series(
     """Return the recorded series to which a request belongs, in the order sent; empty if there is none.
 
     The requests of a series differ in one number, which increases by the same step each time. The request itself is one
-    of the series, or has a later number. One request that counts from 0 or 1 is a series, if its method is unsafe.
+    of the series, or has a later number. One unsafe request that counts from 0 or 1 and names its counter is a series.
     """
     text = _text(request)
     shape, wanted = _NUMBER.sub("0", text), _numbers(text)
@@ -47,7 +49,7 @@ def find_series(
     counter = counters.pop()
     counts = [numbers[counter] for numbers, _ in alike]
     is_unsafe = request.method not in SAFE_METHODS
-    if len(alike) == 1 and is_unsafe and counts[0] in _FIRST_COUNTS and wanted[counter] > counts[0]:
+    if len(alike) == 1 and is_unsafe and _COUNTER.search(text) and wanted[counter] > counts[0] in _FIRST_COUNTS:
         return (alike[0][1],)
     steps = {after - before for before, after in pairwise(counts)}
     step = steps.pop() if len(steps) == 1 else 0

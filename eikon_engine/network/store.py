@@ -188,7 +188,7 @@ class NetworkWriter(IndexWriter):
                 self._path.unlink()
                 raise
         except FileExistsError as error:
-            message = f"{self._path}: the folder already contains a network recording. Choose another folder."
+            message = f"{error.filename}: the folder already contains a network recording. Choose another folder."
             raise OutputError(message) from error
         except OSError as error:
             raise OutputError(unwritable_message(self._path, error)) from error

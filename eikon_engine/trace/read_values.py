@@ -37,7 +37,11 @@ def to_read_value(
     Raises:
         NotJsonError: JSON cannot represent it.
     """
-    plain = redact(_canonical(value))
+    try:
+        plain = redact(_canonical(value))
+    except RecursionError as error:
+        message = "JSON cannot represent a value that contains itself, or is nested too deeply"
+        raise NotJsonError(message) from error
     text = value_text(plain)
     if len(text) > LONG_VALUE:
         return ReadValue(long=store(text.encode()))

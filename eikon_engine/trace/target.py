@@ -90,26 +90,28 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which the element of a target differs from the recorded one, as above.
 
     The ordinal of an element without text counts all such elements, whatever their names. It is not compared if the
-    selector finds the element by its name or the element has an id, unless the selector counts, too.
+    selector finds the element by its name or its id, unless the selector counts, too.
     """
     recorded = target.identity
     if recorded is None:
         return ()
-    if not recorded.text and not _POSITION.search(target.selector):
-        has_id = any(name == "id" for name in _compared_attributes(recorded))
-        if has_id or _has_name(target.selector, recorded.name):
+    if not recorded.text and not _POSITION.search(_QUOTED.sub("", target.selector)):
+        named_by = _compared_attributes(recorded).get("id")
+        if (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name):
             recorded = recorded.model_copy(update={"ordinal": observed.ordinal})
     return identity_differences(recorded, observed)
 
 
 _POSITION: Final = re.compile(r"\bnth\b|:(?:first|last|only)-|\b(?:position|last)\(|\[\d+\]")
 """What counts elements in a selector, in CSS, XPath and Playwright."""
-_QUOTED: Final = re.compile(r"""(["'])(.+?)\1""")
+_QUOTED: Final = re.compile(r"""(["']).*?\1""")
+_NAMED: Final = re.compile(r"""\b(?:label|name|placeholder|title|alt)=(["'])(.+?)\1""")
+"""What finds elements by their accessible name or a part of it: a role with a name, a label and the like."""
 
 
 def _has_name(selector: str, name: str) -> bool:
-    """Return whether a selector has an accessible name, or a part of it in quotes."""
-    parts = (match[2] for match in _QUOTED.finditer(selector))
+    """Return whether a selector has an accessible name, or finds elements by a part of it."""
+    parts = (match[2] for match in _NAMED.finditer(selector))
     return bool(name) and (name.lower() in selector.lower() or any(part.lower() in name.lower() for part in parts))
 
 

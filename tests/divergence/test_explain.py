@@ -123,6 +123,7 @@ def test_consequences_are_listed_after_the_first_divergence() -> None:
         ("listening\naction 1\nnotice", "listening\nnotice\naction 1", "showed notice instead of action 1"),
         ("total\n3", "total", "showed no further line instead of 3"),
         ("2 items\nmore", "3 items\nmore", "showed 3 items instead of 2 items"),
+        ("total\n3", "total\n", "showed an empty line instead of 3"),
     ],
 )
 def test_the_line_that_differs_is_shown(expected: str, observed: str, described: str) -> None:

@@ -188,7 +188,7 @@ def test_a_counting_poll_that_was_recorded_once_goes_on(
     recorded: int, requested: int, method: str, *, is_served: bool
 ) -> None:
     """A count begins with 0 or 1, pages of a list are read, and the recorded number comes first."""
-    first, later = f"{STATUS}?n={recorded}", f"{STATUS}?n={requested}"
+    first, later = f"{STATUS}?n_intervals={recorded}", f"{STATUS}?n_intervals={requested}"
     playback = Playback(poll("a", method=method, url=first))
 
     before = ask(playback, 400.0, method=method, url=later)
@@ -200,6 +200,15 @@ def test_a_counting_poll_that_was_recorded_once_goes_on(
     assert isinstance(by_action, Miss)
     assert isinstance(by_timer, Hit) == is_served
     assert ordinals([by_timer]) == [0 if is_served else None]
+
+
+@pytest.mark.parametrize("name", ["quantity", "done", "ticket", "page"])
+def test_flags_and_quantities_are_no_counters(name: str) -> None:
+    """A timer may save what the page has now."""
+    playback = Playback(poll("a", method="POST", url=f"{STATUS}?{name}=0"))
+    ask(playback, 500.0, method="POST", url=f"{STATUS}?{name}=0")
+
+    assert isinstance(ask(playback, 1000.0, method="POST", url=f"{STATUS}?{name}=1"), Miss)
 
 
 def test_long_polls_that_follow_each_other_are_a_loop() -> None:

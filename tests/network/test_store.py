@@ -375,7 +375,7 @@ def test_a_refused_folder_gets_no_file(tmp_path: Path) -> None:
     events = tmp_path / "sockets.jsonl"
     events.touch()
 
-    with pytest.raises(OutputError, match="already contains a network recording"):
+    with pytest.raises(OutputError, match=r"sockets\.jsonl: the folder already contains a network recording"):
         NetworkWriter(tmp_path)
 
     assert [each.name for each in tmp_path.iterdir()] == [events.name]

@@ -205,4 +205,4 @@ def test_a_number_that_is_none_any_more_is_compared(chromium: Browser, site: Pag
     site.answers["/total"] = Answer(body="<p>n/a")
     mask = Mask(name="total", reason="it varies", part=SelectorPart(selector="p"))
     changed = replay(tmp_path / "b", tmp_path / "changed", network="live", masks=(mask,))
-    assert read_divergence(changed) == ("evaluate", "read-changed", "42", '"nan, which is not JSON"')
+    assert read_divergence(changed) == ("evaluate", "read-changed", "42", '"NaN (not JSON)"')

@@ -60,9 +60,11 @@ def test_every_property_but_the_box_is_compared() -> None:
         (Identity(tag="button", name="Delete"), "xpath=(//button)[3]", True),
         (Identity(tag="input", name="Item *"), 'internal:label="Item"i', False),
         (Identity(tag="input", name="First name"), 'internal:label="First name"i', False),
-        (Identity(tag="input", attributes=(("id", "item"),)), "form input", False),
-        (Identity(tag="input", attributes=(("id", "item"),)), "form input >> nth=2", True),
-        (Identity(tag="input", attributes=(("id", ":r7:"),)), "form input", True),
+        (Identity(tag="input", name="Text of the note"), 'form [type="text"]', True),
+        (Identity(tag="input", name="Price", attributes=(("id", "item"),)), "form input", True),
+        (Identity(tag="input", attributes=(("id", "item"),)), "form #item", False),
+        (Identity(tag="input", attributes=(("id", "item"),)), "form #item >> nth=2", True),
+        (Identity(tag="input", name="Items"), 'internal:label="Items"i >> [name="items[2]"]', False),
     ],
 )
 def test_an_ordinal_is_compared_unless_name_or_id_is_enough(

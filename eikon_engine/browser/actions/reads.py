@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
@@ -30,8 +31,6 @@ _POLL_SLOWDOWN: Final = 10.0
 """Values are read less and less often: after a tenth of the time so far."""
 _READ_TIMEOUT_MS: Final = 5_000.0
 """Wall time for reading from an element that is there: a last resort, since waiting in page time comes first."""
-_SHOWN_LENGTH: Final = 200
-"""Characters that are shown of a value that JSON cannot represent."""
 _ANSWER_S: Final = 0.05
 """Wall time that a script has to return before its pages are checked for what it waits for."""
 
@@ -133,8 +132,15 @@ def _effect(session: Session, value: object, recorded: ReadValue | None) -> Acti
     except NotJsonError:
         if recorded is None:
             return ActionEffect()
-        seen = ReadValue(value=session.redactor.redact_text(f"{value!r:.{_SHOWN_LENGTH}}, which is not JSON"))
+        seen = ReadValue(value=_describe_unrepresentable(value))
     return ActionEffect(value=seen, long_text=texts[0].decode() if texts else None)
+
+
+def _describe_unrepresentable(value: object) -> str:
+    """Describe a value that JSON cannot represent, without its content, which may contain secrets."""
+    if isinstance(value, float):
+        return f"{'NaN' if math.isnan(value) else 'Infinity' if value > 0 else '-Infinity'} (not JSON)"
+    return f"a value of type {type(value).__name__} (not JSON)"
 
 
 async def _read_once(page: Page, action: Read) -> object:  # noqa: PLR0911 - one case a kind

@@ -61,8 +61,8 @@ class NetworkCapture:
         self._response_began: dict[Request, Moment] = {}
         """When responses began that may trigger further requests before they end."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._awaiting_download: list[tuple[Request, Request]] = []
-        """First and last requests of exchanges that may have become downloads."""
+        self._awaiting_download: list[tuple[Request, Request, str]] = []
+        """First and last requests of exchanges that may have become downloads, with their redacted URL."""
         self._is_closed = False
         """Whether nothing is written any more: an attached context goes on after its recording."""
         self.warnings: list[str] = []
@@ -149,7 +149,9 @@ class NetworkCapture:
         if url.startswith(SCRIPT_URL_SCHEMES):
             return
         redact = self._session.redactor.redact_text
-        found = next((each for each in self._awaiting_download if redact(each[1].url) == url), None)
+        # The latest: an earlier one with the same URL may have been cancelled by the navigation after it.
+        candidates = (each for each in reversed(self._awaiting_download) if url in {each[2], redact(each[1].url)})
+        found = next(candidates, None)
         if found is None:
             self.warnings.append(f"no recorded request for the download {name}: {url}")
             return
@@ -171,7 +173,7 @@ class NetworkCapture:
             self._session.traffic.sockets.listeners.remove(self)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
-            for root, _ in self._awaiting_download:
+            for root, _, _ in self._awaiting_download:
                 self._write(root, response=None, hops=(), failure=ABORTED_ERROR, complete=True)
             self._awaiting_download.clear()
             for request in tuple(self._ordinals):
@@ -233,7 +235,7 @@ class NetworkCapture:
                 return
             self._warn_uncaptured(last, stream)
             if last.failure == ABORTED_ERROR and last.is_navigation_request():
-                self._awaiting_download.append((root, last))
+                self._awaiting_download.append((root, last, self._session.redactor.redact_text(last.url)))
                 return
             self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
             return

@@ -159,9 +159,13 @@ class _SocketConnection:
         A response reaches its page at once but is reported late; a message reaches it through us.
         """
         session = self._sockets.session
-        await session.stabilizer.collect_events()
-        await session.tracker.requests.wait_for_arriving_responses()
-        await session.stabilizer.barrier.wait_until_open()
+        barrier = session.stabilizer.barrier
+        while True:
+            await barrier.wait_until_open()
+            await session.stabilizer.collect_events()
+            await session.tracker.requests.wait_for_arriving_responses()
+            if barrier.is_open:
+                return
 
     async def _notify_accepted(self, agreed: dict[str, str]) -> None:
         self.accepted = True

@@ -117,6 +117,7 @@ class NewPageAttacher:
         self._retains_bodies = retains_bodies
         self.is_started = False
         self._context_id: str | None = None
+        self._running_browser: Browser | None = None
         self._browser: CDPSession | None = None
         self._by_session: dict[str, NewPageSession] = {}
         self._attached: set[str] = set()
@@ -128,12 +129,13 @@ class NewPageAttacher:
         """Attach to every future page target of the context."""
         self._context_id = context_id
         devtools = self._browser = await browser.new_browser_cdp_session()
+        self._running_browser = browser
         pages_before = set(open_now)
         devtools.on("Target.targetCreated", lambda event: self._on_created(event["targetInfo"], pages_before))
         devtools.on("Target.targetDestroyed", lambda event: self.note_opened(event["targetId"]))
         devtools.on("Target.receivedMessageFromTarget", self._on_message)
         devtools.on("Target.detachedFromTarget", self._on_detached)
-        browser.on("disconnected", lambda _: self._fail_all())
+        browser.on("disconnected", self._fail_all)
         await devtools.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
 
     def is_attached(self, target: str) -> bool:
@@ -158,6 +160,8 @@ class NewPageAttacher:
         from playwright.async_api import Error
 
         self._fail_all()
+        if self._running_browser is not None:
+            self._running_browser.remove_listener("disconnected", self._fail_all)
         if self._browser is not None:
             with suppress(Error):  # the browser is gone
                 await self._browser.detach()
@@ -203,7 +207,7 @@ class NewPageAttacher:
         if arrival is not None:
             arrival.fail_pending()
 
-    def _fail_all(self) -> None:
+    def _fail_all(self, _browser: object = None) -> None:
         for arrival in self._by_session.values():
             arrival.fail_pending()
         self._by_session.clear()

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, Result
     from eikon_engine.trace.observation import Observation
 
-"""Failure codes that mean that the target element could not be identified."""
 DIALOG_MISSING: Final = "dialog-missing"
 """Code of an action that did not open the dialog that a prepared answer was waiting for."""
 UNKNOWN_FAILURE = "unknown"
