@@ -89,7 +89,7 @@ class RequestTracker:
         """Event streams that have not ended; nothing waits for their end."""
         self.response_began: dict[Request, float] = {}
         """When the response to a request in flight began, on the monotonic clock."""
-        self._sent_at: dict[Request, float] = {}
+        self.sent_at: dict[Request, float] = {}
         """When the requests in flight were sent, on the same clock."""
         self._overdue: set[Request] = set()
         """Requests in flight whose wait timed out."""
@@ -142,7 +142,7 @@ class RequestTracker:
             request
             for request in self.in_flight - self._overdue
             if (request in self.response_began and not self.is_stream(request))
-            or now - self._sent_at.get(request, now) < STREAM_S
+            or now - self.sent_at.get(request, now) < STREAM_S
         ]
         with suppress(TimeoutError):
             async with asyncio.timeout(ARRIVAL_S):
@@ -174,7 +174,7 @@ class RequestTracker:
         self.event_streams.discard(request)
         self.in_flight.discard(request)
         self.response_began.pop(request, None)
-        self._sent_at.pop(request, None)
+        self.sent_at.pop(request, None)
         self._overdue.discard(request)
         if (awaited := self._end_events.pop(request, None)) is not None:
             awaited.set()
@@ -185,7 +185,7 @@ class RequestTracker:
         self.event_count += 1
         if request.resource_type not in LONG_LIVED_TYPES:
             self.in_flight.add(request)
-            self._sent_at[request] = time.monotonic()
+            self.sent_at[request] = time.monotonic()
             self._changed.set()
 
     def _on_response(self, response: Response) -> None:

@@ -20,7 +20,7 @@ def sent(tracker: RequestTracker, *, ago_s: float = 0.0, begun_ago_s: float | No
     """Have a request in flight that was sent so long ago, and whose response may have begun."""
     request = cast("Request", FakeRequest(method="POST", url=f"http://a/{len(tracker.in_flight)}"))
     tracker.in_flight.add(request)
-    tracker._sent_at[request] = time.monotonic() - ago_s  # noqa: SLF001 - a clock of its own would be no better
+    tracker.sent_at[request] = time.monotonic() - ago_s
     if begun_ago_s is not None:
         tracker.response_began[request] = time.monotonic() - begun_ago_s
     return request
