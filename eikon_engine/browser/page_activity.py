@@ -53,7 +53,7 @@ NEXT_FRAME: Final = """() => new Promise(painted => {
   frame.play();
   frame.finish();
 })"""
-"""Resolves after the next frame, in which the events of finished animations are dispatched."""
+"""Resolves after the next frame, in which scroll events and those of finished animations are dispatched."""
 RENDER_TIMEOUT_S: Final = 3.0
 """Wall time after which a page counts as one that is not rendered."""
 
@@ -71,7 +71,7 @@ class PageActivity:
 
     async def render_frame(self, tracker: PageTracker) -> None:
         """Render one frame of every page."""
-        await asyncio.gather(*(_render_frame(page) for _, page in tracker.open_pages()))
+        await asyncio.gather(*(_render_frame(page.main_frame) for _, page in tracker.open_pages()))
 
 
 async def query_activity(
@@ -134,11 +134,16 @@ async def _evaluate(frame: Frame, script: str, argument: int | None = None) -> A
         raise BrowserDiedError(message) from error
 
 
-async def _render_frame(page: Page) -> None:
+async def dispatch_scroll_events(page: Page) -> None:
+    """Render a frame of every document of a page: those that scrolled dispatch their scroll events."""
+    await asyncio.gather(*(_render_frame(frame) for frame in page.frames if has_document(frame)))
+
+
+async def _render_frame(frame: Frame) -> None:
     from playwright.async_api import Error
 
     try:
         async with asyncio.timeout(RENDER_TIMEOUT_S):
-            await page.evaluate(NEXT_FRAME)
+            await frame.evaluate(NEXT_FRAME)
     except (Error, TimeoutError):
-        return  # the page is closing, or is not rendered: the next query shows which
+        return  # the document is being replaced, or is not rendered: the next query shows which

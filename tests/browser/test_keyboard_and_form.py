@@ -10,9 +10,11 @@ from eikon_engine.trace.actions import (
     Click,
     FileInput,
     Fill,
+    Mouse,
     Navigate,
     Press,
     Scroll,
+    ScrollIntoViewIfNeeded,
     SecretRef,
     SelectOption,
     SetInputFiles,
@@ -27,7 +29,7 @@ from tests.browser.desk import Desk, at
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.trace.target import Target
+    from eikon_engine.trace.actions import Action
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
@@ -234,14 +236,25 @@ def test_a_secret_that_is_no_option_is_not_in_the_message(desk: Desk) -> None:
     assert "hunter2" not in performed.result.message
 
 
-@pytest.mark.parametrize("target", [None, at("#t")], ids=["page", "target"])
-def test_what_scrolling_requests_is_not_driven_by_a_timer(desk: Desk, target: Target | None) -> None:
+@pytest.mark.parametrize(
+    "action",
+    [
+        Scroll(dx=0, dy=500),
+        Scroll(target=at("#t"), dx=0, dy=500),
+        ScrollIntoViewIfNeeded(target=at("#end")),
+        Mouse(event="wheel", x=50, y=400, dy=500),
+    ],
+    ids=["page", "target", "into view", "wheel"],
+)
+def test_what_scrolling_requests_is_not_driven_by_a_timer(desk: Desk, action: Action) -> None:
     """Though the clock moved after the action before it."""
-    box = "<div id=t style='height: 99px; overflow: auto'><p style='height: 999px'></div><p style='height: 5000px'>"
-    desk.show(f"{box}<script>addEventListener('scroll', () => fetch('/more'), {{capture: true, once: true}})</script>")
+    box = "<div id=t style='height: 99px; overflow: auto'><p style='height: 999px'></div>"
+    long = "<p style='height: 5000px'></p><b id=end>end</b>"
+    script = "addEventListener('scroll', () => fetch('/more'), {capture: true, once: true})"
+    desk.show(f"{box}{long}<script>{script}</script>")
     desk.ok(Click(target=at("#t")))
 
-    performed = desk.portal.call(desk.worker.execute, Scroll(target=target, dx=0, dy=500))
+    performed = desk.portal.call(desk.worker.execute, action)
 
     assert performed.observation is not None
     assert [each for each in performed.observation.requests if each.endswith("/more")]

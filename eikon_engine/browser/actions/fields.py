@@ -12,6 +12,7 @@ from eikon_engine.browser.actions.effect import (
     translated_errors,
 )
 from eikon_engine.browser.actions.targets import Readiness, bind
+from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.errors import ActionError, ActionRejectedError, TraceError
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
 
@@ -173,10 +174,12 @@ async def scroll(session: Session, action: Scroll) -> ActionEffect:
     if action.target is None:
         async with translated_errors("scrolling the page"), delivery_barrier(session, page):
             await page.evaluate(f"by => ({_SCROLL})(null, by)", [action.dx, action.dy])
+            await dispatch_scroll_events(page)
         return ActionEffect()
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
     async with translated_errors(f"scrolling {action.target}"), delivery_barrier(session, page):
         await bound.locator.evaluate(_SCROLL, [action.dx, action.dy])
+        await dispatch_scroll_events(page)
     return ActionEffect(bound=bound)
 
 
@@ -187,4 +190,5 @@ async def scroll_into_view(session: Session, action: ScrollIntoViewIfNeeded) -> 
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     async with translated_errors(f"scrolling to {action.target}"), delivery_barrier(session, page):
         await bound.locator.scroll_into_view_if_needed(timeout=ACT_TIMEOUT_MS)
+        await dispatch_scroll_events(page)
     return ActionEffect(bound=bound)

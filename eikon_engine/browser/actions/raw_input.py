@@ -13,6 +13,7 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.pointer import click_at
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
+from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import SecretRef
@@ -33,6 +34,9 @@ IDENTITY_AT_POINT: Final = f"""([x, y]) => {{
   }}
   return hit ? ({load_script("inspect_elements.js").strip().rstrip(";")})([hit], {{}}).identity : null;
 }}"""
+
+_FRAMES_OF_A_WHEEL: Final = 2
+"""The first frame scrolls, the second one dispatches the scroll event."""
 
 FOCUSED_ELEMENT: Final = """() => {
   let focused = document.activeElement;
@@ -66,6 +70,8 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
             await page.mouse.up(button=action.button, click_count=action.click_count)
         elif action.event == "wheel":
             await page.mouse.wheel(action.dx, action.dy)
+            for _ in range(_FRAMES_OF_A_WHEEL):
+                await dispatch_scroll_events(page)
     return ActionEffect()
 
 
