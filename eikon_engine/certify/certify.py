@@ -219,7 +219,9 @@ async def _rounds(
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, options.runs, known)
         known = ()
-        tried = draft.propose_next(done.agreements, done.runs) if done.findings else ""
+        if not done.findings or number == options.rounds:
+            break
+        tried = draft.propose_next(done.agreements, done.runs)
         if draft.patch == done.patch:
             break
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")

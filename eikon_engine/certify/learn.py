@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.certify.findings import WHOLE_RUN
 from eikon_engine.certify.runs import concurrent_replays
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.rules import VolatileRule
 
-HEADER: Final = "header "
 """Prefix of differences in headers, for which rules are proposed after the run."""
 
 
@@ -67,7 +66,7 @@ class _Watch:
 
     def note_miss(self, miss: NetworkMiss) -> None:
         """End the run, unless the request is masked or differs in headers only."""
-        by_header = bool(miss.differences) and all(each.startswith(HEADER) for each in miss.differences)
+        by_header = bool(miss.differences) and all(each.part == "header" for each in miss.differences)
         if self.miss is None and not by_header and unmasked_misses((miss,), self.trace.masks):
             self.miss = miss
             self.is_over.set()
@@ -76,7 +75,7 @@ class _Watch:
     def finding(self) -> CertificationFinding | None:
         if self.miss is None:
             return None
-        differences = f": {'; '.join(self.miss.differences)}" if self.miss.differences else ""
+        differences = f": {'; '.join(self.miss.describe_differences())}" if self.miss.differences else ""
         return CertificationFinding(
             kind="diverged",
             subgoal=self.action.subgoal if self.action is not None else "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections import Counter, defaultdict
@@ -14,6 +13,7 @@ from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.network.rule_learner import site_glob
 from eikon_engine.network.rules import SOCKET_METHOD
+from eikon_engine.outcome.outcomes import ELLIPSIS
 from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
@@ -26,16 +26,13 @@ from eikon_engine.trace.rules import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
     from eikon_engine.trace.rules import VolatileRule
 
-_DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header|times) (?P<name>.+?): (?P<values>recorded .*)", re.DOTALL)
 _REPEATED: Final = re.compile(r"\[\d+\]$")
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
-_VALUES: Final = re.compile(r"recorded (.*), requested (.*)", re.DOTALL)
 _SITE_WIDE_FROM: Final = 3
 """If this many URLs of one site differ in the same part, one rule covers the whole site."""
-_ELLIPSIS: Final = "…"
 _DEFAULT_REASON: Final = "differs from the recording"
 
 
@@ -70,40 +67,38 @@ def merge_rules(rules: Sequence[VolatileRule]) -> tuple[VolatileRule, ...]:
 
 def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
     """Return the rules that together make the miss a match, with the differing values; empty if that is impossible."""
-    if not miss.nearest:
+    if not miss.nearest or miss.more_differences:
         return []
     method, _, location = miss.nearest.partition(BODY_MARK)[0].partition(" ")
     url = re.split(r"[?#]", location, maxsplit=1)[0]
     rules = []
     for difference in miss.differences:
-        parts = _DIFFERENCE.fullmatch(difference)
-        rule = _rule(parts["part"], parts["name"], (url, method), parts["values"]) if parts else None
-        if rule is None or parts is None:
+        rule = _rule(difference, url, method)
+        if rule is None:
             return []
-        rules.append((rule, parts["values"]))
+        rules.append((rule, difference.values))
     return rules
 
 
 def _rule(  # noqa: PLR0911 - one return per rule type
-    part: str, name: str, where: tuple[str, str], values: str
+    difference: RequestDifference, url: str, method: str
 ) -> VolatileRule | None:
     """Return a rule for a difference; None if one of its values may matter."""
-    if name.endswith(_ELLIPSIS):
-        return None
-    url, method = where
+    part, name = difference.part, difference.name
     try:
         if part == "times":
             return TimestampRule(url=url, method=method, reason=_DEFAULT_REASON)
+        if not name or name.endswith(ELLIPSIS):
+            return None
         if part == "header":
             return HeaderRule(name=name, url=url, method=method, reason=_DEFAULT_REASON)
         if part == "query" and _STAMP.fullmatch(name):
             return QueryStampRule(url=url, method=method, reason=_DEFAULT_REASON)
         own = _REPEATED.sub("", name)
-        found = _VALUES.fullmatch(values)
-        recorded, requested = (_value(found[each]) for each in (1, 2)) if found is not None else (None, None)
-        if recorded is None or requested is None:
+        recorded, sent = _whole_value(difference.recorded), _whole_value(difference.sent)
+        if recorded is None or sent is None:
             return None
-        pattern = value_pattern(own.rpartition(".")[2], recorded, requested)
+        pattern = value_pattern(own.rpartition(".")[2], recorded, sent)
         if pattern is None:
             return None
         if part == "query":
@@ -115,14 +110,14 @@ def _rule(  # noqa: PLR0911 - one return per rule type
         return None  # not a valid name of a rule
 
 
-def _value(shown: str) -> str | None:
-    """Return a value from how a difference shows it; None if it is absent or shortened."""
-    try:
-        value = ast.literal_eval(shown)
-        text = str(json.loads(value)) if isinstance(value, str) and value.startswith('"') else str(value)
-    except (ValueError, SyntaxError):
+def _whole_value(value: str | None) -> str | None:
+    """Return a value, decoded if it is a JSON string; None if it is absent or shortened."""
+    if value is None or value.endswith(ELLIPSIS):
         return None
-    return None if text.endswith(_ELLIPSIS) else text
+    try:
+        return str(json.loads(value)) if value.startswith('"') else value
+    except ValueError:
+        return None
 
 
 def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:

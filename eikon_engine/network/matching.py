@@ -14,7 +14,7 @@ from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestInde
 from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, header_rules, recorded_request
-from eikon_engine.outcome.outcomes import NetworkMiss, RuleApplied
+from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference, RuleApplied
 from eikon_engine.trace.rules import ResponseValueRule, describe_rule, describe_rule_part
 
 if TYPE_CHECKING:
@@ -261,8 +261,13 @@ class Miss:
         """Return the miss as written to outcomes."""
         if self.nearest is None:
             return NetworkMiss(key=self.key, reason=self.reason)
-        nearest, differences = self.nearest.exchange.key, self.nearest.differences
-        return NetworkMiss(key=self.key, reason=self.reason, nearest=nearest, differences=differences)
+        return NetworkMiss(
+            key=self.key,
+            reason=self.reason,
+            nearest=self.nearest.exchange.key,
+            differences=self.nearest.differences,
+            more_differences=self.nearest.more_differences,
+        )
 
 
 Match: TypeAlias = Hit | Miss
@@ -560,16 +565,16 @@ def _group_exchanges(exchanges: list[Exchange]) -> _KeyedExchanges:
 
 
 def _other_headers(expected: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
-    differences = []
-    for place, name in enumerate(answers.headers):
-        recorded = {group[place] for group in answers.groups}
-        shown = " or ".join(sorted("none" if value is None else repr(value) for value in recorded))
-        requested = "none" if values[place] is None else repr(values[place])
-        differences.append(f"header {name}: recorded {shown}, requested {requested}")
+    differences = tuple(
+        RequestDifference.shortened("header", name, recorded, values[place])
+        for place, name in enumerate(answers.headers)
+        for recorded in sorted({group[place] for group in answers.groups}, key=lambda value: value or "")
+        if recorded != values[place]
+    )
     names = ", ".join(answers.headers)
     reason = f"it was recorded with different values of headers that select the response ({names})"
     nearest = NearestRequest(
-        exchange=answers.first, reason=reason, agreements=_key_parts(expected), differences=tuple(differences)
+        exchange=answers.first, reason=reason, agreements=_key_parts(expected), differences=differences
     )
     return Miss(key=expected.key, reason=reason, nearest=nearest)
 
@@ -586,7 +591,7 @@ def _no_such_occurrence(
         exchange=known[-1] if known else first,
         reason=reason,
         agreements=_key_parts(expected),
-        differences=(f"occurrence: recorded {len(known)}, requested {count + 1}",),
+        differences=(RequestDifference(part="occurrence", recorded=str(len(known)), sent=str(count + 1)),),
     )
     return Miss(key=expected.key, reason=reason, nearest=nearest)
 
@@ -600,7 +605,7 @@ def _all_served(expected: CanonicalRequest, exhausted: Exhausted) -> Miss:
         exchange=exhausted.exchanges[-1],
         reason=reason,
         agreements=(f"method {expected.method}", f"url {expected.url.partition('?')[0]}"),
-        differences=(f"occurrence: recorded {recorded}, requested {recorded + 1}",),
+        differences=(RequestDifference(part="occurrence", recorded=str(recorded), sent=str(recorded + 1)),),
     )
     return Miss(key=expected.key, reason=reason, nearest=nearest)
 

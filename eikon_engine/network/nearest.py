@@ -13,10 +13,12 @@ from urllib.parse import parse_qsl
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request, is_json
 from eikon_engine.network.rules import TIMESTAMP
+from eikon_engine.outcome.outcomes import ELLIPSIS, RequestDifference, shorten_value
 from eikon_engine.secrets.redaction import strip_encodings
 
 if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange
+    from eikon_engine.outcome.outcomes import DifferingPart
 
 MAX_PARSED_BYTES: Final = 64 * 1024
 """Larger bodies, in bytes, are not parsed."""
@@ -71,7 +73,6 @@ MAX_PATH_LENGTH: Final = 500
 """Maximum number of characters of a path that are compared."""
 MAX_QUERY_PAIRS: Final = 100
 MAX_SHOWN_PARTS: Final = 8
-MAX_VALUE_LENGTH: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +84,10 @@ class NearestRequest:
     """Why the recorded request was not served, in one clause."""
     agreements: tuple[str, ...]
     """Equal parts, such as `method POST` or `query page`."""
-    differences: tuple[str, ...]
-    """Different parts, such as `query page: recorded '1', requested '2'`."""
+    differences: tuple[RequestDifference, ...]
+    """Different parts."""
+    more_differences: int = 0
+    """Number of different parts that are not listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,13 +153,14 @@ class RequestIndex:
     def _compare(self, place: int, expected: CanonicalRequest, shape: _RequestShape) -> NearestRequest:
         recorded, exchange = self._entries[place]
         agreements: list[str] = []
-        differences: list[str] = []
-        for part in ("method", "site", "path"):
+        differences: list[RequestDifference] = []
+        parts: tuple[DifferingPart, ...] = ("method", "site", "path")
+        for part in parts:
             ours, theirs = getattr(recorded, part), getattr(shape, part)
             if ours == theirs:
-                agreements.append(f"{part} {_clip(ours)}")
+                agreements.append(f"{part} {shorten_value(ours)}")
             else:
-                differences.append(f"{part}: recorded {_clip(ours)}, requested {_clip(theirs)}")
+                differences.append(RequestDifference.shortened(part, "", ours, theirs))
         _compare_fields("query", recorded.query, shape.query, agreements, differences)
         if recorded.digest == shape.digest:
             agreements.extend(["body"] if shape.digest else [])
@@ -167,13 +171,14 @@ class RequestIndex:
             if len(differences) == known:
                 _compare_fields("body", ours, theirs, agreements, differences)
             if len(differences) == known:
-                differences.append(f"body: recorded {_digest(recorded)}, requested {_digest(shape)}")
-        parts = ", ".join(difference.partition(":")[0] for difference in differences[:MAX_SHOWN_PARTS])
+                differences.append(RequestDifference(part="body", recorded=_digest(recorded), sent=_digest(shape)))
+        places = ", ".join(each.place for each in differences[:MAX_SHOWN_PARTS]) or "how its URL is written"
         return NearestRequest(
             exchange=exchange,
-            reason=f"it was not recorded; the nearest recorded request differs in {parts or 'how its URL is written'}",
+            reason=f"it was not recorded; the nearest recorded request differs in {places}",
             agreements=_shorten(agreements),
-            differences=_shorten(differences),
+            differences=tuple(differences[:MAX_SHOWN_PARTS]),
+            more_differences=max(0, len(differences) - MAX_SHOWN_PARTS),
         )
 
 
@@ -187,13 +192,15 @@ def _canonical(exchange: Exchange, body: bytes) -> CanonicalRequest:
     return canonical_request(exchange.request.method, exchange.request.url, body, content_type)
 
 
-def _time_differences(recorded: bytes | None, requested: bytes | None) -> tuple[str, ...]:
+def _time_differences(recorded: bytes | None, requested: bytes | None) -> tuple[RequestDifference, ...]:
     """Describe the difference if two bodies differ only in times."""
     if recorded is None or requested is None or TIMESTAMP.split(recorded) != TIMESTAMP.split(requested):
         return ()
     ours, theirs = (TIMESTAMP.findall(body) for body in (recorded, requested))
     both = next(((one, other) for one, other in zip(ours, theirs, strict=True) if one != other), None)
-    return () if both is None else (f"times in the body: recorded {both[0].decode()}, requested {both[1].decode()}",)
+    if both is None:
+        return ()
+    return (RequestDifference(part="times", recorded=both[0].decode(), sent=both[1].decode()),)
 
 
 def _shape_of_key(key: str) -> _RequestShape:
@@ -246,26 +253,22 @@ def _overlap(one: dict[str, str], other: dict[str, str]) -> float:
 
 
 def _compare_fields(
-    part: str, recorded: dict[str, str], requested: dict[str, str], agreements: list[str], differences: list[str]
+    part: DifferingPart,
+    recorded: dict[str, str],
+    requested: dict[str, str],
+    agreements: list[str],
+    differences: list[RequestDifference],
 ) -> None:
     for name in recorded | requested:
         ours, theirs = recorded.get(name), requested.get(name)
         if ours == theirs:
-            agreements.append(f"{part} {_clip(name)}")
+            agreements.append(f"{part} {shorten_value(name)}")
         else:
-            differences.append(f"{part} {_clip(name)}: recorded {_value(ours)}, requested {_value(theirs)}")
+            differences.append(RequestDifference.shortened(part, name, ours, theirs))
 
 
-def _digest(shape: _RequestShape) -> str:
-    return f"sha256 {shape.digest[:12]}…" if shape.digest else "none"
-
-
-def _value(value: str | None) -> str:
-    return "nothing" if value is None else repr(_clip(value))
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"
+def _digest(shape: _RequestShape) -> str | None:
+    return f"sha256 {shape.digest[:12]}{ELLIPSIS}" if shape.digest else None
 
 
 def _shorten(lines: list[str]) -> tuple[str, ...]:

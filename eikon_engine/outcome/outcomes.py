@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, JsonValue
 
@@ -116,6 +116,63 @@ class SubgoalOutcome(FileModel):
     steps_recorded: int
 
 
+DifferingPart: TypeAlias = Literal[
+    "method", "site", "path", "query", "header", "body", "times", "occurrence", "message", "type", "close"
+]
+MAX_VALUE_LENGTH: Final = 60
+"""Maximum number of characters of a name or value that differs."""
+ELLIPSIS: Final = "…"
+"""End of a shortened name or value."""
+
+
+class RequestDifference(FileModel):
+    """A part in which a request, WebSocket message or close differs from the nearest recorded one."""
+
+    part: DifferingPart
+    """`times`: those in a body that differs in nothing else; `type`: text or binary; `close`: code and reason."""
+    name: str = ""
+    """Name of the parameter, header or field, or JSON path; empty for a whole part."""
+    recorded: str | None = None
+    """Recorded value, shortened; None if there is none."""
+    sent: str | None = None
+    """Value in the replay, likewise."""
+
+    @classmethod
+    def shortened(cls, part: DifferingPart, name: str, recorded: str | None, sent: str | None) -> RequestDifference:
+        """Build a difference with shortened name and values."""
+        return cls(
+            part=part,
+            name=shorten_value(name),
+            recorded=None if recorded is None else shorten_value(recorded),
+            sent=None if sent is None else shorten_value(sent),
+        )
+
+    @property
+    def place(self) -> str:
+        """Return what differs, such as `query page`."""
+        return "times in the body" if self.part == "times" else f"{self.part} {self.name}".rstrip()
+
+    @property
+    def values(self) -> str:
+        """Return both values, such as `recorded '1', sent '2'`."""
+        recorded, sent = self._shown(self.recorded), self._shown(self.sent)
+        return f"recorded {recorded}, sent {sent}"
+
+    def __str__(self) -> str:
+        """Describe the difference in a line."""
+        return f"{self.place}: {self.values}"
+
+    def _shown(self, value: str | None) -> str:
+        if value is None:
+            return "nothing"
+        return repr(value) if self.name or self.part == "message" else value
+
+
+def shorten_value(text: str) -> str:
+    """Shorten a name or value of a request to be shown."""
+    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + ELLIPSIS
+
+
 class NetworkMiss(FileModel):
     """A request without a recorded response."""
 
@@ -123,8 +180,15 @@ class NetworkMiss(FileModel):
     reason: str
     nearest: str = ""
     """Key of the nearest recorded request; empty if none is similar."""
-    differences: tuple[str, ...] = ()
+    differences: tuple[RequestDifference, ...] = ()
     """How the nearest recorded request differs."""
+    more_differences: int = 0
+    """Number of differences that are not listed."""
+
+    def describe_differences(self) -> tuple[str, ...]:
+        """Return a line for each difference."""
+        more = (f"and {self.more_differences} more",) if self.more_differences else ()
+        return (*map(str, self.differences), *more)
 
 
 class RuleApplied(FileModel):

@@ -76,19 +76,19 @@ def test_a_page_that_repeats_its_recording_has_no_miss(
 OTHERS = {
     ("bytes", "text"): (
         "message 1 of the page on this socket differs from the recorded one",
-        ("form: recorded binary, sent text",),
+        ("type: recorded binary, sent text",),
     ),
     ("text", "bytes"): (
         "message 1 of the page on this socket differs from the recorded one",
-        ("form: recorded text, sent binary",),
+        ("type: recorded text, sent binary",),
     ),
     ("fatal", "done"): (
         "the page closed this socket (4001 'done'); recorded: 4001 'fatal'",
-        ("end: recorded 4001 'fatal', sent 4001 'done'",),
+        ("close: recorded 4001 'fatal', sent 4001 'done'",),
     ),
     ("fatal", "plain"): (
         "the page closed this socket (without a code); recorded: 4001 'fatal'",
-        ("end: recorded 4001 'fatal', sent without a code",),
+        ("close: recorded 4001 'fatal', sent without a code",),
     ),
     ("nothing", "fatal"): ("the page closed this socket (4001 'fatal'); the recording did not", ()),
     ("text", "plain"): ("the page closed this socket (without a code); the recording did not", ()),
@@ -102,7 +102,7 @@ def test_a_page_that_departs_from_its_recording_has_a_miss(
     """Form, close code and reason count, and the miss names expected and actual values."""
     network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
 
-    assert [(each.reason, each.differences) for each in network.misses] == [OTHERS[deeds]]
+    assert [(each.reason, each.describe_differences()) for each in network.misses] == [OTHERS[deeds]]
 
 
 def test_a_close_that_does_not_happen_is_unused(

@@ -19,7 +19,7 @@ from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.outcome.certification import Certification
-from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss, NetworkOutcome
+from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss, NetworkOutcome, RequestDifference
 from eikon_engine.replay.collect import escape_reasons
 from eikon_engine.report.certification import render_certification
 from eikon_engine.trace.bundle import Bundle, open_bundle
@@ -44,9 +44,14 @@ def rehearse(stage: Stage, *, runs: int = 3, doublings: int = 3) -> Certificatio
         return asyncio.run(certify(open_bundle(folder), options, stage))
 
 
-def miss(*differences: str, key: str = KEY) -> NetworkMiss:
+differs = RequestDifference.shortened
+
+
+def miss(*differences: RequestDifference, key: str = KEY, more: int = 0) -> NetworkMiss:
     """Return a miss with a nearest request."""
-    return NetworkMiss(key="POST x", reason="it was not recorded", nearest=key, differences=differences)
+    return NetworkMiss(
+        key="POST x", reason="it was not recorded", nearest=key, differences=differences, more_differences=more
+    )
 
 
 def test_equal_runs_need_nothing() -> None:
@@ -169,16 +174,21 @@ def test_a_rule_makes_a_miss_a_hit() -> None:
 
     def misses(run: int, trace: ExecutionTrace) -> tuple[NetworkMiss, ...]:
         ruled = trace.network is not None and bool(trace.network.rules)
-        return () if ruled else (miss(f"query _: recorded '1', requested '{run + 1}'"),)
+        return () if ruled else (miss(RequestDifference(part="query", name="_", recorded="1", sent=str(run + 1))),)
 
     report = rehearse(Stage(lambda _run, _budget: page_of("a"), misses=misses)).report
 
     (operation,) = report.patch.operations
     assert isinstance(operation, AddRule)
     assert isinstance(operation.rule, QueryKeyRule)
-    assert operation.rule.reason == "differed in 3 of 3 runs: recorded '1', requested '2'"
+    assert operation.rule.reason == "differed in 3 of 3 runs: recorded '1', sent '2'"
     assert (report.status, report.rounds) == ("proposed", 2)
     assert "do not compare query _ of POST http://shop.test/api" in render_certification(report)
+
+
+def test_differences_that_are_not_listed_prevent_a_rule() -> None:
+    """They may be differences that matter."""
+    assert propose_rules([(miss(differs("query", "_", "1", "2"), more=1),)], ()) == ()
 
 
 API = "http://shop.test/api"
@@ -190,36 +200,36 @@ NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
     ("differences", "rules"),
     [
         (
-            ("query _: recorded '1', requested '2'",),
+            (differs("query", "_", "1", "2"),),
             (QueryKeyRule(name="_", reason="r", url=API, method="POST", pattern="[0-9]{1,20}"),),
         ),
         (
-            ("body $.sent: recorded '1', requested '2'", "header range: recorded none, requested '2'"),
+            (differs("body", "$.sent", "1", "2"), differs("header", "range", None, "2")),
             (
                 JsonPathRule(path="$.sent", reason="r", url=API, method="POST", pattern=NUMBER),
                 HeaderRule(name="range", reason="r", url=API, method="POST"),
             ),
         ),
         (
-            tuple(f"body $.e[{n}].id: recorded '\"{IDS[n]}\"', requested '\"{IDS[n + 1]}\"'" for n in (0, 2)),
+            tuple(differs("body", f"$.e[{n}].id", f'"{IDS[n]}"', f'"{IDS[n + 1]}"') for n in (0, 2)),
             (JsonPathRule(path="$.e[*].id", reason="r", url=API, method="POST", pattern="[0-9a-f]{12}"),),
         ),
         (
-            (f"body token[1]: recorded '{IDS[0]}', requested '{IDS[1]}'",),
+            (differs("body", "token[1]", IDS[0], IDS[1]),),
             (FormFieldRule(name="token", reason="r", url=API, method="POST", pattern="[0-9a-f]{12}"),),
         ),
-        ((f"body token[1]: recorded '{IDS[0]}', requested nothing",), ()),
-        (("query page: recorded '1', requested '2'",), ()),
-        (("body $.name: recorded '\"banana\"', requested '\"cherry\"'",), ()),
-        (("path: recorded /a, requested /b", "query _: recorded '1', requested '2'"), ()),
-        (("occurrence: recorded 1, requested 2",), ()),
-        (("query _: recorded '1', requested '2'", "and 3 more"), ()),
-        (("body: recorded sha256 0, requested sha256 1",), ()),
-        (("query a_very_long_name…: recorded '1', requested '2'",), ()),
+        ((differs("body", "token[1]", IDS[0], None),), ()),
+        ((differs("query", "page", "1", "2"),), ()),
+        ((differs("body", "$.name", '"banana"', '"cherry"'),), ()),
+        ((differs("path", "", "/a", "/b"), differs("query", "_", "1", "2")), ()),
+        ((differs("occurrence", "", "1", "2"),), ()),
+        ((differs("body", "", "sha256 0…", "sha256 1…"),), ()),
+        ((differs("query", "a_very_long_name" * 4, "1", "2"),), ()),
+        ((differs("body", "token", IDS[0] * 6, IDS[1] * 6),), ()),
         ((), ()),
     ],
 )
-def test_rules_are_for_values_only(differences: tuple[str, ...], rules: tuple[VolatileRule, ...]) -> None:
+def test_rules_are_for_values_only(differences: tuple[RequestDifference, ...], rules: tuple[VolatileRule, ...]) -> None:
     """Different values in query, body or header get one rule; a miss with other differences gets none."""
     found = propose_rules([(miss(*differences),)], ())
 

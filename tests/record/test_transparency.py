@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Route, expect
 
-from eikon_engine.browser.playwright_internals import connection_of
+from eikon_engine.browser.playwright_internals import connection_of, impl_of
 from eikon_engine.record import record_mission
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import QUICK, kinds, recorded_actions, recorded_page, warnings
@@ -155,6 +155,13 @@ def test_tracing_of_the_agent_continues(chromium: Browser, site: PageSite, tmp_p
     assert '"method":"evalOnSelectorAll"' not in trace_text
 
 
+def listener_counts(source: BrowserContext | Page) -> dict[str, int]:
+    """Count the listeners to each event of a context or page."""
+    emitter = impl_of(source)
+    counts = {event: len(emitter.listeners(event)) for event in emitter.event_names()}
+    return {event: count for event, count in counts.items() if count}
+
+
 def test_nothing_is_recorded_after_the_block(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The agent's page stays usable after the recording, and its later actions are in no file."""
     url = site.put("<button>Go</button>")
@@ -162,8 +169,11 @@ def test_nothing_is_recorded_after_the_block(chromium: Browser, site: PageSite, 
     page = context.new_page()
     connection = connection_of(page)
     sends = connection.send_message_to_server
+    listeners = listener_counts(context), listener_counts(page)
     with record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK):
         page.goto(url)
+        assert (listener_counts(context), listener_counts(page)) != listeners
+    assert (listener_counts(context), listener_counts(page)) == listeners
     before = sorted((path, path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file())
     page.click("button")
     page.goto(url + "?later")

@@ -50,6 +50,8 @@ class ClientViews:
         """Prepare the classes; errors of our event listeners go to `on_error`, not to the agent."""
         self._mapping = _rebind_class(mapping_class(), {"API_ATTR": VIEW_ATTRIBUTE})()
         self._on_error = on_error
+        self._added: list[tuple[Any, str, Callable[..., Any]]] = []
+        """The listeners that were added: client object, event and listener."""
         for impl_class, api_class in async_wrapper_classes().items():
             self._mapping.register(impl_class, self._view_class(api_class))
 
@@ -63,11 +65,23 @@ class ClientViews:
         view: Page = self._mapping.from_impl(impl)
         return view
 
+    def remove_listeners(self) -> None:
+        """Remove the listeners that were added through views: the client outlives the recording."""
+        while self._added:
+            client_object, event, listener = self._added.pop()
+            client_object.remove_listener(event, listener)
+
     def _view_class(self, api_class: type) -> Any:  # noqa: ANN401 - a class made at run time
         def wrap_handler(_view: object, handler: Callable[..., Any] | str) -> Callable[..., Any] | str:
             return self._listener(handler) if callable(handler) else handler
 
+        def on(view: object, event: str, f: Callable[..., Any]) -> None:
+            client_object, listener = impl_of(view), self._listener(f)
+            client_object.on(event, listener)
+            self._added.append((client_object, event, listener))
+
         own = _rebind_class(api_class, {"mapping": self._mapping})
+        own.on = on
         replace_handler_wrapping(own, wrap_handler)
         return own
 

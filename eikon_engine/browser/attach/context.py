@@ -73,6 +73,7 @@ class AttachedContext:
 
     session: Session
     capture: NetworkCapture
+    views: ClientViews
     storage_state: StorageState
     """Storage state at the start."""
     warnings: tuple[str, ...]
@@ -95,6 +96,7 @@ class AttachedContext:
             with suppress(Error):  # the context is gone
                 await self.capture.close()
             await self.session.traffic.stop()
+            self.views.remove_listeners()
 
 
 def require_context(wrapper: object) -> object:
@@ -127,10 +129,11 @@ async def attach(  # noqa: PLR0913 - what a recording decides, each by its name
     """
     with internal_calls():
         options = context_options(client_object)
-        context = ClientViews(on_error).context(client_object)
+        views = ClientViews(on_error)
+        context = views.context(client_object)
         _require_blank_pages(context)
         environment = await _environment(context, options, now, secrets, random_seed)
-        return await _attach_session(context, options, _session_options(environment, secrets, detector), network)
+        return await _attach_session(views, context, options, _session_options(environment, secrets, detector), network)
 
 
 def _session_options(
@@ -147,7 +150,11 @@ def _session_options(
 
 
 async def _attach_session(
-    context: BrowserContext, options: Mapping[str, Any], chosen: SessionOptions, network: NetworkWriter
+    views: ClientViews,
+    context: BrowserContext,
+    options: Mapping[str, Any],
+    chosen: SessionOptions,
+    network: NetworkWriter,
 ) -> AttachedContext:
     state: Any = await context.storage_state(indexed_db=True)
     tracker = PageTracker(context, handles_dialogs=False)
@@ -174,7 +181,11 @@ async def _attach_session(
     await traffic.report_windows(capture.finish_page)
     tracker.take_events()
     return AttachedContext(
-        session=session, capture=capture, storage_state=state, warnings=tuple(_unsupported_option_warnings(options))
+        session=session,
+        capture=capture,
+        views=views,
+        storage_state=state,
+        warnings=tuple(_unsupported_option_warnings(options)),
     )
 
 

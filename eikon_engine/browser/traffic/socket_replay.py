@@ -24,7 +24,7 @@ from eikon_engine.network.websocket import (
     message_key,
     socket_key,
 )
-from eikon_engine.outcome.outcomes import NetworkMiss
+from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +43,6 @@ MIN_HEARTBEATS: Final = 2
 """Equal messages of a page on one socket after which a further one is a heartbeat, whose number may vary."""
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
-MAX_SHOWN: Final = 200
 JSON_TYPE: Final = "application/json"
 UNEXPECTED_CONDITION: Final = 1011
 """Close code: the server met an unexpected condition (RFC 6455, section 7.4.1)."""
@@ -290,9 +289,9 @@ class _PlayedSocket:
             expected_message = message_key(self._url, recorded)
             if self._player.rules.are_equal(self._url, recorded, data):
                 key = expected_message
-                differences = self._form_difference(content)
+                differences = self._type_difference(content)
             else:
-                differences = (*self._form_difference(content), *_differences(recorded, data))
+                differences = (*self._type_difference(content), *_differences(recorded, data))
             if differences:
                 reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
                 miss = NetworkMiss(key=key, reason=reason, nearest=expected_message, differences=differences)
@@ -301,11 +300,11 @@ class _PlayedSocket:
         self._sent += 1
         schedule.queue.wake()
 
-    def _form_difference(self, content: str | bytes) -> tuple[str, ...]:
+    def _type_difference(self, content: str | bytes) -> tuple[RequestDifference, ...]:
         """Describe the difference if a message is text instead of binary, or vice versa; empty if there is none."""
         recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
-        forms = {True: "binary", False: "text"}
-        return () if recorded == sent else (f"form: recorded {forms[recorded]}, sent {forms[sent]}",)
+        types = {True: "binary", False: "text"}
+        return () if recorded == sent else (RequestDifference(part="type", recorded=types[recorded], sent=types[sent]),)
 
     def _compare_close(self, session: Session, schedule: DeliverySchedule, code: int | None, reason: str) -> None:
         """Compare how a page closes its socket; a socket that has ended is closed again when its page navigates."""
@@ -341,7 +340,7 @@ class _PlayedSocket:
             key=key,
             reason=reason,
             nearest=nearest,
-            differences=(f"end: recorded {expected_message}, sent {sent_close}",),
+            differences=(RequestDifference(part="close", recorded=expected_message, sent=sent_close),),
         )
 
     @property
@@ -382,30 +381,27 @@ def _is_from_server(event: SocketEvent) -> bool:
             return event.closer == "server"
 
 
-def _differences(recorded: bytes, sent: bytes) -> tuple[str, ...]:
+def _differences(recorded: bytes, sent: bytes) -> tuple[RequestDifference, ...]:
     """List the fields in which two messages differ; whole messages unless both are JSON of the same shape."""
     if recorded != sent and TIMESTAMP.sub(b"", recorded) == TIMESTAMP.sub(b"", sent):
-        return (f"times in the body: recorded {_find_time(recorded)}, requested {_find_time(sent)}",)
+        return (RequestDifference(part="times", recorded=_find_time(recorded), sent=_find_time(sent)),)
     ours, theirs = body_fields(recorded, JSON_TYPE), body_fields(sent, JSON_TYPE)
     names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
     if not names or ours.keys() != theirs.keys():
-        return (f"message: recorded {_shown(recorded)}, sent {_shown(sent)}",)
-    return tuple(
-        f"body {name}: recorded {ours[name][:MAX_SHOWN]}, requested {theirs[name][:MAX_SHOWN]}" for name in names
-    )
+        return (RequestDifference.shortened("message", "", _text(recorded), _text(sent)),)
+    return tuple(RequestDifference.shortened("body", name, ours[name], theirs[name]) for name in names)
 
 
-def _find_time(content: bytes) -> str:
+def _find_time(content: bytes) -> str | None:
     found = TIMESTAMP.search(content)
-    return found[0].decode() if found else "none"
+    return found[0].decode() if found else None
 
 
-def _shown(content: bytes) -> str:
+def _text(content: bytes) -> str:
     try:
-        text = content.decode()
+        return content.decode()
     except UnicodeDecodeError:
-        return f"{len(content)} bytes"
-    return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…")
+        return f"0x{content.hex()}"
 
 
 class RecordedSocketNames:

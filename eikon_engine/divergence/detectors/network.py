@@ -33,7 +33,7 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             expected=f"{miss.nearest} (nearest recorded request)" if miss.nearest else "no such request",
             observed=miss.key,
             message=f"The page sent a request without a recorded response; it was blocked ({miss.reason}).",
-            detail="\n".join(miss.differences),
+            detail="\n".join(miss.describe_differences()),
         )
     if comparison.observed is None or before is None:
         return
