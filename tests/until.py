@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 LOOK_S: Final = 0.005
 """Poll interval: short compared with a process, long compared with a check."""
+GENEROUS_S: Final = 60.0
+"""Wall time after which a test fails because something never happened, also on a busy machine."""
 
 
 def wait_until(holds: Callable[[], object], what: str, within_s: float) -> None:

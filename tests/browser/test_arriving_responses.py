@@ -7,13 +7,12 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from tests.browser.fake_context import FakeRequest, fake_tracker
+from tests.until import GENEROUS_S
 
 if TYPE_CHECKING:
     from playwright.async_api import Request
 
     from eikon_engine.browser.request_tracker import RequestTracker
-
-GENEROUS_S = 15
 
 
 def sent(tracker: RequestTracker, *, ago_s: float = 0.0, begun_ago_s: float | None = None) -> Request:

@@ -15,6 +15,7 @@ from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.errors import BrowserDiedError, InternalError
 from eikon_engine.network.exchange import Moment
 from tests.browser.fake_context import FakeConsoleMessage, FakeRequest, fake_tracker
+from tests.until import GENEROUS_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 NOW, LATER = 0, 9
 """Phases."""
-GENEROUS_S = 5
 LATE_S = 0.2
 
 

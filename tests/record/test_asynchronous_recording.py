@@ -159,10 +159,11 @@ def test_a_cancelled_mission_is_aborted(site: PageSite, tmp_path: Path) -> None:
 
     async def agent(page: Page) -> None:
         async with (
-            asyncio.timeout(2),
+            asyncio.timeout(None) as deadline,
             record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK),
         ):
             await page.goto(url)
+            deadline.reschedule(asyncio.get_running_loop().time() + 1)
             await page.click("#never")
 
     async def work() -> None:

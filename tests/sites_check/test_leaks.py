@@ -13,6 +13,7 @@ from playwright.async_api import Browser, async_playwright
 from eikon_engine.browser.executable import find_browser
 from tests.sites.async_loopback import HOST
 from tests.sites.leaks import CLASSES, LeakSite, serve_leaks
+from tests.until import GENEROUS_S
 
 pytestmark = pytest.mark.browser
 
@@ -94,7 +95,7 @@ async def try_group(browser: Browser, site: LeakSite, names: list[str]) -> None:
     await page.goto(site.url)
     await page.evaluate("names => names.forEach(name => document.getElementById(`leak-${name}`).click())", names)
     wanted = [name for name in names if name in REACHING]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(GENEROUS_S):
         while not await watching.evaluate(_ALL_CAME, wanted):
             await watching.evaluate("new Promise(over => setTimeout(over, 50))")
     await context.close()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.debug.context_pool import PoolSlot
+from tests.until import GENEROUS_S
 
 if TYPE_CHECKING:
     from tests.debug.contexts.pool_driver import PoolDriver
@@ -26,7 +27,7 @@ def test_a_cancelled_evaluation_leaves_no_loop_behind(driver: PoolDriver) -> Non
         looping = asyncio.ensure_future(context.evaluate(LOOP))
         await asyncio.sleep(1)
         looping.cancel()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(GENEROUS_S):
             await asyncio.wait({looping})
             assert looping.cancelled()
             await context.close()

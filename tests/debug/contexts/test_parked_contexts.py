@@ -14,6 +14,7 @@ import pytest
 
 from eikon_engine.debug import context_pool
 from eikon_engine.debug.context_pool import PoolSlot, is_on_history
+from tests.until import GENEROUS_S
 
 if TYPE_CHECKING:
     from eikon_engine.debug.history import History
@@ -58,7 +59,7 @@ def test_parking_stops_while_the_browser_is_needed(driver: PoolDriver) -> None:
     async def context_opened() -> None:
         opened = asyncio.Event()
         driver.pool.launched.browser.on("context", lambda _context: opened.set())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(GENEROUS_S):
             await opened.wait()
 
     async def interrupt() -> None:

@@ -17,6 +17,7 @@ from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, serve_pages
 from tests.record.interactive.person import READY
+from tests.until import GENEROUS_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ async def sign_in_and_kill(url: str, folder: Path) -> None:
             await page.wait_for_selector("h1")
             await page.wait_for_function(READY)
             await page.click("button")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(GENEROUS_S):
                 while '"secrets_found"' not in (folder / "journal.jsonl").read_text():  # noqa: ASYNC110 - a file of another process
                     await asyncio.sleep(0.05)
     finally:
