@@ -76,6 +76,8 @@ ARRIVAL_S: Final = 0.25
 NO_DOCUMENT_STATUSES: Final = (204, 205)
 """Statuses after which a page keeps its document."""
 FIRST_ERROR_STATUS: Final = 400
+NULL_BODY_STATUSES: Final = frozenset({101, 103, 204, 205, 304})
+"""Statuses of responses without a body (https://fetch.spec.whatwg.org/#null-body-status)."""
 NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:", "javascript:")
 
 
@@ -236,16 +238,20 @@ _WORKER_ERROR: Final = "net::ERR_FAILED"
 
 
 def dropped_response(request: Request) -> Response | None:
-    """Return the error response that a failed request got; None for any other request.
+    """Return the response that a failed request got; None for any other request.
 
     Chromium cancels scripts, style sheets, fonts and objects whose response has a status of 400 or more, and drops the
-    body: their requests fail, though the server responded. Fetches and documents fail for other reasons.
+    body: their requests fail, though the server responded. So do fetches whose response has no body, such as a 304 to a
+    script's `If-None-Match`. Other fetches and documents fail for other reasons.
     """
     response, frame = request.existing_response, frame_of(request)
+    if request.resource_type in FETCH_TYPES:
+        has_no_body = response is not None and response.status in NULL_BODY_STATUSES
+        return response if has_no_body and request.failure == ABORTED_ERROR else None
     is_document = request.is_navigation_request() and frame is not None and frame.parent_frame is None
     is_cancelled = request.failure == ABORTED_ERROR or (
         request.failure == _WORKER_ERROR and request.resource_type == "script"
     )
-    if response is None or not is_cancelled or is_document or request.resource_type in FETCH_TYPES:
+    if response is None or not is_cancelled or is_document:
         return None
     return response if response.status >= FIRST_ERROR_STATUS else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.exchange import REPEATABLE_METHODS
+from eikon_engine.network.exchange import CACHED_TYPES, REPEATABLE_METHODS, SAFE_METHODS
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
@@ -50,18 +50,24 @@ VARY_HEADERS: Final = (
 _ADDED_BY_BROWSER: Final = frozenset({"accept-language"})
 """Headers that the browser adds after a request was reported, so that some recorded requests lack them."""
 
+_DEFAULT_VALUES: Final = {"accept": "*/*"}
+"""Values that the browser adds after a request was reported, unless a script has set one."""
+
 HeaderValues: TypeAlias = tuple[str | None, ...]
 
 
 def header_values(headers: Iterable[tuple[str, str]], names: tuple[str, ...]) -> HeaderValues:
-    """Return the value of each named header, None if absent; `names` are in lower case."""
+    """Return the value of each named header, None if absent; `names` are in lower case.
+
+    An absent header with a default value has that value.
+    """
     if not names:
         return ()
     found: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()
         found[lower] = f"{found[lower]}, {value.strip()}" if lower in found else value.strip()
-    return tuple(found.get(name) for name in names)
+    return tuple(found.get(name, _DEFAULT_VALUES.get(name)) for name in names)
 
 
 def differing_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
@@ -498,7 +504,13 @@ class Playback:
         return Hit(exchange=alike[place], rules=rules, has_predecessor=place > 0, skipped=tuple(alike[first:place]))
 
     def _repeat(self, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()) -> Hit | None:
-        """Return what the recorded timeline had last, for a request that a timer may repeat; else None."""
+        """Return what the recorded timeline had last, for a request that a timer may repeat; else None.
+
+        A page may request a resource again that it already had, such as a script with a cache-buster.
+        """
+        last = alike[-1]
+        if last.request.resource_type in CACHED_TYPES and last.request.method in SAFE_METHODS:
+            return Hit(exchange=last, rules=rules, is_repeat=True, has_predecessor=True)
         if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in REPEATABLE_METHODS):
             return None
         now_ms = self._timer_ms

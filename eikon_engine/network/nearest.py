@@ -27,11 +27,14 @@ MAX_FIELDS: Final = 200
 
 
 def body_fields(body: bytes | None, media_type: str) -> dict[str, str]:
-    """Return the values of a JSON body by path (`$.items[0].id`), or of a form by field; empty for other bodies."""
+    """Return the values of a JSON body by path (`$.items[0].id`), or of a form by field; empty for other bodies.
+
+    Scripts also send JSON as plain text.
+    """
     if body is None or len(body) > MAX_PARSED_BYTES:
         return {}
     try:
-        if is_json(media_type):
+        if is_json(media_type) or body.lstrip().startswith((b"{", b"[")):
             return _json_leaves(json.loads(body))
         if media_type == "application/x-www-form-urlencoded":
             return pair_fields(parse_qsl(body.decode(), keep_blank_values=True)[:MAX_FIELDS])

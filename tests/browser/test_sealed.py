@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 import time
@@ -282,9 +283,14 @@ def test_parallel_responses_keep_their_recorded_order(
 
 
 def test_a_request_that_never_ended_stays_pending(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    live_browser: Room,
+    sealed_browser: Room,
+    site: PageSite,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Without a response in the recording there is none in the replay, and it is no miss."""
+    """Without a response in the recording there is none in the replay, no miss, and no task that waits for it later."""
     held = threading.Event()
     site.answers["/held"] = lambda _: Answer(body=str(held.wait(30)))
     actions: list[Action] = [
@@ -301,6 +307,8 @@ def test_a_request_that_never_ended_stays_pending(
     assert seen == recorded
     assert network.misses == ()
     assert time.monotonic() - begin < rest.IDLE_TIMEOUT_S
+    gc.collect()
+    assert "Task was destroyed" not in caplog.text
 
 
 def test_timers_and_responses_interleave_as_recorded(

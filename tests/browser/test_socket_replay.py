@@ -24,6 +24,8 @@ pytestmark = pytest.mark.browser
 
 DEEDS = {
     "text": "s.send('abc')",
+    "two texts": "s.send('abc'); s.send('abc')",
+    "three texts": "s.send('abc'); s.send('abc'); s.send('abc')",
     "bytes": "s.send(new TextEncoder().encode('abc'))",
     "fatal": "s.close(4001, 'fatal')",
     "done": "s.close(4001, 'done')",
@@ -90,6 +92,7 @@ OTHERS = {
         "the page closed this socket (without a code); recorded: 4001 'fatal'",
         ("close: recorded 4001 'fatal', sent without a code",),
     ),
+    ("two texts", "three texts"): ("the page sent 3 messages on this socket; 2 were recorded", ()),
     ("nothing", "fatal"): ("the page closed this socket (4001 'fatal'); the recording did not", ()),
     ("text", "plain"): ("the page closed this socket (without a code); the recording did not", ()),
 }

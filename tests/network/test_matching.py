@@ -6,6 +6,7 @@ from collections import Counter
 from time import process_time
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +86,34 @@ def test_unknown_value_of_a_deciding_header_is_a_miss() -> None:
         "header range: recorded 'bytes=0-', sent 'bytes=7-'",
         "header range: recorded 'bytes=1-', sent 'bytes=7-'",
     ]
+
+
+def test_a_missing_accept_header_is_the_default() -> None:
+    """The browser adds it after some requests were reported, such as those of workers."""
+    exchanges = [
+        make_exchange(ITEMS, ordinal=place, occurrence=place, headers=headers)
+        for place, headers in enumerate(((), (("accept", "*/*"),)))
+    ]
+    playback = Playback(exchanges)
+
+    for place in range(2):
+        match = _get(playback, ITEMS, (("accept", "*/*"),))
+        assert isinstance(match, Hit)
+        assert match.exchange is exchanges[place]
+
+
+@pytest.mark.parametrize("resource_type", ["script", "fetch"])
+def test_a_resource_may_be_requested_again(resource_type: str) -> None:
+    """A script is served again; a request that a script sends once more is a miss."""
+    exchange = make_exchange(ITEMS)
+    request = exchange.request.model_copy(update={"resource_type": resource_type})
+    playback = Playback([exchange.model_copy(update={"request": request})])
+    first, second = _get(playback, ITEMS), _get(playback, ITEMS)
+
+    assert isinstance(first, Hit)
+    assert not first.is_repeat
+    assert isinstance(second, Hit) == (resource_type == "script")
+    assert isinstance(second, Miss) or second.is_repeat
 
 
 def test_a_language_decides_only_if_each_recorded_request_has_one() -> None:

@@ -25,7 +25,7 @@ from eikon_engine.network.websocket import ABNORMAL_CLOSURE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from playwright.async_api import Page, Request, WebSocket
+    from playwright.async_api import Page, Request, WebSocket, Worker
 
     from eikon_engine.browser.attach.page_reports import ReportListener
     from eikon_engine.browser.playwright_internals import ClientObject
@@ -217,9 +217,10 @@ class AttachedTraffic(LiveTraffic):
     """
 
     def __init__(self) -> None:
-        """Start without cancelled requests."""
+        """Start without notes."""
         super().__init__()
-        self._cancelled: list[str] = []
+        self._notes: list[str] = []
+        """Lines about cancelled requests and service workers."""
         self._report_listeners: tuple[ReportListener, ...] = ()
 
     async def start(self, session: Session) -> None:
@@ -236,6 +237,7 @@ class AttachedTraffic(LiveTraffic):
         session.devtools_listeners.append(self._prepare_page)
         session.retains_bodies = True
         session.context.on("requestfailed", self._on_failed)
+        session.context.on("serviceworker", self._on_service_worker)
 
     async def report_windows(self, finish: Callable[[Page], Awaitable[None]]) -> None:
         """Have `finish` read what a window loads before the window closes itself."""
@@ -254,19 +256,26 @@ class AttachedTraffic(LiveTraffic):
             stop_listening(self._session.context, *self._report_listeners)
 
     def outcome(self) -> NetworkOutcome:
-        """Add the requests that were cancelled before their response, and unknown socket messages."""
+        """Add the requests that were cancelled before their response, service workers, and unknown socket messages."""
         outcome = super().outcome()
         unheard = self.sockets.unknown_messages if isinstance(self.sockets, AttachedSockets) else []
-        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._cancelled, *unheard)))})
+        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._notes, *unheard)))})
 
     def _on_failed(self, request: Request) -> None:
         if request.existing_response is not None:
             return  # what arrived of it is recorded
         if request.failure == ABORTED_ERROR and request.resource_type in {"fetch", "xhr"} and self._session is not None:
             request_line = f"{request.method} {self._session.redactor.redact_text(request.url)}"
-            self._cancelled.append(
+            self._notes.append(
                 f"{request_line} was cancelled before the response arrived, by the page or by the agent's next action: "
                 "the response is unknown and missing in replays"
+            )
+
+    def _on_service_worker(self, worker: Worker) -> None:
+        if self._session is not None:
+            self._notes.append(
+                f"{self._session.redactor.redact_text(worker.url)}: a service worker. Replays block service workers: "
+                "pages get the recorded responses, but what waits for the worker does not happen"
             )
 
     def _prepare_page(self, devtools: DevToolsSession) -> None:

@@ -12,7 +12,13 @@ from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import counting_key, redacted_key
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
-from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, dropped_response, first_request
+from eikon_engine.browser.request_tracker import (
+    FIRST_ERROR_STATUS,
+    NON_NETWORK_SCHEMES,
+    NULL_BODY_STATUSES,
+    dropped_response,
+    first_request,
+)
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
@@ -30,12 +36,13 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkWriter
     from eikon_engine.network.websocket import SocketSide
 
-NO_BODY_STATUSES: Final = frozenset({204, 205})
 SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
 """Prefixes of URLs that need no network."""
 FINISH_TIMEOUT_S: Final = 0.9
 """Wall time for which a window that closes itself stays open until its responses are read."""
 FINISH_INTERVAL_S: Final = 0.01
+UNREAD_ERROR_TYPES: Final = frozenset({"font", "manifest", "other", "script", "stylesheet"})
+"""Resource types whose body is of no use if it is an error, such as a missing script of a worker (type `other`)."""
 TRIGGERING_TYPES: Final = frozenset({"document", "stylesheet"})
 """Resource types that trigger further requests while they load."""
 
@@ -193,6 +200,8 @@ class NetworkCapture:
         self._session.detect_in_request(request)
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
+        if request.service_worker is not None:
+            return  # replays have no service worker, and the response of the page's own request is recorded
         key = counting_key(self._session, request)
         self._ordinals[request] = sum(self._occurrences.values())
         self._occurrence_and_frame[request] = (self._occurrences[key], frame_path(frame_of(request)))
@@ -226,6 +235,7 @@ class NetworkCapture:
         if (dropped := dropped_response(last)) is not None:
             response = await self._response(dropped, has_body=False)
             self._write(root, response=response, hops=await self._hops(root, last), failure=None, complete=True)
+            await self._streams.forget(last)
             return
         if last.failure is not None:
             stream = await self._streams.finished_stream(last)
@@ -329,14 +339,15 @@ class NetworkCapture:
         missing: str | None = None
         headers = await redact_response_headers(self._session, answer)
         redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
-        if has_body and not redirect and answer.status not in NO_BODY_STATUSES and answer.request.method != "HEAD":
+        if has_body and not redirect and answer.status not in NULL_BODY_STATUSES and answer.request.method != "HEAD":
             try:
                 data = redact_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
                 body = self._writer.write_blob(data)
             except Error as error:
-                missing = error.message.splitlines()[0]
-                url = self._session.redactor.redact_text(answer.url)
-                self._lose(f"the body of {url}", missing, f"could not read the body of {url}: {missing}")
+                if answer.status < FIRST_ERROR_STATUS or answer.request.resource_type not in UNREAD_ERROR_TYPES:
+                    missing = error.message.splitlines()[0]
+                    url = self._session.redactor.redact_text(answer.url)
+                    self._lose(f"the body of {url}", missing, f"could not read the body of {url}: {missing}")
         return RecordedResponse(
             url=self._session.redactor.redact_text(answer.url),
             status=answer.status,

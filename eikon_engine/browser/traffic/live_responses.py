@@ -15,6 +15,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import redacted_key
 from eikon_engine.browser.redaction import redact_body, redact_headers
+from eikon_engine.browser.request_tracker import NULL_BODY_STATUSES
 from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges
 from eikon_engine.browser.traffic.streams import EVENT_STREAM
 from eikon_engine.divergence.response_diff import ComparedResponse
@@ -263,7 +264,6 @@ def _cookie_id(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
 
 RESPONSE_TIMEOUT_S: Final = 30.0
 """Wall time within which a response must be complete."""
-BODILESS_STATUSES: Final = frozenset({204, 205, 304})
 
 
 class ResponseStore(Protocol):
@@ -415,7 +415,7 @@ class LiveResponder:
     def _response(self, session: Session, response: LiveResponse, ordinal: int, method: str) -> RecordedResponse:
         headers = self._headers(session, response)
         body: BlobRef | None = None
-        if response.status not in BODILESS_STATUSES and method != "HEAD":
+        if response.status not in NULL_BODY_STATUSES and method != "HEAD":
             data = redact_body(session, response.body, response.header("content-type"))
             body = self._store.write_blob(data)
             self._bodies[ordinal] = data

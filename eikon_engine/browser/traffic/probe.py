@@ -6,10 +6,15 @@ import asyncio
 import hashlib
 from collections import Counter
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.browser.redaction import redact_body
-from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, dropped_response, first_request
+from eikon_engine.browser.request_tracker import (
+    NON_NETWORK_SCHEMES,
+    NULL_BODY_STATUSES,
+    dropped_response,
+    first_request,
+)
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from eikon_engine.network.websocket import SocketSide
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.rules import VolatileRule
-
-NO_BODY_STATUSES: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
 class _ServerMessages:
@@ -247,7 +250,7 @@ class ProbeTraffic(LiveTraffic):
             return None
 
         redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
-        if redirect or response.status in NO_BODY_STATUSES or response.request.method == "HEAD":
+        if redirect or response.status in NULL_BODY_STATUSES or response.request.method == "HEAD":
             return None
         try:
             body = await response.body()

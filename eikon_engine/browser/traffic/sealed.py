@@ -220,6 +220,9 @@ class SealedTraffic:
         self._recorded_keys: dict[Request, str] = {}
         self._continuations = RedirectContinuations()
         self._continued: dict[Request, Exchange] = {}
+        self._unanswered: list[Route] = []
+        """Routes of requests that get no response, as in the recording or because the replay has ended."""
+        self._ended_routes: list[asyncio.Future[None]] = []
         self._misses: list[NetworkMiss] = []
         """Misses of requests and sockets, in order."""
         self._notes: list[str] = [recording.truncation] if recording.truncation else []
@@ -260,6 +263,7 @@ class SealedTraffic:
         self._uninstrumented_workers.listen(session)
         session.stabilizer.pending_deliveries = schedule.queue
         session.stabilizer.pending_work.append(self._continuations.pending_count)
+        session.context.on("close", lambda _context: self._on_context_closed())
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
         await session.context.add_init_script(load_script("init_sockets.js"))
@@ -315,9 +319,12 @@ class SealedTraffic:
             what = f"{late} recorded responses and messages"
             notes.append(f"schedule: {what} were delivered at a different time than in the recording")
         notes += (
-            f"{key} was requested {pluralize(count, 'more time')} than recorded, by a timer; "
-            "it got the last recorded response"
+            f"{key} was requested {pluralize(count, 'more time')} than recorded; it got the last recorded response"
             for key, count in self._repeats.items()
+        )
+        notes += (
+            f"{url}: the page sent {pluralize(count, 'more heartbeat')} than recorded"
+            for url, count in sockets.heartbeats.items()
         )
         network_outcome = NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
@@ -326,7 +333,7 @@ class SealedTraffic:
                 *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 *sockets.unused(),
             ),
-            repeats=self._repeats.total(),
+            repeats=self._repeats.total() + sockets.heartbeats.total(),
             rules_applied=self._playback.rule_use.to_outcome(),
             response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
@@ -351,7 +358,9 @@ class SealedTraffic:
         """Serve a request; a failure ends the session and aborts the request."""
         serving = self._started.background.start(self._serve_from_match(route))
         await asyncio.wait({serving})
-        if not serving.cancelled() and serving.exception() is not None:
+        if serving.cancelled():
+            self._unanswered.append(route)
+        elif serving.exception() is not None:
             await self._abort(route, "failed")
 
     async def _serve_from_match(self, route: Route) -> None:
@@ -410,8 +419,7 @@ class SealedTraffic:
             or exchange.ordinal in self._deferred
             or self._repeats_by_time[match.key, round(timeline.now_ms)] > MAX_REPEATS_AT_ONCE
         ):
-            self._started.schedule.queue.mark_never_answered(request)
-            self._started.session.tracker.changed.set()
+            self._leave_unanswered(route)
             return
         whole = exchange.model_copy(update={"pieces": (), "completed_ms": None, "completion": None})
         await self._deliver(route, whole)
@@ -425,8 +433,7 @@ class SealedTraffic:
         if match.exchange.is_pending or (self._on_delivery is not None and is_never_answered):
             if self._on_demand is not None:
                 self._on_demand.unanswered.add(match.exchange.ordinal)
-            self._started.schedule.queue.mark_never_answered(request)
-            self._started.session.tracker.changed.set()
+            self._leave_unanswered(route)
         else:
             await self._deliver(route, match.exchange)
 
@@ -567,6 +574,15 @@ class SealedTraffic:
         finally:
             self._continuations.drop(continuation)
             self._started.session.tracker.changed.set()
+
+    def _leave_unanswered(self, route: Route) -> None:
+        self._unanswered.append(route)
+        self._started.schedule.queue.mark_never_answered(route.request)
+        self._started.session.tracker.changed.set()
+
+    def _on_context_closed(self) -> None:
+        """End Playwright's tasks for unanswered requests, of which asyncio would warn when its loop is gone."""
+        self._ended_routes.extend(asyncio.ensure_future(route.fallback()) for route in self._unanswered)
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.rules import VolatileRule
 
 MIN_HEARTBEATS: Final = 2
+"""Number of recorded messages that are equal, apart from what rules ignore, of which each may be a heartbeat."""
 """Equal messages of a page on one socket after which a further one is a heartbeat, whose number may vary."""
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
@@ -85,6 +86,10 @@ class SocketRules:
         self.rule_use.count_use((*used, *learned) if learned else ())
         return bool(learned)
 
+    def blank(self, url: str, content: bytes) -> bytes:
+        """Return a message without what the rules ignore."""
+        return blank_message(url, content, self.rules)[0]
+
     def learn_url(self, url: str, recorded: Iterable[str]) -> bool:
         """Learn rules with which the URL of a socket equals a recorded one; return whether there are any."""
         learned = () if self.learner is None else self.learner.learn_socket_url(url, recorded, self.rules)
@@ -122,6 +127,15 @@ class SocketReplay:
         self._events = dict(events)
         self._background = BackgroundTasks(session.tracker)
         self._playing: list[_PlayedSocket] = []
+        urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
+        self._recorded = [
+            (urls[event.socket], event)
+            for event in recording.as_recorded.sockets
+            if isinstance(event, SocketMessage) and event.sender == "page" and event.socket in urls
+        ]
+        """Recorded messages of pages, with the URLs of their sockets."""
+        self._sent_by_timer: set[bytes] = set()
+        """Messages that timers have sent, without what the rules ignored then."""
         self.misses = misses
         self.served = 0
 
@@ -176,6 +190,23 @@ class SocketReplay:
             self._by_key[self.rules.lookup_key(each.url)].append(each)
         return self._by_key.get(self.rules.lookup_key(url))
 
+    def note_sent_by_timer(self, url: str, content: bytes) -> None:
+        """Note a message that a timer has sent, and not an action."""
+        self._sent_by_timer.add(self.rules.blank(url, content))
+
+    def is_heartbeat(self, url: str, content: bytes) -> bool:
+        """Return whether a timer sends a message: pages sent it several times in the recording, and a timer did now."""
+        key, wanted = self.rules.lookup_key(url), self.rules.blank(url, content)
+        if all(self.rules.blank(url, each) != wanted for each in self._sent_by_timer):
+            return False
+        same = (event for opened, event in self._recorded if self.rules.lookup_key(opened) == key)
+        return sum(self.rules.blank(url, self.content(event)) == wanted for event in same) >= MIN_HEARTBEATS
+
+    @property
+    def heartbeats(self) -> Counter[str]:
+        """Return how many heartbeats pages sent beyond the recorded ones, by the URL of their sockets."""
+        return sum((Counter({each.url: each.early_heartbeats}) for each in self._playing), Counter())
+
     def add_miss(self, miss: NetworkMiss) -> None:
         """Add a difference from the recording."""
         self.misses.append(miss)
@@ -214,6 +245,9 @@ class _PlayedSocket:
         self._close = next((each for each in events if isinstance(each, SocketClosed) and each.closer == "page"), None)
         self._server_events_left = sum(not isinstance(each, SocketOpened) and _is_from_server(each) for each in events)
         self._sent = 0
+        """Number of recorded messages that the page has sent, or overtaken."""
+        self.early_heartbeats = 0
+        """Number of heartbeats that the page has sent before their turn, or beyond the recorded ones."""
         self._is_closed = self._is_accepted = self._closed_by_page = False
 
     async def run(self, session: Session, schedule: DeliverySchedule) -> None:
@@ -281,28 +315,60 @@ class _PlayedSocket:
         url = session.redactor.redact_text(self._route.url)
         data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
-        if self._sent >= len(self._expected):
-            reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
-            self._player.add_miss(NetworkMiss(key=key, reason=reason))
-        else:
-            recorded = self._player.content(self._expected[self._sent])
-            expected_message = message_key(self._url, recorded)
-            if self._player.rules.are_equal(self._url, recorded, data):
-                key = expected_message
-                differences = self._type_difference(content)
-            else:
-                differences = (*self._type_difference(content), *_differences(recorded, data))
+        if session.timeline.is_timer_driven:
+            self._player.note_sent_by_timer(self._url, data)
+        place = self._find_expected(data)
+        if place is not None:
+            self._sent = place + 1
+            recorded = self._player.content(self._expected[place])
+            key, differences = message_key(self._url, recorded), self._type_difference(self._expected[place], content)
             if differences:
-                reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
-                miss = NetworkMiss(key=key, reason=reason, nearest=expected_message, differences=differences)
-                self._player.add_miss(miss)
+                self._add_message_miss(key, place, differences)
+        elif self._player.is_heartbeat(self._url, data):
+            self.early_heartbeats += 1
+        elif self._sent < len(self._expected):
+            expected = self._expected[self._sent]
+            differences = (
+                *self._type_difference(expected, content),
+                *_differences(self._player.content(expected), data),
+            )
+            self._add_message_miss(key, self._sent, differences)
+            self._sent += 1
+        else:
+            self._sent += 1
+            reason = f"the page sent {self._sent} messages on this socket; {len(self._expected)} were recorded"
+            self._player.add_miss(NetworkMiss(key=key, reason=reason))
+        while self.early_heartbeats and self._is_heartbeat_expected(self._sent):
+            self.early_heartbeats -= 1
+            self._sent += 1
         session.tracker.note_key(key)
-        self._sent += 1
         schedule.queue.wake()
 
-    def _type_difference(self, content: str | bytes) -> tuple[RequestDifference, ...]:
+    def _find_expected(self, data: bytes) -> int | None:
+        """Return the position of the recorded message that the page has sent now: the next one, behind heartbeats."""
+        place = self._sent
+        while place < len(self._expected):
+            if self._player.rules.are_equal(self._url, self._player.content(self._expected[place]), data):
+                return place
+            if not self._is_heartbeat_expected(place):
+                return None
+            place += 1
+        return None
+
+    def _is_heartbeat_expected(self, place: int) -> bool:
+        """Return whether a recorded message of the page is a heartbeat, which timers send at slightly other times."""
+        if place >= len(self._expected):
+            return False
+        return self._player.is_heartbeat(self._url, self._player.content(self._expected[place]))
+
+    def _add_message_miss(self, key: str, place: int, differences: tuple[RequestDifference, ...]) -> None:
+        reason = f"message {place + 1} of the page on this socket differs from the recorded one"
+        nearest = message_key(self._url, self._player.content(self._expected[place]))
+        self._player.add_miss(NetworkMiss(key=key, reason=reason, nearest=nearest, differences=differences))
+
+    def _type_difference(self, expected: SocketMessage, content: str | bytes) -> tuple[RequestDifference, ...]:
         """Describe the difference if a message is text instead of binary, or vice versa; empty if there is none."""
-        recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
+        recorded, sent = expected.binary, isinstance(content, bytes)
         types = {True: "binary", False: "text"}
         return () if recorded == sent else (RequestDifference(part="type", recorded=types[recorded], sent=types[sent]),)
 
@@ -344,6 +410,11 @@ class _PlayedSocket:
         )
 
     @property
+    def url(self) -> str:
+        """Return the recorded URL."""
+        return self._url
+
+    @property
     def socket(self) -> int:
         """Return the number of the recorded socket."""
         return self._events[0].socket
@@ -353,7 +424,7 @@ class _PlayedSocket:
         sent = Counter(map(self._player.content, recorded[: self._sent]))
         for message in recorded[self._sent :]:
             content = self._player.content(message)
-            is_heartbeat = sent[content] >= MIN_HEARTBEATS
+            is_heartbeat = sent[content] >= MIN_HEARTBEATS or self._player.is_heartbeat(self._url, content)
             explanation = _after_end(message, end_ms) or ("a repeated message" if is_heartbeat else "")
             yield Unsent(key=message_key(self._url, content), moment=message.moment, explanation=explanation)
 

@@ -1,0 +1,175 @@
+"""Missions on pages that do what many pages do are certified at the first try, and replay without their site."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.network.store import read_network
+from eikon_engine.record import AttachOptions
+from tests.browser.pages import Answer, PageSite
+from tests.record.recorded_page import recorded_page, warnings
+from tests.sites.torture import serve_torture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from eikon_engine.record import AgentMission
+    from tests.browser.pages import Asked
+
+    Mission: TypeAlias = Callable[[PageSite, Page], None]
+
+pytestmark = pytest.mark.browser
+
+TWICE = AttachOptions(certify=CertifyOptions(runs=2))
+SCRIPT = "text/javascript"
+
+TAGGED = """<button onclick="load()">Load</button><p id=out></p><script>
+let tag = '';
+const load = async () => {
+  const response = await fetch('/tagged', { headers: tag ? { 'If-None-Match': tag } : {} });
+  tag = response.headers.get('ETag');
+  out.textContent += `${response.status} ${await response.text()};`;
+};
+</script>"""
+MISSING_WORKER = """<p id=out>wait</p><script>
+new Worker('/missing.js').onerror = () => { out.textContent = 'no worker'; };
+</script>"""
+MEASURED = """<button onclick="send()">Save</button><p id=out></p><script>
+const send = async () => {
+  const body = JSON.stringify({ text: 'note', took: performance.now(), v: Math.round(performance.now()) });
+  out.textContent = await (await fetch('/save', { method: 'POST', body })).text();
+};
+</script>"""
+IMPORTED = """<button onclick="load('one')">One</button><button onclick="load('two')">Two</button><p id=out></p><script>
+const load = async name => {
+  out.textContent = 'loading';
+  out.textContent = (await import(`/${name}.js?v=${Math.floor(Date.now() / 1000)}`)).default;
+};
+</script>"""
+HEARTBEAT = """<button onclick="send()">Send</button><p id=out></p><script>
+let count = 0;
+const send = () => socket.send(JSON.stringify({{ text: 'note ' + ++count }}));
+const socket = new WebSocket('{url}');
+socket.onopen = () => setInterval(() => socket.send(JSON.stringify({{ ping: true, at: Date.now() }})), 150);
+socket.onmessage = event => {{ if (event.data.includes('note')) out.textContent = event.data; }};
+</script>"""
+WORKER_PAGE = """<p id=state>none</p><button onclick="load()">Load</button><p id=out></p><script>
+navigator.serviceWorker?.register('/worker.js').then(() => { state.textContent = 'registered'; }, () => {});
+const load = async () => { out.textContent = await (await fetch('/quote')).text(); };
+</script>"""
+WORKER = """self.addEventListener('fetch', event => {
+  if (event.request.url.endsWith('/quote'))
+    event.respondWith(fetch(event.request).then(got => got.text()).then(text => new Response(`worker: ${text}`)));
+});"""
+
+
+def not_modified(site: PageSite, page: Page) -> None:
+    """Load a resource again, of which the server says that it has not changed."""
+
+    def tagged(asked: Asked) -> Answer:
+        known = asked.header("If-None-Match") == '"v1"'
+        return Answer(status=304 if known else 200, body="" if known else "text", headers=(("ETag", '"v1"'),))
+
+    site.answers["/tagged"] = tagged
+    page.goto(site.put(TAGGED))
+    for shown in ("200 text;", "200 text;304 ;", "200 text;304 ;304 ;"):
+        page.get_by_role("button").click()
+        expect(page.locator("#out")).to_have_text(shown)
+
+
+def missing_worker(site: PageSite, page: Page) -> None:
+    """Open a page whose worker has no script."""
+    page.goto(site.put(MISSING_WORKER))
+    expect(page.locator("#out")).to_have_text("no worker")
+
+
+def measured_times(site: PageSite, page: Page) -> None:
+    """Send JSON as plain text, with times that the page has measured."""
+    site.answers["/save"] = Answer(body="saved")
+    page.goto(site.put(MEASURED))
+    page.wait_for_timeout(1_333)
+    page.get_by_role("button").click()
+    expect(page.locator("#out")).to_have_text("saved")
+
+
+def imported_again(site: PageSite, page: Page) -> None:
+    """Import scripts whose cache-buster is the time in seconds, which a replay may import once more."""
+    for name in ("one", "two"):
+        site.answers[f"/{name}.js"] = Answer(body=f"export default 'script {name}';", content_type=SCRIPT)
+    page.goto(site.put(IMPORTED))
+    for name in ("One", "Two", "One", "Two", "One"):
+        page.get_by_role("button", name=name).click()
+        expect(page.locator("#out")).to_have_text(f"script {name.lower()}")
+        page.wait_for_timeout(130)
+
+
+@contextmanager
+def heartbeats(site: PageSite) -> Iterator[Mission]:
+    """Send messages on a socket on which a timer sends others."""
+    with serve_torture() as torture:
+        url = site.put(HEARTBEAT.format(url=torture.url.replace("http", "ws") + "/ws/echo"))
+
+        def send(_site: PageSite, page: Page) -> None:
+            page.goto(url)
+            page.wait_for_timeout(500)
+            for number in range(1, 6):
+                page.wait_for_timeout(140)
+                page.get_by_role("button").click()
+                expect(page.locator("#out")).to_contain_text(f"note {number}")
+
+        yield send
+
+
+def record(chromium: Browser, site: PageSite, folder: Path, mission: Mission) -> AgentMission:
+    """Record and certify a mission."""
+    with recorded_page(chromium, folder, TWICE) as agent:
+        mission(site, agent.page)
+    return agent.mission
+
+
+@pytest.mark.parametrize("mission", [not_modified, missing_worker, measured_times, imported_again])
+def test_a_mission_on_an_ordinary_page_is_certified(
+    chromium: Browser, site: PageSite, tmp_path: Path, mission: Mission
+) -> None:
+    """Nothing is lost in the recording, and replays repeat it."""
+    recorded = record(chromium, site, tmp_path / "b", mission)
+
+    assert recorded.report is not None
+    assert recorded.report.status == "certified", recorded.report.findings
+
+
+def test_messages_between_heartbeats_are_certified(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A timer and an agent use one socket; which of two messages is first may differ from run to run."""
+    with heartbeats(site) as mission:
+        recorded = record(chromium, site, tmp_path / "b", mission)
+
+    assert recorded.report is not None
+    assert recorded.report.status == "certified", recorded.report.findings
+
+
+def test_pages_get_the_responses_that_a_service_worker_gave_them(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The worker is named in a warning, and its own requests are not recorded: replays have none."""
+    site.answers["/worker.js"] = Answer(body=WORKER, content_type=SCRIPT)
+    site.answers["/quote"] = Answer(body="to be", content_type="text/plain")
+
+    def mission(site: PageSite, page: Page) -> None:
+        page.goto(site.put(WORKER_PAGE))
+        page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
+        page.reload()
+        page.get_by_role("button").click()
+        page.wait_for_function("document.querySelector('#out').textContent === 'worker: to be'")
+
+    with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=None)) as agent:
+        mission(site, agent.page)
+
+    keys = [each.key for each in read_network(tmp_path / "b" / "network").exchanges]
+    assert keys.count(f"GET {site.url}/quote") == 1
+    assert f"{site.url}/worker.js: a service worker" in warnings(tmp_path / "b")
