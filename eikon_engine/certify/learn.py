@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.rules import VolatileRule
 
-"""Prefix of differences in headers, for which rules are proposed after the run."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:

@@ -23,8 +23,7 @@ _FRACTION = r"0\.[0-9]{6,20}"
 _SECONDS = r"[0-9]{10}\.[0-9]{1,9}"
 _NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
 _MEASURED = r"[0-9]{1,9}\.[0-9]{6,20}"
-_SINCE_LOAD = r"[0-9]{1,9}\.(?:[0-9]|[0-9]{6,20})|[0-9]{4,9}"
-_ELAPSED_SLACK_MS: Final = 100.0
+"""A time from `performance.now()`, which has no fraction in a replay."""
 _TOKEN: Final = re.compile(rf"{_ISO_TIME}|{_UUID}|{_FRACTION}|{_SECONDS}|[A-Za-z0-9]+|.", re.DOTALL)
 """Parts of a value that are compared on their own."""
 _UNSIGNED: Final = r"[0-9]{1,17}(?:\.[0-9]{1,20})?"
@@ -72,21 +71,7 @@ def value_pattern(name: str, recorded: str, observed: str, near_s: float | None 
     """
     if recorded == observed or max(len(recorded), len(observed)) > MAX_VALUE_LENGTH:
         return None
-    return (
-        _named_pattern(name, recorded, observed)
-        or _measured_pattern(recorded, observed)
-        or _pattern_of_parts(recorded, observed, near_s)
-    )
-
-
-def elapsed_pattern(recorded: str, observed: str, elapsed_ms: float) -> str | None:
-    """Return a regular expression of the times since a document was loaded; None if the values need not be such times.
-
-    `elapsed_ms` is that time in the recording. `performance.now()` has one digit after the point, or many.
-    """
-    if not re.fullmatch(_SINCE_LOAD, recorded) or not re.fullmatch(_UNSIGNED, observed):
-        return None
-    return _UNSIGNED if abs(float(recorded) - elapsed_ms) <= _ELAPSED_SLACK_MS else None
+    return _named_pattern(name, recorded, observed) or _pattern_of_parts(recorded, observed, near_s)
 
 
 def common_pattern(texts: Sequence[str]) -> str | None:
@@ -122,7 +107,7 @@ def _named_pattern(name: str, recorded: str, observed: str) -> str | None:
     if _is_cache_buster(name):
         if recorded.isdecimal() and observed.isdecimal():
             return "[0-9]{1,20}"
-        if re.fullmatch(_UNSIGNED, recorded) and re.fullmatch(_UNSIGNED, observed):
+        if re.fullmatch(_MEASURED, recorded) and re.fullmatch(_UNSIGNED, observed):
             return _UNSIGNED
         if _are_alphanumeric(recorded, observed) and min(len(recorded), len(observed)) >= _MIN_BUSTER_LENGTH:
             return _class_pattern(recorded, observed)
@@ -130,11 +115,6 @@ def _named_pattern(name: str, recorded: str, observed: str) -> str | None:
     if words & _TIME_WORDS and re.fullmatch(_NUMBER, recorded) and re.fullmatch(_NUMBER, observed):
         return _NUMBER
     return None
-
-
-def _measured_pattern(recorded: str, observed: str) -> str | None:
-    """Return a pattern of a time from `performance.now()`, which has no fraction in a replay."""
-    return _UNSIGNED if re.fullmatch(_MEASURED, recorded) and re.fullmatch("[0-9]{1,9}", observed) else None
 
 
 def _is_cache_buster(name: str) -> bool:

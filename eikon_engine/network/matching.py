@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.exchange import CACHED_TYPES, REPEATABLE_METHODS, SAFE_METHODS
+from eikon_engine.network.exchange import REPEATABLE_METHODS
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
-from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
+from eikon_engine.network.nearest import MAX_SHOWN_PARTS, BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, header_rules, recorded_request
@@ -504,13 +504,7 @@ class Playback:
         return Hit(exchange=alike[place], rules=rules, has_predecessor=place > 0, skipped=tuple(alike[first:place]))
 
     def _repeat(self, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()) -> Hit | None:
-        """Return what the recorded timeline had last, for a request that a timer may repeat; else None.
-
-        A page may request a resource again that it already had, such as a script with a cache-buster.
-        """
-        last = alike[-1]
-        if last.request.resource_type in CACHED_TYPES and last.request.method in SAFE_METHODS:
-            return Hit(exchange=last, rules=rules, is_repeat=True, has_predecessor=True)
+        """Return what the recorded timeline had last, for a request that a timer may repeat; else None."""
         if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in REPEATABLE_METHODS):
             return None
         now_ms = self._timer_ms
@@ -577,16 +571,20 @@ def _group_exchanges(exchanges: list[Exchange]) -> _KeyedExchanges:
 
 
 def _other_headers(expected: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
-    differences = tuple(
+    differences = [
         RequestDifference.shortened("header", name, recorded, values[place])
         for place, name in enumerate(answers.headers)
         for recorded in sorted({group[place] for group in answers.groups}, key=lambda value: value or "")
         if recorded != values[place]
-    )
+    ]
     names = ", ".join(answers.headers)
     reason = f"it was recorded with different values of headers that select the response ({names})"
     nearest = NearestRequest(
-        exchange=answers.first, reason=reason, agreements=_key_parts(expected), differences=differences
+        exchange=answers.first,
+        reason=reason,
+        agreements=_key_parts(expected),
+        differences=tuple(differences[:MAX_SHOWN_PARTS]),
+        more_differences=max(0, len(differences) - MAX_SHOWN_PARTS),
     )
     return Miss(key=expected.key, reason=reason, nearest=nearest)
 

@@ -34,10 +34,10 @@ def body_fields(body: bytes | None, media_type: str) -> dict[str, str]:
     if body is None or len(body) > MAX_PARSED_BYTES:
         return {}
     try:
-        if is_json(media_type) or body.lstrip().startswith((b"{", b"[")):
-            return _json_leaves(json.loads(body))
         if media_type == "application/x-www-form-urlencoded":
             return pair_fields(parse_qsl(body.decode(), keep_blank_values=True)[:MAX_FIELDS])
+        if is_json(media_type) or body.lstrip().startswith((b"{", b"[")):
+            return _json_leaves(json.loads(body))
     except (ValueError, RecursionError):
         return {}
     return {}

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, unquote_plus
 
-from eikon_engine.network.drawn_values import elapsed_pattern, value_pattern
+from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -216,30 +216,24 @@ class RuleLearner:
                 differences = _request_differences(exchange, expected, played.read_body)
             except _OtherRequestError:
                 continue
-            elapsed = _elapsed_ms(exchange, played.exchanges)
-            rules = self._rules_for(differences, _location(exchange), expected.method, elapsed)
+            rules = self._rules_for(differences, _location(exchange), expected.method)
             if rules and (blank_exchange(exchange, rules, played.read_body).key == blank_request(expected, rules).key):
                 found.append(_Candidate(exchange=exchange, rules=rules))
         return found
 
-    def _rules_for(
-        self, differences: Sequence[_Difference], location: str, method: str, elapsed_ms: float | None = None
-    ) -> tuple[VolatileRule, ...]:
-        """Return a rule for each difference; empty if one of them has none.
-
-        `elapsed_ms` is the time since the document was requested, if it is known.
-        """
+    def _rules_for(self, differences: Sequence[_Difference], location: str, method: str) -> tuple[VolatileRule, ...]:
+        """Return a rule for each difference; empty if one of them has none."""
         url = _url_glob(location, [int(each.name) for each in differences if each.kind == "segment"])
         rules = []
         for each in differences:
-            rule = self._rule_for(each, url, method, elapsed_ms)
+            rule = self._rule_for(each, url, method)
             if rule is None:
                 return ()
             rules.append(rule)
         return tuple(dict.fromkeys(rules))
 
     def _rule_for(  # noqa: PLR0911 - one return per rule type
-        self, difference: _Difference, url: str, method: str, elapsed_ms: float | None
+        self, difference: _Difference, url: str, method: str
     ) -> VolatileRule | None:
         """Return the rule that ignores a difference; None if one of the values may matter."""
         kind, name = difference.kind, difference.name
@@ -251,8 +245,6 @@ class RuleLearner:
         if kind == "times":
             return TimestampRule(url=url, method=method, reason=reason)
         pattern = value_pattern(_own_name(difference), recorded, requested, self._recorded_at_s)
-        if pattern is None and elapsed_ms is not None:
-            pattern = elapsed_pattern(recorded, requested, elapsed_ms)
         if pattern is None:
             return None
         if kind == "segment":
@@ -319,19 +311,6 @@ def _were_concurrent(one: Exchange, other: Exchange) -> bool:
 
 def _is_known(rule: VolatileRule, known: Iterable[VolatileRule]) -> bool:
     return any(rule.model_copy(update={"reason": each.reason}) == each for each in known)
-
-
-def _elapsed_ms(exchange: Exchange, exchanges: Iterable[Exchange]) -> float | None:
-    """Return the page time from the request of a frame's document to a request of its scripts; None without one."""
-    documents = (
-        each.started_ms
-        for each in exchanges
-        if each.request.is_navigation
-        and each.request.frame == exchange.request.frame
-        and each.started_ms <= exchange.started_ms
-    )
-    loaded = max(documents, default=None)
-    return None if loaded is None else exchange.started_ms - loaded
 
 
 def _location(exchange: Exchange) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue, field_validator
 
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
@@ -184,6 +184,13 @@ class NetworkMiss(FileModel):
     """How the nearest recorded request differs."""
     more_differences: int = 0
     """Number of differences that are not listed."""
+
+    @field_validator("differences", mode="before")
+    @classmethod
+    def _without_sentences(cls, value: object) -> object:
+        """Drop the differences of an outcome written before 0.1.0, which were sentences."""
+        is_earlier = isinstance(value, list | tuple) and any(isinstance(each, str) for each in value)
+        return () if is_earlier else value
 
     def describe_differences(self) -> tuple[str, ...]:
         """Return a line for each difference."""

@@ -6,7 +6,6 @@ from collections import Counter
 from time import process_time
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,20 +101,6 @@ def test_a_missing_accept_header_is_the_default() -> None:
         assert match.exchange is exchanges[place]
 
 
-@pytest.mark.parametrize("resource_type", ["script", "fetch"])
-def test_a_resource_may_be_requested_again(resource_type: str) -> None:
-    """A script is served again; a request that a script sends once more is a miss."""
-    exchange = make_exchange(ITEMS)
-    request = exchange.request.model_copy(update={"resource_type": resource_type})
-    playback = Playback([exchange.model_copy(update={"request": request})])
-    first, second = _get(playback, ITEMS), _get(playback, ITEMS)
-
-    assert isinstance(first, Hit)
-    assert not first.is_repeat
-    assert isinstance(second, Hit) == (resource_type == "script")
-    assert isinstance(second, Miss) or second.is_repeat
-
-
 def test_a_language_decides_only_if_each_recorded_request_has_one() -> None:
     """The browser may add it after a request was reported, so that some recorded requests lack it."""
     with_language = make_exchange(ITEMS, headers=(("accept-language", "de"),))
@@ -201,6 +186,23 @@ def test_nearest_names_the_json_path_that_differs(tmp_path: Path) -> None:
     assert match.nearest.exchange.ordinal == 1
     assert match.nearest.differences == (RequestDifference(part="body", name="$.at", recorded="1", sent="2"),)
     assert match.nearest.agreements[-2:] == ("body $.item.id", "body $.op")
+
+
+def test_nearest_names_the_path_of_json_that_was_sent_as_text(tmp_path: Path) -> None:
+    """Scripts send JSON without a content type, which browsers then call plain text."""
+    headers, body = (("content-type", "text/plain;charset=UTF-8"),), b'{"text":"note","v":1.5}'
+    with NetworkWriter(tmp_path) as writer:
+        ref = writer.write_blob(body)
+        writer.append(make_exchange(ITEMS, method="POST", headers=headers, sent=body, request_body=ref))
+    recording = read_network(tmp_path)
+
+    match = Playback(recording.exchanges, read_body=recording.body).match(
+        "POST", ITEMS, b'{"text":"note","v":2}', headers[0][1], ()
+    )
+
+    assert isinstance(match, Miss)
+    assert match.nearest is not None
+    assert match.nearest.differences == (RequestDifference(part="body", name="$.v", recorded="1.5", sent="2"),)
 
 
 def test_nothing_alike_is_nearest_to_nothing() -> None:

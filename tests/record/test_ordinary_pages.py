@@ -40,18 +40,6 @@ const load = async () => {
 MISSING_WORKER = """<p id=out>wait</p><script>
 new Worker('/missing.js').onerror = () => { out.textContent = 'no worker'; };
 </script>"""
-MEASURED = """<button onclick="send()">Save</button><p id=out></p><script>
-const send = async () => {
-  const body = JSON.stringify({ text: 'note', took: performance.now(), v: Math.round(performance.now()) });
-  out.textContent = await (await fetch('/save', { method: 'POST', body })).text();
-};
-</script>"""
-IMPORTED = """<button onclick="load('one')">One</button><button onclick="load('two')">Two</button><p id=out></p><script>
-const load = async name => {
-  out.textContent = 'loading';
-  out.textContent = (await import(`/${name}.js?v=${Math.floor(Date.now() / 1000)}`)).default;
-};
-</script>"""
 HEARTBEAT = """<button onclick="send()">Send</button><p id=out></p><script>
 let count = 0;
 const send = () => socket.send(JSON.stringify({{ text: 'note ' + ++count }}));
@@ -89,26 +77,6 @@ def missing_worker(site: PageSite, page: Page) -> None:
     expect(page.locator("#out")).to_have_text("no worker")
 
 
-def measured_times(site: PageSite, page: Page) -> None:
-    """Send JSON as plain text, with times that the page has measured."""
-    site.answers["/save"] = Answer(body="saved")
-    page.goto(site.put(MEASURED))
-    page.wait_for_timeout(1_333)
-    page.get_by_role("button").click()
-    expect(page.locator("#out")).to_have_text("saved")
-
-
-def imported_again(site: PageSite, page: Page) -> None:
-    """Import scripts whose cache-buster is the time in seconds, which a replay may import once more."""
-    for name in ("one", "two"):
-        site.answers[f"/{name}.js"] = Answer(body=f"export default 'script {name}';", content_type=SCRIPT)
-    page.goto(site.put(IMPORTED))
-    for name in ("One", "Two", "One", "Two", "One"):
-        page.get_by_role("button", name=name).click()
-        expect(page.locator("#out")).to_have_text(f"script {name.lower()}")
-        page.wait_for_timeout(130)
-
-
 @contextmanager
 def heartbeats(site: PageSite) -> Iterator[Mission]:
     """Send messages on a socket on which a timer sends others."""
@@ -133,7 +101,7 @@ def record(chromium: Browser, site: PageSite, folder: Path, mission: Mission) ->
     return agent.mission
 
 
-@pytest.mark.parametrize("mission", [not_modified, missing_worker, measured_times, imported_again])
+@pytest.mark.parametrize("mission", [not_modified, missing_worker])
 def test_a_mission_on_an_ordinary_page_is_certified(
     chromium: Browser, site: PageSite, tmp_path: Path, mission: Mission
 ) -> None:

@@ -80,8 +80,13 @@ class ClientViews:
             client_object.on(event, listener)
             self._added.append((client_object, event, listener))
 
+        def once(view: object, event: str, f: Callable[..., Any]) -> None:
+            client_object, listener = impl_of(view), self._listener(f)
+            client_object.once(event, listener)
+            self._added.append((client_object, event, listener))
+
         own = _rebind_class(api_class, {"mapping": self._mapping})
-        own.on = on
+        own.on, own.once = on, once
         replace_handler_wrapping(own, wrap_handler)
         return own
 

@@ -93,10 +93,12 @@ class AttachedContext:
         from playwright.async_api import Error
 
         with internal_calls():
-            with suppress(Error):  # the context is gone
-                await self.capture.close()
-            await self.session.traffic.stop()
-            self.views.remove_listeners()
+            try:
+                with suppress(Error):  # the context is gone
+                    await self.capture.close()
+                await self.session.traffic.stop()
+            finally:
+                self.views.remove_listeners()
 
 
 def require_context(wrapper: object) -> object:

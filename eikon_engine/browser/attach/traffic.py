@@ -238,6 +238,8 @@ class AttachedTraffic(LiveTraffic):
         session.retains_bodies = True
         session.context.on("requestfailed", self._on_failed)
         session.context.on("serviceworker", self._on_service_worker)
+        for worker in session.context.service_workers:
+            self._on_service_worker(worker)
 
     async def report_windows(self, finish: Callable[[Page], Awaitable[None]]) -> None:
         """Have `finish` read what a window loads before the window closes itself."""

@@ -319,7 +319,8 @@ class SealedTraffic:
             what = f"{late} recorded responses and messages"
             notes.append(f"schedule: {what} were delivered at a different time than in the recording")
         notes += (
-            f"{key} was requested {pluralize(count, 'more time')} than recorded; it got the last recorded response"
+            f"{key} was requested {pluralize(count, 'more time')} than recorded, by a timer; "
+            "it got the last recorded response"
             for key, count in self._repeats.items()
         )
         notes += (
@@ -582,7 +583,7 @@ class SealedTraffic:
 
     def _on_context_closed(self) -> None:
         """End Playwright's tasks for unanswered requests, of which asyncio would warn when its loop is gone."""
-        self._ended_routes.extend(asyncio.ensure_future(route.fallback()) for route in self._unanswered)
+        self._ended_routes.extend(asyncio.ensure_future(_end(route)) for route in self._unanswered)
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error
@@ -619,6 +620,14 @@ class SealedTraffic:
             message = "sealed traffic was used before start()"
             raise InternalError(message)
         return self._running
+
+
+async def _end(route: Route) -> None:
+    """End a route of a context that is closed."""
+    from playwright.async_api import Error
+
+    with suppress(Error):  # it was handled after all
+        await route.fallback()
 
 
 @dataclass(frozen=True, slots=True)

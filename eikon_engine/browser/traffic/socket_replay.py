@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.sockets import SOCKET_MARK, notify_lost, notify_page
@@ -27,7 +28,7 @@ from eikon_engine.network.websocket import (
 from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from playwright.async_api import WebSocketRoute
 
@@ -39,9 +40,12 @@ if TYPE_CHECKING:
     from eikon_engine.network.websocket import SocketEvent
     from eikon_engine.trace.rules import VolatileRule
 
+_MessageKey: TypeAlias = tuple[str, bytes]
+"""Key of the socket, and a message without what the rules ignore."""
 MIN_HEARTBEATS: Final = 2
-"""Number of recorded messages that are equal, apart from what rules ignore, of which each may be a heartbeat."""
 """Equal messages of a page on one socket after which a further one is a heartbeat, whose number may vary."""
+MAX_JITTER: Final = 1.2
+"""Ratio of two successive intervals between the heartbeats of a timer."""
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
 JSON_TYPE: Final = "application/json"
@@ -127,15 +131,10 @@ class SocketReplay:
         self._events = dict(events)
         self._background = BackgroundTasks(session.tracker)
         self._playing: list[_PlayedSocket] = []
-        urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
-        self._recorded = [
-            (urls[event.socket], event)
-            for event in recording.as_recorded.sockets
-            if isinstance(event, SocketMessage) and event.sender == "page" and event.socket in urls
-        ]
-        """Recorded messages of pages, with the URLs of their sockets."""
-        self._sent_by_timer: set[bytes] = set()
-        """Messages that timers have sent, without what the rules ignored then."""
+        self._regular: tuple[tuple[VolatileRule, ...], Mapping[_MessageKey, bytes]] | None = None
+        """Recorded messages that pages sent at regular intervals, by key, and the rules with which they were found."""
+        self._sent_by_timer: set[_MessageKey] = set()
+        """Such messages that timers have sent in this replay."""
         self.misses = misses
         self.served = 0
 
@@ -192,15 +191,44 @@ class SocketReplay:
 
     def note_sent_by_timer(self, url: str, content: bytes) -> None:
         """Note a message that a timer has sent, and not an action."""
-        self._sent_by_timer.add(self.rules.blank(url, content))
+        key = self._message_key(url, content)
+        if key in self._regular_messages():
+            self._sent_by_timer.add(key)
 
-    def is_heartbeat(self, url: str, content: bytes) -> bool:
-        """Return whether a timer sends a message: pages sent it several times in the recording, and a timer did now."""
-        key, wanted = self.rules.lookup_key(url), self.rules.blank(url, content)
-        if all(self.rules.blank(url, each) != wanted for each in self._sent_by_timer):
-            return False
-        same = (event for opened, event in self._recorded if self.rules.lookup_key(opened) == key)
-        return sum(self.rules.blank(url, self.content(event)) == wanted for event in same) >= MIN_HEARTBEATS
+    def find_heartbeat(self, url: str, content: bytes) -> bytes | None:
+        """Return the recorded heartbeat that a message equals; None if it is no heartbeat.
+
+        Pages sent a heartbeat at regular intervals in the recording, and a timer has sent it in this replay.
+        """
+        key = self._message_key(url, content)
+        return self._regular_messages().get(key) if key in self._sent_by_timer else None
+
+    def _message_key(self, url: str, content: bytes) -> _MessageKey:
+        return self.rules.lookup_key(url), self.rules.blank(url, content)
+
+    def _regular_messages(self) -> Mapping[_MessageKey, bytes]:
+        rules = self.rules.rules
+        if self._regular is None or self._regular[0] != rules:
+            self._regular = (rules, dict(self._find_regular_messages()))
+        return self._regular[1]
+
+    def _find_regular_messages(self) -> Iterator[tuple[_MessageKey, bytes]]:
+        """Yield the messages that a page sent three times or more on one socket, in similar intervals."""
+        urls: dict[int, str] = {}
+        contents: dict[_MessageKey, bytes] = {}
+        times: defaultdict[tuple[int, _MessageKey], list[int]] = defaultdict(list)
+        for event in self._recording.as_recorded.sockets:
+            if isinstance(event, SocketOpened):
+                urls[event.socket] = event.url
+            elif isinstance(event, SocketMessage) and event.sender == "page" and event.socket in urls:
+                content = self.content(event)
+                key = self._message_key(urls[event.socket], content)
+                contents.setdefault(key, content)
+                times[event.socket, key].append(event.moment.at_ms)
+        for (_, key), moments in times.items():
+            intervals = [after - before for before, after in pairwise(moments)]
+            if any(min(pair) > 0 and max(pair) < MAX_JITTER * min(pair) for pair in pairwise(intervals)):
+                yield key, contents[key]
 
     @property
     def heartbeats(self) -> Counter[str]:
@@ -315,7 +343,8 @@ class _PlayedSocket:
         url = session.redactor.redact_text(self._route.url)
         data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
-        if session.timeline.is_timer_driven:
+        is_timer_driven = session.timeline.is_timer_driven
+        if is_timer_driven:
             self._player.note_sent_by_timer(self._url, data)
         place = self._find_expected(data)
         if place is not None:
@@ -324,25 +353,29 @@ class _PlayedSocket:
             key, differences = message_key(self._url, recorded), self._type_difference(self._expected[place], content)
             if differences:
                 self._add_message_miss(key, place, differences)
-        elif self._player.is_heartbeat(self._url, data):
+        elif is_timer_driven and (heartbeat := self._player.find_heartbeat(self._url, data)) is not None:
+            key = message_key(self._url, heartbeat)
             self.early_heartbeats += 1
-        elif self._sent < len(self._expected):
-            expected = self._expected[self._sent]
-            differences = (
-                *self._type_difference(expected, content),
-                *_differences(self._player.content(expected), data),
-            )
-            self._add_message_miss(key, self._sent, differences)
-            self._sent += 1
         else:
-            self._sent += 1
-            reason = f"the page sent {self._sent} messages on this socket; {len(self._expected)} were recorded"
-            self._player.add_miss(NetworkMiss(key=key, reason=reason))
+            self._add_difference(key, content, data)
         while self.early_heartbeats and self._is_heartbeat_expected(self._sent):
             self.early_heartbeats -= 1
             self._sent += 1
         session.tracker.note_key(key)
         schedule.queue.wake()
+
+    def _add_difference(self, key: str, content: str | bytes, data: bytes) -> None:
+        """Add a miss for a message that is not the next one of the recording, apart from heartbeats."""
+        while self._is_heartbeat_expected(self._sent):
+            self._sent += 1
+        if self._sent < len(self._expected):
+            expected = self._expected[self._sent]
+            differences = _differences(self._player.content(expected), data)
+            self._add_message_miss(key, self._sent, (*self._type_difference(expected, content), *differences))
+        else:
+            reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
+            self._player.add_miss(NetworkMiss(key=key, reason=reason))
+        self._sent += 1
 
     def _find_expected(self, data: bytes) -> int | None:
         """Return the position of the recorded message that the page has sent now: the next one, behind heartbeats."""
@@ -359,7 +392,8 @@ class _PlayedSocket:
         """Return whether a recorded message of the page is a heartbeat, which timers send at slightly other times."""
         if place >= len(self._expected):
             return False
-        return self._player.is_heartbeat(self._url, self._player.content(self._expected[place]))
+        content = self._player.content(self._expected[place])
+        return self._player.find_heartbeat(self._url, content) is not None
 
     def _add_message_miss(self, key: str, place: int, differences: tuple[RequestDifference, ...]) -> None:
         reason = f"message {place + 1} of the page on this socket differs from the recorded one"
@@ -424,8 +458,8 @@ class _PlayedSocket:
         sent = Counter(map(self._player.content, recorded[: self._sent]))
         for message in recorded[self._sent :]:
             content = self._player.content(message)
-            is_heartbeat = sent[content] >= MIN_HEARTBEATS or self._player.is_heartbeat(self._url, content)
-            explanation = _after_end(message, end_ms) or ("a repeated message" if is_heartbeat else "")
+            is_repeated = sent[content] >= MIN_HEARTBEATS or self._player.find_heartbeat(self._url, content)
+            explanation = _after_end(message, end_ms) or ("a repeated message" if is_repeated else "")
             yield Unsent(key=message_key(self._url, content), moment=message.moment, explanation=explanation)
 
     def unused(self) -> Iterator[str]:
