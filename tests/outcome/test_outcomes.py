@@ -1,0 +1,30 @@
+"""Outcomes read back from `outcome.json`."""
+
+from __future__ import annotations
+
+import json
+
+from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
+
+MISS = NetworkMiss(
+    key="GET http://shop/help?page=2",
+    reason="request-not-recorded",
+    nearest="GET http://shop/prices?page=1",
+    differences=(
+        RequestDifference(part="path", recorded="/prices", sent="/help"),
+        RequestDifference(part="query", name="page", recorded="1", sent="2"),
+    ),
+    more_differences=1,
+)
+
+
+def test_a_miss_reads_back_with_its_differences() -> None:
+    """What is written is what is read."""
+    assert NetworkMiss.model_validate_json(MISS.model_dump_json()) == MISS
+
+
+def test_differences_of_earlier_outcomes_are_dropped() -> None:
+    """They were sentences; the rest of the miss is kept."""
+    earlier = {**MISS.model_dump(mode="json"), "differences": ["path: /prices became /help"]}
+
+    assert NetworkMiss.model_validate_json(json.dumps(earlier)) == MISS.model_copy(update={"differences": ()})
