@@ -115,8 +115,6 @@ class Session:
     request_bodies: RequestBodies = field(default_factory=RequestBodies)
     devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)
     """Called with the DevTools session of each recorded page before it is enabled."""
-    retains_bodies: bool = False
-    """Whether the browser keeps the bodies of responses when their document is gone, since no route reads them."""
 
     @property
     def timeline(self) -> PageTimeline:

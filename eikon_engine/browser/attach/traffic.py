@@ -235,7 +235,6 @@ class AttachedTraffic(LiveTraffic):
         self._report_listeners = (sockets.on_report, uploads.on_report)
         await listen_to_reports(session.context, *self._report_listeners)
         session.devtools_listeners.append(self._prepare_page)
-        session.retains_bodies = True
         session.context.on("requestfailed", self._on_failed)
         session.context.on("serviceworker", self._on_service_worker)
         for worker in session.context.service_workers:

@@ -108,13 +108,10 @@ class NewPageAttacher:
         self,
         attach_listeners: Callable[[DevToolsSession, str], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]],
-        *,
-        retains_bodies: bool,
     ) -> None:
         """`attach_listeners` receives each page's session and target id before the session is enabled."""
         self._listen = attach_listeners
         self._spawn = spawn
-        self._retains_bodies = retains_bodies
         self.is_started = False
         self._context_id: str | None = None
         self._running_browser: Browser | None = None
@@ -183,8 +180,8 @@ class NewPageAttacher:
         if self._browser is None:
             return
         try:
-            if self._retains_bodies:  # first, since the agent may leave the page at once
-                await (await self._open_session(self._browser, target)).post(*RETAIN_BODIES)
+            # First, since the page may be left at once.
+            await (await self._open_session(self._browser, target)).post(*RETAIN_BODIES)
             arrival = await self._open_session(self._browser, target)
             self._listen(arrival, target)
             await arrival.post("Network.enable")
@@ -272,7 +269,7 @@ class StreamCapture:
         self._session = session
         self._request_ids: defaultdict[_ProtocolKey, list[str]] = defaultdict(list)
         self._targets: dict[Page, str] = {}
-        self._attacher = NewPageAttacher(self._attach_listeners, self._spawn, retains_bodies=session.retains_bodies)
+        self._attacher = NewPageAttacher(self._attach_listeners, self._spawn)
         self._streams: dict[str, ResponseStream] = {}
         self._counts: defaultdict[_PlaywrightKey, int] = defaultdict(int)
         self._numbers: dict[Request, tuple[_PlaywrightKey, int]] = {}
@@ -420,8 +417,7 @@ class StreamCapture:
             else:
                 self._attach_listeners(devtools, target)
                 await devtools.send("Network.enable")
-                if self._session.retains_bodies:
-                    await self._retain_bodies(page)
+                await self._retain_bodies(page)
             await self._attach_future_pages(target_info.get("browserContextId"))
         except Error:
             return  # the page is gone

@@ -1,0 +1,51 @@
+"""What a document loads as it is left is recorded like anything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.network.store import read_network
+from eikon_engine.trace.actions import Click, Navigate
+from tests.browser.desk import at
+from tests.browser.pages import Answer
+from tests.until import GENEROUS_S, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.desk import Room
+    from tests.browser.pages import Asked, PageSite
+
+pytestmark = pytest.mark.browser
+
+PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
+PICTURES = 12
+CONNECTIONS = 6
+"""Connections of Chromium to one host: once it requested more pictures than this, the first ones have arrived."""
+
+
+def test_bodies_of_a_document_that_is_left_are_recorded(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """A click loads pictures and leaves the page: the browser keeps their bodies until they are read."""
+    paths = [f"/left-{number}.svg" for number in range(PICTURES)]
+    for path in paths:
+        site.answers[path] = Answer(body=PICTURE, content_type="image/svg+xml")
+
+    def then(_asked: Asked) -> Answer:
+        wait_until(lambda: sum("/left-" in each for each in site.paths()) > CONNECTIONS, "pictures", GENEROUS_S)
+        return Answer(body="<p>left</p>")
+
+    site.answers["/then"] = then
+    load = f"for (let each = 0; each < {PICTURES}; each++) new Image().src = `/left-${{each}}.svg`"
+    here = site.put(f'<a href="/then" onmousedown="{load}">Leave</a>')
+
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=here))
+        desk.ok(Click(target=at("a")))
+    exchanges = [each for each in read_network(tmp_path).exchanges if "/left-" in each.key]
+
+    assert len(exchanges) == PICTURES
+    whole = [each for each in exchanges if each.failure is None]
+    assert whole
+    assert [each.response.body_missing for each in whole if each.response is not None] == [None] * len(whole)
