@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.browser.actions.conditions import check_assertion, wait_for
 from eikon_engine.browser.actions.effect import require_page, translated_errors
-from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
+from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind, readiness_for
 from eikon_engine.browser.session import open_session
 from eikon_engine.browser.worker import PerformedAction
 from eikon_engine.dom import render_html
@@ -33,28 +33,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation, PageObservation
 
 BLANK = "about:blank"
-_VISIBILITY_NOT_REQUIRED: Final = (
-    actions.Blur,
-    actions.DispatchEvent,
-    actions.Focus,
-    actions.ScrollIntoViewIfNeeded,
-    actions.SetInputFiles,
-)
-"""Actions that do not require a visible target."""
-_ENABLED_REQUIRED: Final = (
-    actions.Check,
-    actions.Click,
-    actions.DoubleClick,
-    actions.Download,
-    actions.Fill,
-    actions.SelectOption,
-    actions.SetInputFiles,
-    actions.SetValue,
-    actions.Tap,
-    actions.TypeText,
-    actions.Uncheck,
-)
-"""Actions that require an enabled target, unless they are forced."""
 
 
 class SnapshotTraffic:
@@ -191,12 +169,7 @@ class SnapshotPlayback:
         if target is None:
             return None
         await self._load_snapshot(action.page)
-        readiness = Readiness(
-            visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED),
-            rendered=isinstance(action, actions.ScrollIntoViewIfNeeded),
-            enabled=isinstance(action, _ENABLED_REQUIRED) and not actions.is_forced(action),
-            editable=isinstance(action, actions.Fill | actions.TypeText),
-        )
+        readiness = readiness_for(action)
         page = require_page(self.session, 0)
         bound = await bind(page, target, self.session.stabilizer, readiness, timeout_ms=0)
         if isinstance(action, actions.SetValue) and bound.identity.tag != "select":  # it is filled

@@ -63,12 +63,12 @@ async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -
     )
     draft.learn(lesson.rules, options)
     runs = () if lesson.run is None else (lesson.run,)
-    agreements = compare_runs(draft.trace, runs)
-    failed = find_failed_action(agreements)
+    comparisons = compare_runs(draft.trace, runs)
+    failed = find_failed_action(comparisons)
     if not runs or failed is not None:
         options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
         return failed
-    draft.adopt_timeline(agreements, runs, derive_timeline(recording, given))
+    draft.adopt_timeline(comparisons, runs, derive_timeline(recording, given))
     options.progress("found a timeline that waits for idle pages, unlike the agent")
     return None
 
@@ -83,16 +83,16 @@ class FailedAction:
     """Codes of the differences."""
 
 
-def find_failed_action(agreements: Iterable[ActionComparison]) -> FailedAction | None:
+def find_failed_action(comparisons: Iterable[ActionComparison]) -> FailedAction | None:
     """Return the first action that failed in the first run, and not in the recording, or the other way round."""
-    for each in agreements:
+    for each in comparisons:
         codes = frozenset(found.code for found in each.diverged if found.layer in FAILURE_LAYERS)
         if codes:
             return FailedAction(subgoal=each.place.subgoal, sequence=each.place.sequence, codes=codes)
     return None
 
 
-def find_unsent_requests(runs: Sequence[ReplayedRun]) -> tuple[CertificationFinding, ...]:
+def unsent_request_findings(runs: Sequence[ReplayedRun]) -> tuple[CertificationFinding, ...]:
     """Find what was sent in the recording and not in a replay: the agent did something that is not replayed.
 
     No other check finds it, because recordings of agents have no baselines of their own.

@@ -17,7 +17,7 @@ from eikon_engine.certify.agent_timing import (
     find_early_actions,
     find_failed_action,
     find_timeline,
-    find_unsent_requests,
+    unsent_request_findings,
 )
 from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
 from eikon_engine.certify.draft import Draft
@@ -117,7 +117,7 @@ class Round:
     """The changes tried in this round."""
     trace: ExecutionTrace
     runs: tuple[ReplayedRun, ...]
-    agreements: tuple[ActionComparison, ...]
+    comparisons: tuple[ActionComparison, ...]
     findings: tuple[CertificationFinding, ...]
 
 
@@ -204,10 +204,10 @@ def _findings_of_all_timings(
         return (lesson.finding,)
     if failed is None or lesson.run is None:
         return ()
-    agreements = compare_runs(draft.trace, (lesson.run,))
-    if find_failed_action(agreements) != failed:
+    comparisons = compare_runs(draft.trace, (lesson.run,))
+    if find_failed_action(comparisons) != failed:
         return ()
-    found = collect_findings(agreements, (lesson.run,))
+    found = collect_findings(comparisons, (lesson.run,))
     return tuple(each for each in found if each.kind == "diverged")  # no baseline was recorded yet
 
 
@@ -221,7 +221,7 @@ async def _rounds(
         known = ()
         if not done.findings or number == options.rounds:
             break
-        tried = draft.propose_next(done.agreements, done.runs)
+        tried = draft.propose_next(done.comparisons, done.runs)
         if draft.patch == done.patch:
             break
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
@@ -230,7 +230,7 @@ async def _rounds(
 
 def _round_without_runs(draft: Draft, findings: tuple[CertificationFinding, ...]) -> Round:
     """Return a round that ends the certification, because no replay of the bundle can be faithful."""
-    return Round(number=1, patch=draft.patch, trace=draft.trace, runs=(), agreements=(), findings=findings)
+    return Round(number=1, patch=draft.patch, trace=draft.trace, runs=(), comparisons=(), findings=findings)
 
 
 def _mission_notes(trace: ExecutionTrace) -> tuple[str, ...]:
@@ -282,19 +282,19 @@ async def _round(
     """Replay the draft; `known` are earlier runs of the same draft, which count towards `runs_of_round`."""
     trace = draft.trace
     runs = (*known, *await replay(replace(bundle, trace=trace, dom=draft.dom), runs_of_round - len(known)))
-    agreements = compare_runs(trace, runs)
+    comparisons = compare_runs(trace, runs)
     if draft.is_live:  # live runs need not agree in what is compared with the present, such as times
-        agreements = tuple(
+        comparisons = tuple(
             each if any(outcome.divergences for outcome in each.outcomes) else replace(each, unstable=())
-            for each in agreements
+            for each in comparisons
         )
-    found = (*collect_findings(agreements, runs), *find_unsent_requests(runs))
+    found = (*collect_findings(comparisons, runs), *unsent_request_findings(runs))
     return Round(
         number=number,
         patch=draft.patch,
         trace=trace,
         runs=runs,
-        agreements=agreements,
+        comparisons=comparisons,
         findings=found,
     )
 
@@ -382,7 +382,7 @@ def _certificate(bundle: Bundle, options: CertifyOptions, last: Round, notes: tu
         stress=options.stress,
         network_mode=options.network,
         mission_status=trace.status,
-        actions=tuple(_certified_action(each, last) for each in last.agreements),
+        actions=tuple(_certified_action(each, last) for each in last.comparisons),
         masks=tuple(describe_mask(mask) for mask in trace.masks),
         rules=tuple(describe_rule(rule) for rule in (trace.network.rules if trace.network is not None else ())),
         browser=first.browser,

@@ -66,10 +66,10 @@ class ActionComparison:
         return any(each.layer in FAILURE_LAYERS for each in (*self.unstable, *self.diverged))
 
 
-def until_first_failure(agreements: Sequence[ActionComparison]) -> tuple[ActionComparison, ...]:
+def until_first_failure(comparisons: Sequence[ActionComparison]) -> tuple[ActionComparison, ...]:
     """Return the actions up to the first failed one; later differences are its consequences."""
-    undone = next((place for place, each in enumerate(agreements) if each.has_failed), len(agreements))
-    return tuple(agreements[: undone + 1])
+    undone = next((place for place, each in enumerate(comparisons) if each.has_failed), len(comparisons))
+    return tuple(comparisons[: undone + 1])
 
 
 def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[ActionComparison, ...]:

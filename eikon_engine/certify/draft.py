@@ -165,9 +165,9 @@ class Draft:
         """Return the trace with the changes so far."""
         return apply_patch(self.original, self.patch)
 
-    def propose_next(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+    def propose_next(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
-        near = until_first_failure(agreements)
+        near = until_first_failure(comparisons)
         if self.is_live:
             return self._add_live_masks(near, "typed") or (
                 self._add_live_masks(near, "noise") if self.masks_noise else ""
@@ -196,11 +196,11 @@ class Draft:
         return is_agent_recording(self.original)
 
     def adopt_timeline(
-        self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun], timeline: tuple[MovedDelivery, ...]
+        self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun], timeline: tuple[MovedDelivery, ...]
     ) -> None:
         """Adopt the timeline and baselines of runs that waited for the pages."""
         self.timeline = SetTimeline(timeline=timeline, reason=AGENT_DID_NOT_WAIT)
-        for each in until_first_failure(agreements):
+        for each in until_first_failure(comparisons):
             if is_missing_baseline(each, runs[0]):
                 self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, AGENT_DID_NOT_WAIT)
 
@@ -217,7 +217,7 @@ class Draft:
             self.rules.extend(merged)
             options.progress(f"learned {pluralize(len(merged), 'rule')}")
 
-    def _add_environment(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+    def _add_environment(self, _comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         here = runs[0].outcome.environment
         if self.trace.environment is not None or here is None:
             return ""
@@ -225,7 +225,7 @@ class Draft:
         self.environment = SetEnvironment(environment=here, reason=reason)
         return "an environment, because the recording has none"
 
-    def _add_rules(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+    def _add_rules(self, _comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         if self.trace.network is None or not self.may_get_rules:
             return ""
         known = (*self.trace.network.rules, *self.rules)
@@ -233,24 +233,24 @@ class Draft:
         self.rules.extend(new)
         return f"{pluralize(len(new), 'rule')} for requests" if new else ""
 
-    def _add_missing_baselines(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
-        lacking = [each for each in agreements if is_missing_baseline(each, runs[0])]
+    def _add_missing_baselines(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+        lacking = [each for each in comparisons if is_missing_baseline(each, runs[0])]
         for each in lacking:
             self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, "the recording has none")
         return f"a baseline for {_ids(lacking)}" if lacking else ""
 
-    def _add_read_masks(self, agreements: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
+    def _add_read_masks(self, comparisons: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
         """Mask results of the agent's scripts that no replay repeats."""
         before = len(self.masks)
-        for each in agreements:
+        for each in comparisons:
             mask = propose_read_mask(each, (*self.original.masks, *self.masks))
             self.masks.extend(() if mask is None else (mask,))
         return self._describe_masks(before)
 
-    def _add_live_masks(self, agreements: Sequence[ActionComparison], kind: MaskKind) -> str:
+    def _add_live_masks(self, comparisons: Sequence[ActionComparison], kind: MaskKind) -> str:
         """Mask what differs among live runs."""
         before = len(self.masks)
-        for each in agreements:
+        for each in comparisons:
             self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks), kind))
         return self._describe_masks(before)
 
@@ -259,29 +259,29 @@ class Draft:
         names = [mask.name for mask in self.masks[before:]]
         return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}" if names else ""
 
-    def _add_page_time(self, agreements: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
+    def _add_page_time(self, comparisons: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
         """Double the page time of actions that differ; undo it for those that it did not help."""
-        unmet = [each for each in agreements if _differs(each) and each.recorded.observation is not None]
+        unmet = [each for each in comparisons if _differs(each) and each.recorded.observation is not None]
         more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings and _may_need_time(each)]
         for each in more:
             self._double_page_time(each)
-        if not more and any(each.has_failed for each in agreements):
+        if not more and any(each.has_failed for each in comparisons):
             return ""  # neither mask nor baseline repairs a failed action
         if more:
             return f"twice the page time for {_ids(more)}"
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
         return f"the recorded page time for {_ids(useless)}, because more did not help" if useless else ""
 
-    def _add_masks_or_baselines(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
-        if any(each.has_failed for each in agreements):
+    def _add_masks_or_baselines(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+        if any(each.has_failed for each in comparisons):
             return ""
         before = len(self.masks)
-        for each in agreements:
+        for each in comparisons:
             self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks)))
         if len(self.masks) > before:
             return self._describe_masks(before)
         other = [
-            each for each in agreements if has_stable_difference(each) and self._may_get_baseline(each.recorded.id)
+            each for each in comparisons if has_stable_difference(each) and self._may_get_baseline(each.recorded.id)
         ]
         for each in other:
             first = each.diverged[0]

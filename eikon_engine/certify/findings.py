@@ -22,10 +22,10 @@ WHOLE_RUN: Final = "the whole run"
 
 
 def collect_findings(
-    agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]
+    comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]
 ) -> tuple[CertificationFinding, ...]:
     """Return the differences among runs and from the recording, in mission order."""
-    unstable = tuple(finding for each in agreements for finding in _unstable_findings(each))
+    unstable = tuple(finding for each in comparisons for finding in _unstable_findings(each))
     found = (*unstable, *_step_findings(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
     found = (*found, *_run_findings(runs))
     order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}

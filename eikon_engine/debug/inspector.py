@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.browser.actions.effect import require_page
-from eikon_engine.browser.actions.targets import Readiness
+from eikon_engine.browser.actions.targets import readiness_for
 from eikon_engine.browser.browser_storage import read_stored_values
 from eikon_engine.browser.inspection import find_matches, inspect_target_now, read_console
 from eikon_engine.debug.results import (
@@ -37,7 +37,6 @@ from eikon_engine.trace.actions import (
     FunctionCondition,
     SelectorCondition,
     WaitFor,
-    is_forced,
 )
 from eikon_engine.trace.bundle import store_snapshot
 from eikon_engine.trace.execution import SkillUsage
@@ -61,17 +60,6 @@ if TYPE_CHECKING:
 InspectedPart: TypeAlias = Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"]
 DOM_FOLDER: Final = "dom"
 INSPECTIONS_FOLDER: Final = "inspections"
-
-_VISIBILITY_NOT_REQUIRED: Final = frozenset(
-    {"assert", "blur", "dispatch_event", "evaluate", "expect", "focus", "read", "scroll_into_view_if_needed",
-     "set_input_files", "wait_for"}
-)  # fmt: skip
-"""Actions that do not require a visible target."""
-_ENABLED_REQUIRED: Final = frozenset(
-    {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "tap",
-     "type", "uncheck"}
-)  # fmt: skip
-"""Actions whose target must not be disabled."""
 
 
 async def inspect_context(context: ReplayContext, what: InspectedPart, folder: Path, page: int = 0) -> Inspection:
@@ -206,13 +194,8 @@ class _Inspector:
         target: Target,
         snapshot: PageSnapshot | None,
     ) -> InspectedTarget:
-        readiness = Readiness(
-            visible=action.type not in _VISIBILITY_NOT_REQUIRED,
-            rendered=action.type == "scroll_into_view_if_needed",
-            enabled=action.type in _ENABLED_REQUIRED and not is_forced(action),
-        )
         try:
-            now = await inspect_target_now(self._context.session, action.page, target, readiness)
+            now = await inspect_target_now(self._context.session, action.page, target, readiness_for(action))
             count, matches, problem = now.count, now.matches, now.problem
         except PageMissingError as error:
             count, matches, problem = 0, (), error.message

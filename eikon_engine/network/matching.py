@@ -132,10 +132,10 @@ class RuleMatcher:
         self._index: dict[str, _RuleGroup] | None = None
 
     def find(
-        self, expected: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs, served: Collection[int]
+        self, sent: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs, served: Collection[int]
     ) -> RuleMatch:
         """Return the first matching exchange not in `served` (ordinals); None if no rule leads to a match."""
-        freed = header_rules(expected.method, expected.url, self._rules)
+        freed = header_rules(sent.method, sent.url, self._rules)
         if not blanked.rules and not freed:
             return None
         group = self._get_index().get(blanked.key)
@@ -198,11 +198,11 @@ class RuleUsage:
         """Add rules that were learned during the replay."""
         self.rules = tuple(dict.fromkeys((*self.rules, *rules)))
 
-    def record_parts(self, expected: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs) -> None:
+    def record_parts(self, sent: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs) -> None:
         """Record the rules whose part a request contains, whether or not they are needed to match it."""
         self._found.update(blanked.rules)
         names = {name.lower() for name, _ in headers} & set(VARY_HEADERS)
-        freed = header_rules(expected.method, expected.url, self.rules)
+        freed = header_rules(sent.method, sent.url, self.rules)
         self._found.update(rule for rule in freed if rule.name.lower() in names)
 
     def count_use(self, rules: Iterable[VolatileRule]) -> None:
@@ -383,9 +383,9 @@ class Playback:
         if an action caused it. A timer may repeat a request more often than recorded, and skips recorded repetitions
         that are past and brought nothing new: the page gets each change at its recorded time.
         """
-        expected = canonical_request(method, url, body, content_type)
+        sent = canonical_request(method, url, body, content_type)
         self._timer_ms = timer_ms
-        found = self._match(expected, tuple(headers))
+        found = self._match(sent, tuple(headers))
         if isinstance(found, Hit):
             self._served.add(found.exchange.ordinal)
             self._passed.add(found.exchange.ordinal)
@@ -398,25 +398,23 @@ class Playback:
         """Forget a miss whose request is matched again, after more of it could be redacted."""
         self._misses = [each for each in self._misses if each is not miss]
 
-    def _match(self, expected: CanonicalRequest, headers: HeaderPairs) -> Match:
+    def _match(self, sent: CanonicalRequest, headers: HeaderPairs) -> Match:
         """Find an exact match, or else a request that differs only in what rules ignore."""
-        exact = self._match_exactly(expected, headers)
+        exact = self._match_exactly(sent, headers)
         by_rule = (
-            self._match_by_rules(self._rule_matcher, expected, headers, exact)
-            if self._rule_matcher is not None
-            else None
+            self._match_by_rules(self._rule_matcher, sent, headers, exact) if self._rule_matcher is not None else None
         )
         if by_rule is not None:
             return by_rule
         if isinstance(exact, Hit):
             return exact
-        return self._continue_series(expected) or self._match_by_learned_rules(expected, headers, exact) or exact()
+        return self._continue_series(sent) or self._match_by_learned_rules(sent, headers, exact) or exact()
 
-    def _continue_series(self, expected: CanonicalRequest) -> Hit | None:
+    def _continue_series(self, sent: CanonicalRequest) -> Hit | None:
         """Return what a series of numbered polls had last, for a request of a timer with a later number."""
         if self._timer_ms is None:
             return None
-        series = find_series(expected, self._exchanges, self._read_body)
+        series = find_series(sent, self._exchanges, self._read_body)
         if len(series) > 1:
             return self._repeat(series)
         if not series or series[0].ordinal not in self._served:  # counting begins with the recorded number
@@ -424,7 +422,7 @@ class Playback:
         return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
 
     def _match_by_learned_rules(
-        self, expected: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory
+        self, sent: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory
     ) -> Match | None:
         """Learn rules that make a request equal to a recorded one, and match it by them; None if there are none."""
         if self.learner is None:
@@ -436,56 +434,56 @@ class Playback:
             served_exactly=self._served - by_rules,
             read_body=self._read_body,
         )
-        learned = self.learner.learn_request(expected, played, self.rule_use.rules)
+        learned = self.learner.learn_request(sent, played, self.rule_use.rules)
         if not learned:
             return None
         self.rule_use.add(learned)
         self._rule_matcher = RuleMatcher(self._exchanges, self.rule_use.rules, self._read_body)
-        return self._match_by_rules(self._rule_matcher, expected, headers, exact)
+        return self._match_by_rules(self._rule_matcher, sent, headers, exact)
 
     def _match_by_rules(
-        self, loose: RuleMatcher, expected: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
+        self, loose: RuleMatcher, sent: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
     ) -> Match | None:
         """Count the rules that apply to a request, and use them to match it unless there is an exact match."""
-        blanked = blank_request(expected, self.rule_use.rules)
-        self.rule_use.record_parts(expected, blanked, headers)
+        blanked = blank_request(sent, self.rule_use.rules)
+        self.rule_use.record_parts(sent, blanked, headers)
         if isinstance(exact, Hit) and not exact.is_repeat:
             return exact
-        match loose.find(expected, blanked, headers, self._passed):
+        match loose.find(sent, blanked, headers, self._passed):
             case RuleHit(exchange=exchange, rules=rules, alike=alike):
                 self.rule_use.count_use(rules)
                 return self._hit_after_skipped(exchange, alike, rules)
             case Exhausted() as exhausted:
                 repeat = self._repeat(exhausted.exchanges, exhausted.rules)
                 if repeat is None:
-                    return _all_served(expected, exhausted)
+                    return _all_served(sent, exhausted)
                 self.rule_use.count_use(exhausted.rules)
                 return repeat
             case None:
                 return None
 
-    def _match_exactly(self, expected: CanonicalRequest, headers: HeaderPairs) -> Hit | _MissFactory:
+    def _match_exactly(self, sent: CanonicalRequest, headers: HeaderPairs) -> Hit | _MissFactory:
         """Return the exact match, or a function that explains why there is none."""
-        answers = self._by_key.get(expected.key)
+        answers = self._by_key.get(sent.key)
         if answers is None:
-            return partial(self._not_recorded, expected)
+            return partial(self._not_recorded, sent)
         values = header_values(headers, answers.headers)
         group = answers.groups.get(values)
         if group is None:
-            return partial(_other_headers, expected, answers, values)
-        count = self._counts[expected.key, values]
+            return partial(_other_headers, sent, answers, values)
+        count = self._counts[sent.key, values]
         exchange = group.get(count)
         while exchange is not None and exchange.ordinal in self._passed:  # served by a rule, or skipped
             count += 1
             exchange = group.get(count)
-        self._counts[expected.key, values] = count + 1
+        self._counts[sent.key, values] = count + 1
         if exchange is not None and self._timer_ms is None:
             return Hit(exchange=exchange, has_predecessor=count > 0)
         alike = tuple(each for each in group.values() if each is not None)
         if exchange is not None:
             return self._hit_after_skipped(exchange, alike)
         repeat = self._repeat(alike) if count > max(group) else None
-        return repeat or partial(_no_such_occurrence, expected, answers.first, group, count)
+        return repeat or partial(_no_such_occurrence, sent, answers.first, group, count)
 
     def _hit_after_skipped(
         self, exchange: Exchange, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()
@@ -512,12 +510,12 @@ class Playback:
         last = max((each for each in answered if not each.is_cancelled), key=_delivery_order, default=alike[-1])
         return Hit(exchange=last, rules=rules, is_repeat=True, has_predecessor=True)
 
-    def _not_recorded(self, expected: CanonicalRequest) -> Miss:
+    def _not_recorded(self, sent: CanonicalRequest) -> Miss:
         if self._request_index is None:
             self._request_index = RequestIndex(self._exchanges, self._read_body)
-        nearest = self._request_index.find(expected, self._served)
+        nearest = self._request_index.find(sent, self._served)
         reason = "it was not recorded, and no recorded request is similar" if nearest is None else nearest.reason
-        return Miss(key=expected.key, reason=reason, nearest=nearest)
+        return Miss(key=sent.key, reason=reason, nearest=nearest)
 
 
 MAX_SERIES: Final = 100
@@ -570,7 +568,7 @@ def _group_exchanges(exchanges: list[Exchange]) -> _KeyedExchanges:
     return _KeyedExchanges(headers=differing, groups=groups)
 
 
-def _other_headers(expected: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
+def _other_headers(sent: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
     differences = [
         RequestDifference.shortened("header", name, recorded, values[place])
         for place, name in enumerate(answers.headers)
@@ -582,16 +580,14 @@ def _other_headers(expected: CanonicalRequest, answers: _KeyedExchanges, values:
     nearest = NearestRequest(
         exchange=answers.first,
         reason=reason,
-        agreements=_key_parts(expected),
+        equal_parts=_key_parts(sent),
         differences=tuple(differences[:MAX_SHOWN_PARTS]),
         more_differences=max(0, len(differences) - MAX_SHOWN_PARTS),
     )
-    return Miss(key=expected.key, reason=reason, nearest=nearest)
+    return Miss(key=sent.key, reason=reason, nearest=nearest)
 
 
-def _no_such_occurrence(
-    expected: CanonicalRequest, first: Exchange, group: dict[int, Exchange | None], count: int
-) -> Miss:
+def _no_such_occurrence(sent: CanonicalRequest, first: Exchange, group: dict[int, Exchange | None], count: int) -> Miss:
     known = [exchange for exchange in group.values() if exchange is not None]
     times = "once" if len(known) == 1 else f"{len(known)} times"
     reason = f"it was recorded {times}, this is occurrence {count + 1}"
@@ -600,13 +596,13 @@ def _no_such_occurrence(
     nearest = NearestRequest(
         exchange=known[-1] if known else first,
         reason=reason,
-        agreements=_key_parts(expected),
+        equal_parts=_key_parts(sent),
         differences=(RequestDifference(part="occurrence", recorded=str(len(known)), sent=str(count + 1)),),
     )
-    return Miss(key=expected.key, reason=reason, nearest=nearest)
+    return Miss(key=sent.key, reason=reason, nearest=nearest)
 
 
-def _all_served(expected: CanonicalRequest, exhausted: Exhausted) -> Miss:
+def _all_served(sent: CanonicalRequest, exhausted: Exhausted) -> Miss:
     recorded = len(exhausted.exchanges)
     times = "once" if recorded == 1 else f"{recorded} times"
     parts = ", ".join(describe_rule_part(rule) for rule in exhausted.rules)
@@ -614,12 +610,12 @@ def _all_served(expected: CanonicalRequest, exhausted: Exhausted) -> Miss:
     nearest = NearestRequest(
         exchange=exhausted.exchanges[-1],
         reason=reason,
-        agreements=(f"method {expected.method}", f"url {expected.url.partition('?')[0]}"),
+        equal_parts=(f"method {sent.method}", f"url {sent.url.partition('?')[0]}"),
         differences=(RequestDifference(part="occurrence", recorded=str(recorded), sent=str(recorded + 1)),),
     )
-    return Miss(key=expected.key, reason=reason, nearest=nearest)
+    return Miss(key=sent.key, reason=reason, nearest=nearest)
 
 
-def _key_parts(expected: CanonicalRequest) -> tuple[str, ...]:
-    parts = (f"method {expected.method}", f"url {expected.url}")
-    return parts if expected.body is None else (*parts, "body")
+def _key_parts(sent: CanonicalRequest) -> tuple[str, ...]:
+    parts = (f"method {sent.method}", f"url {sent.url}")
+    return parts if sent.body is None else (*parts, "body")

@@ -85,7 +85,7 @@ class NearestRequest:
     exchange: Exchange
     reason: str
     """Why the recorded request was not served, in one clause."""
-    agreements: tuple[str, ...]
+    equal_parts: tuple[str, ...]
     """Equal parts, such as `method POST` or `query page`."""
     differences: tuple[RequestDifference, ...]
     """Different parts."""
@@ -114,9 +114,9 @@ class RequestIndex:
             (shapes.setdefault(exchange.key, _shape_of_key(exchange.key)), exchange) for exchange in exchanges
         ]
 
-    def find(self, expected: CanonicalRequest, served: Collection[int]) -> NearestRequest | None:
+    def find(self, sent: CanonicalRequest, served: Collection[int]) -> NearestRequest | None:
         """Return the most similar request, preferring those not in `served` (ordinals); None if none is similar."""
-        shape = _shape_of_key(expected.key)
+        shape = _shape_of_key(sent.key)
         scores: dict[str, float] = {}
         ranked = []
         for place, (recorded, exchange) in enumerate(self._entries):
@@ -129,16 +129,16 @@ class RequestIndex:
             return None
         best = max(
             heapq.nlargest(MAX_DETAILED_CANDIDATES, ranked),
-            key=lambda rank: (self._detailed_score(rank, expected, shape), rank),
+            key=lambda rank: (self._detailed_score(rank, sent, shape), rank),
         )
-        return self._compare(best[3], expected, shape)
+        return self._compare(best[3], sent, shape)
 
     def _detailed_score(
-        self, rank: tuple[float, bool, int, int], expected: CanonicalRequest, shape: _RequestShape
+        self, rank: tuple[float, bool, int, int], sent: CanonicalRequest, shape: _RequestShape
     ) -> float:
         recorded, exchange = self._entries[rank[3]]
         letters = SequenceMatcher(None, recorded.path[:MAX_PATH_LENGTH], shape.path[:MAX_PATH_LENGTH], autojunk=False)
-        ours, theirs = self._recorded_fields(exchange), body_fields(expected.body, expected.media_type)
+        ours, theirs = self._recorded_fields(exchange), body_fields(sent.body, sent.media_type)
         return rank[0] + 2 * letters.ratio() + 3 * _overlap(ours, theirs)
 
     def _recorded_fields(self, exchange: Exchange) -> dict[str, str]:
@@ -153,33 +153,33 @@ class RequestIndex:
             return None
         return _canonical(exchange, strip_encodings(self._read_body(ref))).body
 
-    def _compare(self, place: int, expected: CanonicalRequest, shape: _RequestShape) -> NearestRequest:
+    def _compare(self, place: int, sent: CanonicalRequest, shape: _RequestShape) -> NearestRequest:
         recorded, exchange = self._entries[place]
-        agreements: list[str] = []
+        equal_parts: list[str] = []
         differences: list[RequestDifference] = []
         parts: tuple[DifferingPart, ...] = ("method", "site", "path")
         for part in parts:
             ours, theirs = getattr(recorded, part), getattr(shape, part)
             if ours == theirs:
-                agreements.append(f"{part} {shorten_value(ours)}")
+                equal_parts.append(f"{part} {shorten_value(ours)}")
             else:
                 differences.append(RequestDifference.shortened(part, "", ours, theirs))
-        _compare_fields("query", recorded.query, shape.query, agreements, differences)
+        _compare_fields("query", recorded.query, shape.query, equal_parts, differences)
         if recorded.digest == shape.digest:
-            agreements.extend(["body"] if shape.digest else [])
+            equal_parts.extend(["body"] if shape.digest else [])
         else:
-            ours, theirs = self._recorded_fields(exchange), body_fields(expected.body, expected.media_type)
+            ours, theirs = self._recorded_fields(exchange), body_fields(sent.body, sent.media_type)
             known = len(differences)
-            differences.extend(_time_differences(self._recorded_body(exchange), expected.body))
+            differences.extend(_time_differences(self._recorded_body(exchange), sent.body))
             if len(differences) == known:
-                _compare_fields("body", ours, theirs, agreements, differences)
+                _compare_fields("body", ours, theirs, equal_parts, differences)
             if len(differences) == known:
                 differences.append(RequestDifference(part="body", recorded=_digest(recorded), sent=_digest(shape)))
         places = ", ".join(each.place for each in differences[:MAX_SHOWN_PARTS]) or "how its URL is written"
         return NearestRequest(
             exchange=exchange,
             reason=f"it was not recorded; the nearest recorded request differs in {places}",
-            agreements=_shorten(agreements),
+            equal_parts=_shorten(equal_parts),
             differences=tuple(differences[:MAX_SHOWN_PARTS]),
             more_differences=max(0, len(differences) - MAX_SHOWN_PARTS),
         )
@@ -223,14 +223,14 @@ def _shape_of_key(key: str) -> _RequestShape:
     )
 
 
-def _score(expected: _RequestShape, recorded: _RequestShape) -> float:
+def _score(sent: _RequestShape, recorded: _RequestShape) -> float:
     """Return a similarity score of two requests; 0 if neither their site nor their path is equal."""
-    same_path = expected.path == recorded.path
-    if expected.site != recorded.site and not (same_path and expected.path != "/"):
+    same_path = sent.path == recorded.path
+    if sent.site != recorded.site and not (same_path and sent.path != "/"):
         return 0.0
-    score = 4.0 * (expected.site == recorded.site) + 2.0 * (expected.method == recorded.method)
-    score += 8.0 if same_path else 6.0 * _common_segments(expected.segments, recorded.segments)
-    return score + 3.0 * _overlap(recorded.query, expected.query) + 3.0 * (expected.digest == recorded.digest)
+    score = 4.0 * (sent.site == recorded.site) + 2.0 * (sent.method == recorded.method)
+    score += 8.0 if same_path else 6.0 * _common_segments(sent.segments, recorded.segments)
+    return score + 3.0 * _overlap(recorded.query, sent.query) + 3.0 * (sent.digest == recorded.digest)
 
 
 def _common_segments(one: tuple[str, ...], other: tuple[str, ...]) -> float:
@@ -259,13 +259,13 @@ def _compare_fields(
     part: DifferingPart,
     recorded: dict[str, str],
     requested: dict[str, str],
-    agreements: list[str],
+    equal_parts: list[str],
     differences: list[RequestDifference],
 ) -> None:
     for name in recorded | requested:
         ours, theirs = recorded.get(name), requested.get(name)
         if ours == theirs:
-            agreements.append(f"{part} {shorten_value(name)}")
+            equal_parts.append(f"{part} {shorten_value(name)}")
         else:
             differences.append(RequestDifference.shortened(part, name, ours, theirs))
 

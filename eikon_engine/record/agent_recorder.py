@@ -20,7 +20,7 @@ from eikon_engine.browser.attach.call_interceptor import (
     dialog_details,
     failure_from_error,
     frame_of_call,
-    frame_path,
+    frame_selectors,
     page_of_call,
 )
 from eikon_engine.browser.playwright_errors import expectation_code
@@ -114,7 +114,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             method=name,
             params=params,
             page=page,
-            frames=frame_path(frame_of_call(call)) if call.name.startswith(("Frame.", "ElementHandle.")) else (),
+            frames=frame_selectors(frame_of_call(call)) if call.name.startswith(("Frame.", "ElementHandle.")) else (),
             base_url=self._base_url,
             attempt=attempt,
             sequence=attempt.next_sequence(),
@@ -156,7 +156,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         context = CallContext(
             page=self._page_ordinal(call, name),
             timeout_ms=None if call.name.startswith("ElementHandle.") else call.timeout_ms,
-            frames=frame_path(frame_of_call(call)) if has_frame else (),
+            frames=frame_selectors(frame_of_call(call)) if has_frame else (),
         )
         return read_for_call(name, params, context)
 

@@ -265,7 +265,7 @@ class InteractiveRecorder(ActionLog[InteractiveAction]):
         for each in elements:
             doubtful = tuple(name.selector for name in each.names if not name.sure)
             action.verified |= await frame.verify_selectors(each.key, doubtful)
-        action.frames = await frame.frame_path()
+        action.frames = await frame.frame_selectors()
 
     async def _resolve_navigation(
         self, action: InteractiveAction, url: str, direction: Awaitable[NavigationKind | None]

@@ -151,7 +151,7 @@ def test_nearest_names_the_query_value_that_differs() -> None:
     assert isinstance(match, Miss)
     assert match.nearest is not None
     assert match.nearest.exchange.ordinal == 1
-    assert match.nearest.agreements == ("method GET", "site http://shop.test", "path /items", "query page")
+    assert match.nearest.equal_parts == ("method GET", "site http://shop.test", "path /items", "query page")
     assert match.nearest.differences == (RequestDifference(part="query", name="_", recorded="12", sent="99"),)
     assert match.reason == "it was not recorded; the nearest recorded request differs in query _"
 
@@ -185,7 +185,7 @@ def test_nearest_names_the_json_path_that_differs(tmp_path: Path) -> None:
     assert match.nearest is not None
     assert match.nearest.exchange.ordinal == 1
     assert match.nearest.differences == (RequestDifference(part="body", name="$.at", recorded="1", sent="2"),)
-    assert match.nearest.agreements[-2:] == ("body $.item.id", "body $.op")
+    assert match.nearest.equal_parts[-2:] == ("body $.item.id", "body $.op")
 
 
 def test_nearest_names_the_path_of_json_that_was_sent_as_text(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
+from eikon_engine.trace import actions
 from eikon_engine.trace.observation import TargetState
 from eikon_engine.trace.target import Identity, Target, target_differences
 
@@ -59,6 +60,44 @@ class Readiness:
     pointer: bool = False
     """Whether a pointer at its centre, or at `position`, would hit it."""
     position: Point | None = None
+
+
+_VISIBILITY_NOT_REQUIRED: Final = (
+    actions.Assert,
+    actions.Blur,
+    actions.DispatchEvent,
+    actions.Evaluate,
+    actions.Expect,
+    actions.Focus,
+    actions.Read,
+    actions.ScrollIntoViewIfNeeded,
+    actions.SetInputFiles,
+    actions.WaitFor,
+)
+_ENABLED_REQUIRED: Final = (
+    actions.Check,
+    actions.Click,
+    actions.DoubleClick,
+    actions.Download,
+    actions.Fill,
+    actions.SelectOption,
+    actions.SetInputFiles,
+    actions.SetValue,
+    actions.Tap,
+    actions.TypeText,
+    actions.Uncheck,
+)
+"""Actions that require an enabled target, unless they are forced."""
+
+
+def readiness_for(action: actions.Action) -> Readiness:
+    """Return what an action requires of its target, except that a pointer reaches it."""
+    return Readiness(
+        visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED),
+        rendered=isinstance(action, actions.ScrollIntoViewIfNeeded),
+        enabled=isinstance(action, _ENABLED_REQUIRED) and not actions.is_forced(action),
+        editable=isinstance(action, actions.Fill | actions.TypeText),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

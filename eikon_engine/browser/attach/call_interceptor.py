@@ -191,7 +191,7 @@ def frames_of_call(call: PlaywrightCall) -> tuple[Any, ...]:
     return () if page is None else tuple(page.frames)
 
 
-def frame_path(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
+def frame_selectors(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
     """Return selectors of the iframes that lead from the page to a frame, outermost first."""
     selectors: list[str] = []
     while frame is not None and frame.parent_frame is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from eikon_engine.browser.attach.call_interceptor import frame_path
+from eikon_engine.browser.attach.call_interceptor import frame_selectors
 from eikon_engine.browser.interactive.page_monitor import PageMonitor, call_soon
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.page_scripts.loader import load_script
@@ -52,14 +52,14 @@ class ReportingFrame:
         answers = await asyncio.gather(*(self._matches_element(key, selector) for selector in selectors))
         return frozenset(selector for selector, holds in zip(selectors, answers, strict=True) if holds)
 
-    async def frame_path(self) -> tuple[str, ...]:
+    async def frame_selectors(self) -> tuple[str, ...]:
         """Return selectors of the iframes that lead to the frame, outermost first; positional ones as fallback."""
         path: list[str] = []
         inner = self._frame
         while (outer := inner.parent_frame) is not None:
             selector = await _iframe_selector(inner)
             if selector is None:
-                return frame_path(impl_of(self._frame))
+                return frame_selectors(impl_of(self._frame))
             path.insert(0, selector)
             inner = outer
         return tuple(path)

@@ -103,7 +103,7 @@ class DeliveryQueue:
         order = delivery.moment.order
         if self._pending.pop(order, None) is None:
             return False
-        self.late_count += order in self._skipped_orders or not self._is_in_time(delivery)
+        self.late_count += order in self._skipped_orders or not self._counts_as_on_time(delivery)
         self._skipped_orders.discard(order)
         self.delivered.add(order)
         self._in_delivery = 1
@@ -248,19 +248,19 @@ class DeliveryQueue:
             return False
         return not any(self._timeline.phase < over <= delivery.moment.phase for over in self._failures)
 
-    def _is_in_time(self, delivery: Delivery) -> bool:
+    def _counts_as_on_time(self, delivery: Delivery) -> bool:
         return (
             delivery.is_immediate
             or delivery.is_early
             or self.blocks_document(delivery)
-            or self._is_on_time(delivery.moment)
+            or self._has_reached(delivery.moment)
         )
 
     def _is_past(self, moment: Moment) -> bool:
         """Whether a moment was reached; an event of a later action counts once it is overdue."""
-        return self._is_on_time(moment) or moment.at_ms + OVERDUE_MS <= self._recorded_ms
+        return self._has_reached(moment) or moment.at_ms + OVERDUE_MS <= self._recorded_ms
 
-    def _is_on_time(self, moment: Moment) -> bool:
+    def _has_reached(self, moment: Moment) -> bool:
         return (moment.phase, moment.at_ms) <= (self._timeline.phase, self._recorded_ms)
 
     @property

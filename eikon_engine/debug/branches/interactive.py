@@ -313,7 +313,7 @@ async def _verify_selectors(user_action: _UserAction, frame: ReportingFrame) -> 
             user_action.verified_selectors |= await frame.verify_selectors(
                 each.key, [name.selector for name in each.names if not name.sure]
             )
-    user_action.frames = await frame.frame_path()
+    user_action.frames = await frame.frame_selectors()
 
 
 def _current_page(context: ReplayContext) -> int:
