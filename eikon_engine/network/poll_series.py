@@ -33,8 +33,9 @@ def find_series(
 ) -> tuple[Exchange, ...]:
     """Return the recorded series to which a request belongs, in the order sent; empty if there is none.
 
-    The requests of a series differ in one number, which increases by the same step each time. The request itself is one
-    of the series, or has a later number. One unsafe request that counts from 0 or 1 and names its counter is a series.
+    The requests of a series differ in one number, which increases by the same step each time, at regular intervals. The
+    request itself is one of the series, or has a later number. Unsafe requests that name their counter are a series at
+    irregular intervals as well, since a busy page runs its timers late; so is a single one that counts from 0 or 1.
     """
     text = _text(request)
     shape, wanted = _NUMBER.sub("0", text), _numbers(text)
@@ -49,14 +50,15 @@ def find_series(
     counter = counters.pop()
     counts = [numbers[counter] for numbers, _ in alike]
     is_unsafe = request.method not in SAFE_METHODS
-    if len(alike) == 1 and is_unsafe and _COUNTER.search(text) and wanted[counter] > counts[0] in _FIRST_COUNTS:
+    names_counter = is_unsafe and _COUNTER.search(text) is not None
+    if len(alike) == 1 and names_counter and wanted[counter] > counts[0] in _FIRST_COUNTS:
         return (alike[0][1],)
     steps = {after - before for before, after in pairwise(counts)}
     step = steps.pop() if len(steps) == 1 else 0
     if step < 1 or len(counts) < (2 if step == 1 and is_unsafe else _MIN_LENGTH):
         return ()
     intervals = [after.started_ms - before.started_ms for before, after in pairwise(each for _, each in alike)]
-    if max(intervals) > _MAX_SPREAD * max(min(intervals), 1.0):
+    if max(intervals) > _MAX_SPREAD * max(min(intervals), 1.0) and not names_counter:
         return ()
     is_member = wanted[counter] >= counts[0] and (wanted[counter] - counts[0]) % step == 0
     return tuple(each for _, each in alike) if is_member else ()

@@ -202,6 +202,21 @@ def test_a_counting_poll_that_was_recorded_once_goes_on(
     assert ordinals([by_timer]) == [0 if is_served else None]
 
 
+@pytest.mark.parametrize(("name", "is_served"), [("n_intervals", True), ("page", False)])
+def test_a_counter_of_a_timer_may_be_irregular(name: str, *, is_served: bool) -> None:
+    """A busy page runs its timers late, so the recorded polls may follow each other at once, or after seconds."""
+    first, *rest = poll("abc", method="POST", url=f"{STATUS}?{name}={{}}")
+    late = tuple(
+        each.model_copy(update={"started_ms": at_ms, "completed_ms": at_ms + LATENCY_MS})
+        for each, at_ms in zip(rest, (7080.0, 7085.0), strict=True)
+    )
+    playback = Playback((first, *late))
+
+    matches = [ask(playback, 4000.0 * n, method="POST", url=f"{STATUS}?{name}={n}") for n in range(5)]
+
+    assert ordinals(matches) == [0, 1, 2, *([2, 2] if is_served else [None, None])]
+
+
 @pytest.mark.parametrize("name", ["quantity", "done", "ticket", "page"])
 def test_flags_and_quantities_are_no_counters(name: str) -> None:
     """A timer may save what the page has now."""
