@@ -323,9 +323,9 @@ class UninstrumentedWorkers:
         if not message.text.startswith(WORKER_MARK):
             return
         try:
-            word = _WorkerReport.model_validate_json(message.text.removeprefix(WORKER_MARK))
+            report = _WorkerReport.model_validate_json(message.text.removeprefix(WORKER_MARK))
         except ValidationError:
             return  # written by a page that imitates our prefix
-        counts = self._stuck if word.kind == "stuck" else self._native
-        address = session.redactor.redact_text(word.address)
-        counts[address] = counts.get(address, 0) + (-1 if word.kind == "failed" else 1)
+        counts = self._stuck if report.kind == "stuck" else self._native
+        address = session.redactor.redact_text(report.address)
+        counts[address] = counts.get(address, 0) + (-1 if report.kind == "failed" else 1)

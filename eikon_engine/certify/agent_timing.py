@@ -55,14 +55,14 @@ async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -
     if recording is None:
         return None
     given: dict[int, Moment] = {}
-    lesson = await replay_and_learn(
+    learning = await replay_and_learn(
         replace(bundle, trace=draft.trace, dom=draft.dom),
         options,
         given.__setitem__,
         may_get_rules=draft.may_get_rules,
     )
-    draft.learn(lesson.rules, options)
-    runs = () if lesson.run is None else (lesson.run,)
+    draft.learn(learning.rules, options)
+    runs = () if learning.run is None else (learning.run,)
     comparisons = compare_runs(draft.trace, runs)
     failed = find_failed_action(comparisons)
     if not runs or failed is not None:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.agent_timing import FailedAction
     from eikon_engine.certify.compare_runs import ActionComparison
-    from eikon_engine.certify.learn import Lesson
+    from eikon_engine.certify.learn import LearningRun
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.runs import ReplayedRun, RunMany
     from eikon_engine.outcome.certification import CertificationFinding, CertificationStatus
@@ -86,7 +86,7 @@ class OverlayBlobStore(BlobStore):
         return self._new[ref] if ref in self._new else super().get(ref)
 
 
-LIVE_LESSONS: Final = 3
+LIVE_LEARNING_RUNS: Final = 3
 """Maximum number of live replays that learn rules before the runs that must agree."""
 PROCESSES: Final = 2
 BUSY_LOOP: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
@@ -156,32 +156,32 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
             failed = None
             if options.network == "sealed" and draft.needs_timeline:
                 failed = await find_timeline(bundle, draft, options)
-            lesson = await _learn(bundle, draft, options) if run_many is None else None
-            if hopeless := _findings_of_all_timings(draft, lesson, failed):
-                done = _round_without_runs(draft, hopeless)
+            learning = await _learn(bundle, draft, options) if run_many is None else None
+            if findings := _findings_of_all_timings(draft, learning, failed):
+                done = _round_without_runs(draft, findings)
             else:
-                done = await _rounds(bundle, draft, replay, options, lesson)
+                done = await _rounds(bundle, draft, replay, options, learning)
     if _file_digests(bundle) != before:
         message = f"{bundle.root}: the bundle changed during the replays, so they prove nothing. Certify it again."
         raise UsageError(message)
     return _certification(bundle, options, original, done, dom, time.monotonic() - begin)
 
 
-async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> Lesson | None:
+async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> LearningRun | None:
     """Learn rules, unless a run that looked for a timeline has done so; return what a sealed run taught."""
     if draft.timeline is not None or not draft.may_get_rules:
         return None
     if options.network == "live":
         await _learn_live(bundle, draft, options)
         return None
-    lesson = await replay_and_learn(replace(bundle, trace=draft.trace, dom=draft.dom), options)
-    draft.learn(lesson.rules, options)
-    return lesson
+    learning = await replay_and_learn(replace(bundle, trace=draft.trace, dom=draft.dom), options)
+    draft.learn(learning.rules, options)
+    return learning
 
 
 async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
     """Learn what the site draws for each run: rules that one run teaches let the next one see more."""
-    for _ in range(LIVE_LESSONS):
+    for _ in range(LIVE_LEARNING_RUNS):
         learner = RuleLearner(bundle.trace.started_at.timestamp(), is_live=True)
         replay = concurrent_replays(options, rule_learner=learner)
         await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
@@ -191,31 +191,31 @@ async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> 
 
 
 def _findings_of_all_timings(
-    draft: Draft, lesson: Lesson | None, failed: FailedAction | None
+    draft: Draft, learning: LearningRun | None, failed: FailedAction | None
 ) -> tuple[CertificationFinding, ...]:
     """Return why no further replay can be faithful; empty if one may be.
 
     Either a request is in no recording, or the same action fails alike with the timing of idle pages and with that of
     the agent.
     """
-    if lesson is None:
+    if learning is None:
         return ()
-    if lesson.finding is not None and not lesson.has_diverged:
-        return (lesson.finding,)
-    if failed is None or lesson.run is None:
+    if learning.finding is not None and not learning.has_diverged:
+        return (learning.finding,)
+    if failed is None or learning.run is None:
         return ()
-    comparisons = compare_runs(draft.trace, (lesson.run,))
+    comparisons = compare_runs(draft.trace, (learning.run,))
     if find_failed_action(comparisons) != failed:
         return ()
-    found = collect_findings(comparisons, (lesson.run,))
+    found = collect_findings(comparisons, (learning.run,))
     return tuple(each for each in found if each.kind == "diverged")  # no baseline was recorded yet
 
 
 async def _rounds(
-    bundle: Bundle, draft: Draft, replay: RunMany, options: CertifyOptions, lesson: Lesson | None
+    bundle: Bundle, draft: Draft, replay: RunMany, options: CertifyOptions, learning: LearningRun | None
 ) -> Round:
     """Replay, compare and propose, until the runs agree or nothing is left to propose; return the last round."""
-    known = () if lesson is None or lesson.run is None or lesson.rules else (lesson.run,)
+    known = () if learning is None or learning.run is None or learning.rules else (learning.run,)
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, options.runs, known)
         known = ()

@@ -68,8 +68,8 @@ class ActionComparison:
 
 def until_first_failure(comparisons: Sequence[ActionComparison]) -> tuple[ActionComparison, ...]:
     """Return the actions up to the first failed one; later differences are its consequences."""
-    undone = next((place for place, each in enumerate(comparisons) if each.has_failed), len(comparisons))
-    return tuple(comparisons[: undone + 1])
+    failed = next((place for place, each in enumerate(comparisons) if each.has_failed), len(comparisons))
+    return tuple(comparisons[: failed + 1])
 
 
 def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[ActionComparison, ...]:

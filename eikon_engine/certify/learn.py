@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
-    """What one replay taught."""
+class LearningRun:
+    """What one replay learned."""
 
     rules: tuple[VolatileRule, ...]
     """Rules for the requests that differed, in the order learned."""
@@ -92,7 +92,7 @@ async def replay_and_learn(
     on_delivery: Callable[[int, Moment], None] | None = None,
     *,
     may_get_rules: bool = True,
-) -> Lesson:
+) -> LearningRun:
     """Replay a bundle once and learn rules for its requests; for `on_delivery` see `ReplayOptions`.
 
     Unless it `may_get_rules`, the run goes on to its end.
@@ -114,4 +114,4 @@ async def replay_and_learn(
         running.cancel()
         await asyncio.wait({running})
     run = None if running.cancelled() or watch.miss is not None else running.result()[0]
-    return Lesson(rules=tuple(learner.rules), run=run, finding=watch.finding, has_diverged=watch.has_diverged)
+    return LearningRun(rules=tuple(learner.rules), run=run, finding=watch.finding, has_diverged=watch.has_diverged)

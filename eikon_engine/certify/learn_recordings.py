@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.masks import Mask
 
-LESSONS: Final = 3
+LEARNING_PASSES: Final = 3
 """How often the requests are matched: a rule that one response teaches may let another request match."""
 COMPARED_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result", "value", "dom", "lifecycle"})
 """What two recordings are compared in. Requests and storage depend on when an agent acted."""
@@ -186,7 +186,7 @@ def _learn_values(bundle: Bundle, other: Bundle, learner: RuleLearner, stand_ins
     if ours is None or theirs is None or bundle.trace.network is None:
         return
     rules = bundle.trace.network.rules
-    for _ in range(LESSONS):
+    for _ in range(LEARNING_PASSES):
         before = len(learner.rules)
         playback = Playback(ours.exchanges, read_body=ours.body, rules=(*rules, *learner.rules), learner=learner)
         drawn = DrawnValues((*rules, *learner.rules), learner, playback.rule_use, stand_ins.substitute)

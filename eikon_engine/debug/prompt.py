@@ -89,10 +89,10 @@ def run_prompt(folder: SessionFolder, actions: PromptActions) -> None:
                 return
             if not text.strip():
                 continue
-            goes_on = actions.execute(text)
+            continues = actions.execute(text)
             if (kept := actions.redact_line(text)) is not None:
                 history.write_line(kept)
-            if not goes_on:
+            if not continues:
                 return
 
 

@@ -18,7 +18,7 @@ from eikon_engine.dom.html import (
     EMBEDDERS,
     EMPTIED_ELEMENTS,
     EMPTY_DOCUMENT,
-    NEWLINE_EATERS,
+    LEADING_NEWLINE_TAGS,
     SHADOW_END,
     SHADOW_START,
     VOID_ELEMENTS,
@@ -68,7 +68,7 @@ _SPECIAL_TAGS: Final = (
     | EMBEDDERS
     | EMPTIED_ELEMENTS
     | VOID_ELEMENTS
-    | NEWLINE_EATERS
+    | LEADING_NEWLINE_TAGS
 )
 """Tags that need more than a start tag, children and an end tag."""
 _SIMPLE_VOID: Final = VOID_ELEMENTS - EMBEDDERS - {"meta"}
@@ -295,7 +295,7 @@ class _HtmlWriter:
                 raise _NeedsSlowPathError
             self._append_markup(self._replacement_content(index, head, html_tag))
             return self._skip(index + 1, self._index_after(index))
-        newline = "\n" if html_tag in NEWLINE_EATERS else ""
+        newline = "\n" if html_tag in LEADING_NEWLINE_TAGS else ""
         self._append_markup(CHARSET_META if html_tag == "head" else "")
         self._open_elements.append((head.child_count, f"</{tag}>"))
         if head.shadow_mode:

@@ -55,7 +55,7 @@ VOID_ELEMENTS: Final = frozenset(
 EMPTIED_ELEMENTS: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
 _RAW_TEXT_ELEMENTS: Final = frozenset({"plaintext", "xmp"})
 """Elements whose content HTML does not escape; rendered as `pre`."""
-NEWLINE_EATERS: Final = frozenset({"pre", "textarea", "listing"})
+LEADING_NEWLINE_TAGS: Final = frozenset({"pre", "textarea", "listing"})
 EMBEDDERS: Final = frozenset({"object", "embed", "iframe", "frame"})
 _TAG: Final = re.compile(r"[A-Za-z][\w:.\-]*")
 _ATTRIBUTE: Final = re.compile(r"[^\s\x00-\x20\x7f\"'<>/=]+")
@@ -208,7 +208,7 @@ def _element(node: DomNode, page: _HtmlPage) -> Iterator[DomNode | str]:
         yield SHADOW_START
         yield from node.shadow
         yield SHADOW_END
-    if is_html and tag in NEWLINE_EATERS:
+    if is_html and tag in LEADING_NEWLINE_TAGS:
         yield "\n"
     if is_html and tag == "style":
         yield safe_style_text(child.text for child in node.children if child.text is not None)

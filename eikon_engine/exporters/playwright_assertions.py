@@ -203,8 +203,8 @@ def _marked_text_assertions(seen: ObservedDocument, frame: str) -> Iterator[Stat
         if not name or not leaf or usual or before.get(name) == each.text or has_ancestor(each, _GROUPS):
             continue
         text, locator = seen.text(each.node), locator_by_id(seen.document, each)
-        telling = not seen.is_new_url or any(letter.isdigit() for letter in each.text)
-        if text and locator and telling and seen.document.is_shown(each) and found < MAX_MARKED:
+        is_specific = not seen.is_new_url or any(letter.isdigit() for letter in each.text)
+        if text and locator and is_specific and seen.document.is_shown(each) and found < MAX_MARKED:
             found += 1
             yield f"expect({frame}.{locator}).to_have_text({string_literal(text)})"
 

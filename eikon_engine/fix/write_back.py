@@ -153,14 +153,14 @@ def roll_back(session: Path, root: Path, journal: WriteJournal) -> None:
         WorkingTreeChangedError: a file is in neither state; nothing is touched.
         OSError: a file cannot be written.
     """
-    standings = [progress_of(root, each) for each in journal.files]
-    if "neither" in standings:
-        path = journal.files[standings.index("neither")].path
+    states = [progress_of(root, each) for each in journal.files]
+    if "neither" in states:
+        path = journal.files[states.index("neither")].path
         message = f"{root / path}: expected the file as before or after the fix, got another version"
         raise WorkingTreeChangedError(message)
     remove_temporaries(root, journal)
-    for number, (change, stands) in reversed(list(enumerate(zip(journal.files, standings, strict=True)))):
-        if stands == "after" and change.before != change.after:
+    for number, (change, state) in reversed(list(enumerate(zip(journal.files, states, strict=True)))):
+        if state == "after" and change.before != change.after:
             place = root / change.path
             if change.before is None:
                 place.unlink()

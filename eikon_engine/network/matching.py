@@ -113,9 +113,9 @@ class _RuleGroup:
     def with_headers(self, headers: HeaderPairs, names: tuple[str, ...]) -> tuple[Exchange, ...]:
         """Return the exchanges with the same values of the named headers."""
         if names not in self._by_headers:
-            parted = self._by_headers[names] = defaultdict(list)
+            by_values = self._by_headers[names] = defaultdict(list)
             for exchange in self.exchanges:
-                parted[header_values(exchange.request.headers, names)].append(exchange)
+                by_values[header_values(exchange.request.headers, names)].append(exchange)
         return tuple(self._by_headers[names].get(header_values(headers, names), ()))
 
 

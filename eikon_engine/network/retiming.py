@@ -136,7 +136,7 @@ def _timeline_slots(
         yield _TimelineSlot(anchor.order + SLOT_DISTANCE * behind, place, anchor)
 
 
-BEFORE, SINCE, TO_COME = range(3)
+BEFORE, SINCE, AHEAD = range(3)
 
 
 class BranchDeliveries(NamedTuple):
@@ -215,7 +215,7 @@ def _branch_slots(pairs: list[tuple[int, Moment]], given: BranchDeliveries) -> I
     own = {was: _own_slot(was, moment, given) for was, moment in pairs}
     anchors = [place for place in own.values() if place is not None]
     if not anchors:
-        yield from (_BranchSlot(TO_COME, moment.order, 0, was, moment) for was, moment in pairs)
+        yield from (_BranchSlot(AHEAD, moment.order, 0, was, moment) for was, moment in pairs)
         return
     names = [was for was, _ in pairs]
     first = next(number for number, was in enumerate(names) if own[was] is not None)
@@ -234,4 +234,4 @@ def _own_slot(was: int, moment: Moment, given: BranchDeliveries) -> _BranchSlot 
         return _BranchSlot(SINCE, new.order, 0, was, new)
     if moment.order in given.before:
         return _BranchSlot(BEFORE, moment.order, 0, was, moment)
-    return _BranchSlot(TO_COME, moment.order, 0, was, moment) if moment.order in given.separate else None
+    return _BranchSlot(AHEAD, moment.order, 0, was, moment) if moment.order in given.separate else None

@@ -130,10 +130,10 @@ class RuleLearner:
         chosen = min(found, key=lambda each: (len(each.rules), each.exchange.ordinal in played.served))
         rules = tuple(rule for rule in chosen.rules if not _is_known(rule, known))
         alike = _alike(chosen, played, (*known, *rules))
-        rival = next((each for each in alike if _competes(each, chosen, played)), None)
-        if rival is not None:
+        competitor = next((each for each in alike if _competes(each, chosen, played)), None)
+        if competitor is not None:
             self.ambiguities[expected.key] = (
-                f"{rival.key} and {chosen.exchange.key} were recorded with different responses, "
+                f"{competitor.key} and {chosen.exchange.key} were recorded with different responses, "
                 "and a rule would make them the same request"
             )
             return ()

@@ -254,10 +254,10 @@ def follow_events(path: Path) -> Iterator[ParsedLine]:
 
 def _require_same_file(path: Path, handle: int, read: int) -> None:
     """Raise if the open file was removed, truncated or replaced by a new run, since nothing will be appended to it."""
-    mine = os.fstat(handle)
+    opened = os.fstat(handle)
     try:
         there = path.stat()
     except FileNotFoundError:
         there = None
-    if there is None or (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev) or mine.st_size < read:
+    if there is None or (there.st_ino, there.st_dev) != (opened.st_ino, opened.st_dev) or opened.st_size < read:
         raise EventsError(f"{path}: the file was removed or replaced while following it. Start again.")

@@ -80,9 +80,9 @@ async def _repair(path: Path, options: RepairOptions) -> RepairReport:
     diagnosis = diagnose(bundle, tested)
     if diagnosis is None:
         return _report_no_divergence(bundle, tested, options)
-    with destination.work_folder() as workshop:
+    with destination.work_folder() as work_folder:
         first = diagnosis.steps[0].explanation
-        repair_state = RepairState(bundle=bundle, options=options, work_folder=workshop, explanation=first)
+        repair_state = RepairState(bundle=bundle, options=options, work_folder=work_folder, explanation=first)
         try:
             await _find_repairs(repair_state, diagnosis)
             return await _prove_and_store(repair_state, destination)
@@ -133,8 +133,8 @@ def _require_same_requests(state: RepairState, diagnosis: Diagnosis) -> None:
     """Check that a replaced element has the effect of the recorded one."""
     for each in diagnosis.steps:
         is_repaired = each.step is not None and state.has_repair_for(each.step.id)
-        undone = [found for found in each.findings if found.layer not in APPEARANCE_LAYERS]
-        if is_repaired and undone and undone[0].code not in LOST_TARGET_CODES:
+        not_repaired = [found for found in each.findings if found.layer not in APPEARANCE_LAYERS]
+        if is_repaired and not_repaired and not_repaired[0].code not in LOST_TARGET_CODES:
             found = each.explanation.sentence.rstrip(".")
             message = f"the proposed element does not have the effect of the recorded one: {found}"
             raise RepairRefused(message)

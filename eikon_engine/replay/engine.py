@@ -149,13 +149,13 @@ async def _replay_events(
         runner = StepRunner(plan, opened.worker, options, opened.environment)
         evidence = EvidenceWriter(folder, runner, opened.worker, draws_pictures=draws_pictures)
 
-        def go_on() -> None:
+        def switch_to_live() -> None:
             if plan.visits_site:
                 opened.switch_to_live()
                 runner.switch_to_live()
 
         browser_and_environment = (opened.browser, opened.environment)
-        async with aclosing(replay_events(plan, runner, options, browser_and_environment, go_on)) as events:
+        async with aclosing(replay_events(plan, runner, options, browser_and_environment, switch_to_live)) as events:
             async for event in events:
                 if isinstance(event, RunEnd):
                     end = event

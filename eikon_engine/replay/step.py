@@ -98,7 +98,7 @@ LATE_POLL_S: Final = 0.02
 LATE_LIVE_MS: Final = 5_000.0
 """Page time within which a live page must reach its expected state: less than the timeout of most next actions."""
 LATE_LIVE_STEP_MS: Final = 100.0
-_MAY_COME_LATER: Final = frozenset(
+_MAY_CHANGE_LATER: Final = frozenset(
     {
         "dom-changed",
         "download-missing",
@@ -167,7 +167,7 @@ async def _wait_for_late_page(
             return performed, passed_ms
         if not found.divergences and accepted is None:
             accepted = performed, passed_ms
-        if not found.divergences | found.findings <= _MAY_COME_LATER:
+        if not found.divergences | found.findings <= _MAY_CHANGE_LATER:
             return accepted or (performed, 0.0)
         if passed_ms >= LATE_LIVE_MS or not await worker.session.stabilizer.may_change():
             return accepted or (first, 0.0)

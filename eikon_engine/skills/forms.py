@@ -144,21 +144,21 @@ def classify_login_form(scope: FormScope) -> LoginForm | None:
         return None
     submit = _find_submit(scope)
     wording = _collect_wording(scope, submit)
-    says_login = bool(LOGIN_WORDS.search(wording))
-    if SIGN_UP_WORDS.search(wording) and not says_login:
+    mentions_login = bool(LOGIN_WORDS.search(wording))
+    if SIGN_UP_WORDS.search(wording) and not mentions_login:
         return None
     password = passwords[0] if passwords else None
     username = _find_username(scope.controls, password)
     if password is None:
-        return _username_only_login(scope, username, submit, says_login=says_login)
+        return _username_only_login(scope, username, submit, mentions_login=mentions_login)
     known = any("current-password" in tokens for tokens in autocompletes)
     signals = _true_signals(
         ("one password field", True),
         ("username field", username is not None),
         ("autocomplete=current-password", known),
-        ("login wording", says_login),
+        ("login wording", mentions_login),
     )
-    confidence: Confidence = "high" if username is not None and (known or says_login) else "low"
+    confidence: Confidence = "high" if username is not None and (known or mentions_login) else "low"
     return LoginForm(
         scope=scope, username=username, password=password, submit=submit, confidence=confidence, signals=signals
     )
@@ -176,10 +176,10 @@ def is_button(control: LexborNode) -> bool:
 
 
 def _username_only_login(
-    scope: FormScope, username: LexborNode | None, submit: LexborNode | None, *, says_login: bool
+    scope: FormScope, username: LexborNode | None, submit: LexborNode | None, *, mentions_login: bool
 ) -> LoginForm | None:
     """Classify a form without a password field: a login form needs both wording and `autocomplete=username`."""
-    if username is None or "username" not in _autocomplete(username) or not says_login:
+    if username is None or "username" not in _autocomplete(username) or not mentions_login:
         return None
     signals = ("no password field", "autocomplete=username", "login wording")
     return LoginForm(scope=scope, username=username, password=None, submit=submit, confidence="low", signals=signals)
@@ -217,8 +217,8 @@ def _find_submit(scope: FormScope) -> LexborNode | None:
     buttons = [control for control in scope.controls if is_button(control) and control_type(control) != "reset"]
     submitting = [button for button in buttons if scope.form is None or control_type(button) in _SUBMIT_TYPES]
     fitting = [button for button in submitting if not _OTHER_BUTTON_WORDS.search(_button_label(button))]
-    saying = [button for button in fitting if LOGIN_WORDS.search(_button_label(button))]
-    return next(iter((*saying, *fitting)), None)
+    labelled = [button for button in fitting if LOGIN_WORDS.search(_button_label(button))]
+    return next(iter((*labelled, *fitting)), None)
 
 
 def _button_label(button: LexborNode) -> str:

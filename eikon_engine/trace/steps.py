@@ -263,9 +263,10 @@ def without_identities(action: Action) -> Action:
 def _without_identity(value: JsonValue) -> JsonValue:
     match value:
         case dict():
-            mine = {"selector", "identity"} <= value.keys()
+            is_target = {"selector", "identity"} <= value.keys()
             return {
-                name: None if mine and name == "identity" else _without_identity(each) for name, each in value.items()
+                name: None if is_target and name == "identity" else _without_identity(each)
+                for name, each in value.items()
             }
         case list():
             return [_without_identity(each) for each in value]

@@ -59,8 +59,8 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
         if waited >= action.timeout_ms:
             message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found[1]}"
             raise ActionError(message, code="wait-timeout")
-        patient = max(_POLL_MS, waited // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
-        step = await fast_forward(session.stabilizer, patient, action.timeout_ms - waited)
+        step_ms = max(_POLL_MS, waited // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
+        step = await fast_forward(session.stabilizer, step_ms, action.timeout_ms - waited)
         await session.stabilizer.pass_time_waiting(step)
         waited += step
     return ActionEffect()

@@ -44,12 +44,12 @@ async def read(session: Session, action: Read) -> ActionEffect:
     page = require_page(session, action.page)
     session.timeline.mark_acting()
     expected = None if action.value is None else _expected_value(session, action.value)
-    patience = action.timeout_ms if action.times > 1 else min(action.timeout_ms, DEFAULT_TIMEOUT_MS)
+    deadline_ms = action.timeout_ms if action.times > 1 else min(action.timeout_ms, DEFAULT_TIMEOUT_MS)
     waited = 0.0
     while True:
         try:
             effect = _effect(session, await _read_once(page, action), action.value)
-            if expected is None or effect.value == expected or waited >= patience:
+            if expected is None or effect.value == expected or waited >= deadline_ms:
                 return effect
         except ActionError as error:
             if error.code != "target-missing" or waited >= action.timeout_ms:
@@ -103,8 +103,8 @@ async def expect(session: Session, action: Expect) -> ActionEffect:
 
 async def _pass_time(session: Session, waited_ms: float, timeout_ms: float) -> float:
     """Let a little page time pass, more after a long wait; return how much."""
-    patient = max(_POLL_MS, waited_ms // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
-    step = await fast_forward(session.stabilizer, patient, max(_POLL_MS, timeout_ms - waited_ms))
+    step_ms = max(_POLL_MS, waited_ms // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
+    step = await fast_forward(session.stabilizer, step_ms, max(_POLL_MS, timeout_ms - waited_ms))
     await session.stabilizer.pass_time_waiting(step)
     return step
 

@@ -176,14 +176,14 @@ class AttachedSockets(LiveSockets):
 
     def _resolve_blob(self, socket: _ObservedSocket, blob: int, content: str | None) -> None:
         """Set the content of a queued Blob; None if it could not be read."""
-        news = next((each for each in socket.queue if each.blob == blob and each.deliver is None), None)
-        if news is None:
+        event = next((each for each in socket.queue if each.blob == blob and each.deliver is None), None)
+        if event is None:
             return
         data = base64.b64decode(content or "")
         if content is None:
             self._note_unknown_message(socket)
         self.record_sent(socket.ordinal, socket.url, data)
-        news.deliver = lambda listener: listener.on_message(socket.ordinal, "page", data)
+        event.deliver = lambda listener: listener.on_message(socket.ordinal, "page", data)
         self._deliver_ready(socket)
 
     def _abandon_blobs(self, socket: _ObservedSocket) -> None:
@@ -198,9 +198,9 @@ class AttachedSockets(LiveSockets):
         self._deliver_ready(socket)
 
     def _deliver_ready(self, socket: _ObservedSocket) -> None:
-        while socket.queue and (hear := socket.queue[0].deliver) is not None:
+        while socket.queue and (deliver := socket.queue[0].deliver) is not None:
             socket.queue.popleft()
-            self.notify(hear)
+            self.notify(deliver)
 
     def _note_unknown_message(self, socket: _ObservedSocket) -> None:
         self.unknown_messages.append(
@@ -259,8 +259,8 @@ class AttachedTraffic(LiveTraffic):
     def outcome(self) -> NetworkOutcome:
         """Add the requests that were cancelled before their response, service workers, and unknown socket messages."""
         outcome = super().outcome()
-        unheard = self.sockets.unknown_messages if isinstance(self.sockets, AttachedSockets) else []
-        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._notes, *unheard)))})
+        unknown = self.sockets.unknown_messages if isinstance(self.sockets, AttachedSockets) else []
+        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._notes, *unknown)))})
 
     def _on_failed(self, request: Request) -> None:
         if request.existing_response is not None:

@@ -122,9 +122,9 @@ async def send_live_request(
     async with _api_client(requests, cookies) as client, _api_client(requests, []) as without_cookies:
         home = urlsplit(sent.url).hostname
         while True:
-            is_at_home = is_document or home == urlsplit(sent.url).hostname
+            is_same_host = is_document or home == urlsplit(sent.url).hostname
             try:
-                response = await _fetch_once(client if is_at_home else without_cookies, sent, timeout_ms)
+                response = await _fetch_once(client if is_same_host else without_cookies, sent, timeout_ms)
             except Error as error:
                 return LiveResult(hops=tuple(hops), failure=_net_error(error), reason=_client_message(error))
             following = _redirected_request(sent, response)

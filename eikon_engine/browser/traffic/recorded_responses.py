@@ -147,7 +147,7 @@ async def stream_body(schedule: DeliverySchedule, request: Request, exchange: Ex
     name, place = str(exchange.ordinal), 0
     gone = False
 
-    async def give(data: bytes, ends: str) -> bool:
+    async def deliver(data: bytes, ends: str) -> bool:
         try:
             await request.frame.evaluate(_FEED_STREAM, [name, base64.b64encode(data).decode(), ends])
         except Error:
@@ -156,12 +156,12 @@ async def stream_body(schedule: DeliverySchedule, request: Request, exchange: Ex
 
     for piece in exchange.pieces[1:]:
         async with schedule.in_turn(piece.moment):
-            gone = gone or await give(body[place : place + piece.length], "")
+            gone = gone or await deliver(body[place : place + piece.length], "")
             place += piece.length
     if exchange.moment is not None:
         async with schedule.in_turn(exchange.moment):
             if not gone:
-                await give(b"", "end" if exchange.failure is None else "failure")
+                await deliver(b"", "end" if exchange.failure is None else "failure")
 
 
 SET_COOKIE: Final = "set-cookie"

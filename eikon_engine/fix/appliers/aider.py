@@ -255,7 +255,7 @@ class AiderApplier:
         """Run it in its own process group; return the tail of its output."""
         output = bytearray()
 
-        def hear(data: bytes) -> None:
+        def collect(data: bytes) -> None:
             output.extend(data)
             del output[:-MAX_OUTPUT_BYTES]
 
@@ -264,8 +264,8 @@ class AiderApplier:
             cwd=tree,
             environ=environ,
             timeout_seconds=self.timeout_seconds,
-            stdout=hear,
-            stderr=hear,
+            stdout=collect,
+            stderr=collect,
         )
         ended = run_in_group(program)
         if ended.ending == "timed_out":

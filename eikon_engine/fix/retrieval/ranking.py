@@ -188,13 +188,13 @@ def find_used_names(failure: TestFailure | None, chunks: Mapping[str, Sequence[C
         return UsedNames(direct=frozenset(), indirect=frozenset())
     every = [chunk for each in chunks.values() for chunk in each]
     defined = Counter(symbol for chunk in every for symbol in chunk.symbols)
-    telling = frozenset(symbol for symbol, times in defined.items() if times <= MAX_DEFINITIONS)
+    distinctive = frozenset(symbol for symbol, times in defined.items() if times <= MAX_DEFINITIONS)
     places = {(each.file, each.line) for each in failure.frames}
     here = [chunk for file, line in places for chunk in chunks.get(file, ()) if chunk.first <= line <= chunk.last]
     mentioned = mentioned_identifiers(f"{failure.message}\n{failure.excerpt}")
-    near = (_used_in(here) | mentioned) & telling - _defined_in(here)
+    near = (_used_in(here) | mentioned) & distinctive - _defined_in(here)
     there = [chunk for chunk in every if chunk.symbols & near]
-    return UsedNames(direct=near, indirect=_used_in(there) & telling - near - _defined_in([*here, *there]))
+    return UsedNames(direct=near, indirect=_used_in(there) & distinctive - near - _defined_in([*here, *there]))
 
 
 def _used_in(chunks: Collection[Chunk]) -> frozenset[str]:
