@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 STATIC_INIT_SCRIPTS: Final = (
+    "init_performance.js",
     "init_streams.js",
     "init_dom_access.js",
     "init_blocking_requests.js",

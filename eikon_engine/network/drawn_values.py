@@ -20,8 +20,8 @@ MAX_VALUE_LENGTH: Final = 2000
 _ISO_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _FRACTION = r"0\.[0-9]{6,20}"
-_SECONDS = r"[0-9]{10}\.[0-9]{1,9}"
 _NUMBER = r"-?[0-9]{1,17}(?:\.[0-9]{1,20})?"
+_SECONDS = r"[0-9]{10}\.[0-9]{1,9}"
 _MEASURED = r"[0-9]{1,9}\.[0-9]{6,20}"
 """A time from `performance.now()`, which has no fraction in a replay."""
 _TOKEN: Final = re.compile(rf"{_ISO_TIME}|{_UUID}|{_FRACTION}|{_SECONDS}|[A-Za-z0-9]+|.", re.DOTALL)
@@ -63,15 +63,22 @@ Two ids with letters of both cases may well lack the signs of base64: half of al
 _BASE64: Final = re.compile(f"[{_ALPHABETS[-1]}]+")
 
 
-def value_pattern(name: str, recorded: str, observed: str, near_s: float | None = None) -> str | None:
+def value_pattern(
+    name: str, recorded: str, observed: str, near_s: float | None = None, *, is_telemetry: bool = False
+) -> str | None:
     """Return a regular expression of what both values are drawn from; None if one may be a value that matters.
 
     `name` is the name of the parameter, field or member, empty if it has none; `near_s` is the time of the recording,
-    in Unix seconds, if it is known.
+    in Unix seconds, if it is known. In telemetry, any number may be measured, so none matters.
     """
     if recorded == observed or max(len(recorded), len(observed)) > MAX_VALUE_LENGTH:
         return None
-    return _named_pattern(name, recorded, observed) or _pattern_of_parts(recorded, observed, near_s)
+    drawn = _named_pattern(name, recorded, observed) or _pattern_of_parts(recorded, observed, near_s)
+    if drawn is not None or not is_telemetry:
+        return drawn
+    if re.fullmatch(_NUMBER, recorded) and re.fullmatch(_NUMBER, observed):
+        return _NUMBER
+    return _pattern_of_parts(recorded, observed, near_s, any_digits=True)
 
 
 def common_pattern(texts: Sequence[str]) -> str | None:
@@ -121,11 +128,13 @@ def _is_cache_buster(name: str) -> bool:
     return bool(name) and re.sub(r"[_-]", "", name).lower() in _CACHE_BUSTERS
 
 
-def _pattern_of_parts(recorded: str, observed: str, near_s: float | None) -> str | None:
-    """Compare two values part by part: each part is equal, or drawn in both."""
+def _pattern_of_parts(recorded: str, observed: str, near_s: float | None, *, any_digits: bool = False) -> str | None:
+    """Compare two values part by part: each part is equal, or drawn in both, or has only digits with `any_digits`."""
     ours, theirs = _TOKEN.findall(recorded), _TOKEN.findall(observed)
     if len(ours) == len(theirs):
-        parts = [_part_pattern(one, other, near_s) for one, other in zip(ours, theirs, strict=True)]
+        parts = [
+            _part_pattern(one, other, near_s, any_digits=any_digits) for one, other in zip(ours, theirs, strict=True)
+        ]
         if all(part is not None for part in parts) and not _are_split_base64(ours, theirs):
             return "".join(part for part in parts if part is not None)
     if _BASE64.fullmatch(recorded) and _BASE64.fullmatch(observed) and _are_drawn(recorded, observed):
@@ -144,7 +153,7 @@ def _are_split_base64(ours: list[str], theirs: list[str]) -> bool:
     )
 
 
-def _part_pattern(recorded: str, observed: str, near_s: float | None) -> str | None:
+def _part_pattern(recorded: str, observed: str, near_s: float | None, *, any_digits: bool) -> str | None:
     if recorded == observed:
         return re.escape(recorded)
     for kind in _WHOLE_KINDS:
@@ -155,8 +164,9 @@ def _part_pattern(recorded: str, observed: str, near_s: float | None) -> str | N
     if re.fullmatch(_SECONDS, recorded) and re.fullmatch(_SECONDS, observed):
         return _SECONDS
     if recorded.isdecimal() and observed.isdecimal():
-        long = min(len(recorded), len(observed)) >= _MIN_LONG_DIGITS
-        return f"[0-9]{{{_MIN_LONG_DIGITS},{max(len(recorded), len(observed)) + _LENGTH_SLACK}}}" if long else None
+        shortest, longest = sorted((len(recorded), len(observed)))
+        least = 1 if any_digits else _MIN_LONG_DIGITS
+        return f"[0-9]{{{least},{longest + _LENGTH_SLACK}}}" if shortest >= least else None
     return _class_pattern(recorded, observed) if _are_drawn(recorded, observed) else None
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -49,14 +50,17 @@ from eikon_engine.trace.rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.exchange import Exchange, RecordedRequest
     from eikon_engine.network.nearest import BodyReader
     from eikon_engine.outcome.outcomes import NetworkMiss
 
 MAX_CANDIDATES: Final = 200
 """Maximum number of recorded requests that are compared with one of a replay."""
 MAX_SHOWN: Final = 60
+MAX_PIXEL_BYTES: Final = 100
+"""Maximum size of a picture that only answers a request, such as a GIF of one pixel."""
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
+_ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 _PLAIN_NAME: Final = re.compile(r'[^.\[\]"*]+')
 
 DifferenceKind: TypeAlias = Literal["segment", "query", "stamp", "form", "json", "times"]
@@ -216,24 +220,28 @@ class RuleLearner:
                 differences = _request_differences(exchange, expected, played.read_body)
             except _OtherRequestError:
                 continue
-            rules = self._rules_for(differences, _location(exchange), expected.method)
+            rules = self._rules_for(
+                differences, _location(exchange), expected.method, is_telemetry=_is_telemetry(exchange)
+            )
             if rules and (blank_exchange(exchange, rules, played.read_body).key == blank_request(expected, rules).key):
                 found.append(_Candidate(exchange=exchange, rules=rules))
         return found
 
-    def _rules_for(self, differences: Sequence[_Difference], location: str, method: str) -> tuple[VolatileRule, ...]:
+    def _rules_for(
+        self, differences: Sequence[_Difference], location: str, method: str, *, is_telemetry: bool = False
+    ) -> tuple[VolatileRule, ...]:
         """Return a rule for each difference; empty if one of them has none."""
         url = _url_glob(location, [int(each.name) for each in differences if each.kind == "segment"])
         rules = []
         for each in differences:
-            rule = self._rule_for(each, url, method)
+            rule = self._rule_for(each, url, method, is_telemetry=is_telemetry)
             if rule is None:
                 return ()
             rules.append(rule)
         return tuple(dict.fromkeys(rules))
 
     def _rule_for(  # noqa: PLR0911 - one return per rule type
-        self, difference: _Difference, url: str, method: str
+        self, difference: _Difference, url: str, method: str, *, is_telemetry: bool
     ) -> VolatileRule | None:
         """Return the rule that ignores a difference; None if one of the values may matter."""
         kind, name = difference.kind, difference.name
@@ -244,7 +252,8 @@ class RuleLearner:
             return QueryStampRule(url=url, method=method, reason=reason)
         if kind == "times":
             return TimestampRule(url=url, method=method, reason=reason)
-        pattern = value_pattern(_own_name(difference), recorded, requested, self._recorded_at_s)
+        own_name, near_s = _own_name(difference), self._recorded_at_s
+        pattern = value_pattern(own_name, recorded, requested, near_s, is_telemetry=is_telemetry)
         if pattern is None:
             return None
         if kind == "segment":
@@ -315,6 +324,31 @@ def _is_known(rule: VolatileRule, known: Iterable[VolatileRule]) -> bool:
 
 def _location(exchange: Exchange) -> str:
     return exchange.key.partition(BODY_MARK)[0].partition(" ")[2].partition("?")[0]
+
+
+def _is_telemetry(exchange: Exchange) -> bool:
+    """Return whether a page only reports with a request: a beacon, or a request to another site that returns nothing.
+
+    Sites are compared by the last two labels of their hosts: two sites below a suffix such as `co.uk` count as one.
+    """
+    request, response = exchange.request, exchange.response
+    if request.resource_type == "ping":
+        return True
+    if response is None or request.is_navigation or not _is_cross_site(request):
+        return False
+    size = 0 if response.body is None else response.body.size
+    is_fetch = request.resource_type in FETCH_TYPES
+    return (is_fetch and not size) or (request.resource_type == "image" and size <= MAX_PIXEL_BYTES)
+
+
+def _is_cross_site(request: RecordedRequest) -> bool:
+    headers = {name.lower(): value for name, value in request.headers}
+    sender = urlsplit(headers.get("origin") or headers.get("referer") or "").hostname
+    return sender is not None and _site_of_host(sender) != _site_of_host(urlsplit(request.url).hostname or "")
+
+
+def _site_of_host(host: str) -> str:
+    return host if _ADDRESS.fullmatch(host) else ".".join(host.split(".")[-2:])
 
 
 def _url_glob(location: str, drawn: Collection[int]) -> str:

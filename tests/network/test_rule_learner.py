@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.files.blobs import BlobRef
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.matching import Hit, Match, Miss, Playback
 from eikon_engine.network.rule_learner import RuleLearner
@@ -87,6 +88,38 @@ def test_the_pattern_of_two_random_ids_matches_every_other(length: int) -> None:
 def test_what_may_matter_has_none(name: str, recorded: str, requested: str) -> None:
     """Prices, names, numbers of articles and telephones, chosen dates: a rule would hide them."""
     assert value_pattern(name, recorded, requested, RECORDED_AT_S) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "size", "is_learned"),
+    [
+        ("ping", SHOP, 9, True),
+        ("fetch", "http://stats.test", 0, True),
+        ("image", "http://stats.test", 43, True),
+        ("fetch", "http://stats.test", 9, False),
+        ("image", "http://stats.test", 4_000, False),
+        ("fetch", "http://api.shop.test", 0, False),
+        ("fetch", SHOP, 0, False),
+    ],
+)
+def test_numbers_in_telemetry_are_measured(kind: str, url: str, size: int, *, is_learned: bool) -> None:
+    """A beacon, or a request to another site that returns nothing: what a page only reports."""
+    plain = make_exchange(f"{url}/c?event=click&took=812", headers=(("Referer", f"{SHOP}/cart"),))
+    response = plain.response
+    assert response is not None
+    body = BlobRef(sha256="0" * 64, size=size) if size else None
+    exchange = plain.model_copy(
+        update={
+            "request": plain.request.model_copy(update={"resource_type": kind}),
+            "response": response.model_copy(update={"body": body}),
+        }
+    )
+    learner = RuleLearner(RECORDED_AT_S)
+    playback = Playback((exchange,), learner=learner)
+
+    assert isinstance(_get(playback, f"{url}/c?event=scroll&took=812"), Miss)
+    assert isinstance(_get(playback, f"{url}/c?event=click&took=829.5"), Hit) == is_learned
+    assert len(learner.rules) == is_learned
 
 
 def test_a_session_in_the_path_is_one_rule_for_everything_below() -> None:
