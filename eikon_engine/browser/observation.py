@@ -439,7 +439,8 @@ def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, .
 
 def _counted_requests(session: Session, happened: PageEvents) -> Iterator[Request]:
     for request in happened.requests:
-        if request.redirected_from is None and not session.traffic.is_continuation(request):
+        is_continued = request.redirected_from is not None or session.traffic.is_continuation(request)
+        if not is_continued and not session.traffic.is_telemetry(request):
             yield request
 
 

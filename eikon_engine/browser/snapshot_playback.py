@@ -62,6 +62,10 @@ class SnapshotTraffic:
         """Return False: no scripts run."""
         return False
 
+    def is_telemetry(self, request: Request) -> bool:  # noqa: ARG002 - part of the protocol
+        """Return False: there are no rules."""
+        return False
+
     def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
         """Return None: snapshots are no recorded exchanges."""
         return None

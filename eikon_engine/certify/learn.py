@@ -14,6 +14,7 @@ from eikon_engine.certify.findings import WHOLE_RUN
 from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import unmasked_misses
 from eikon_engine.network.rule_learner import RuleLearner
+from eikon_engine.network.store import read_network
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.events import ActionStart, DivergenceFound
 
@@ -114,4 +115,13 @@ async def replay_and_learn(
         running.cancel()
         await asyncio.wait({running})
     run = None if running.cancelled() or watch.miss is not None else running.result()[0]
+    if run is not None and may_get_rules:
+        _learn_unsent_telemetry(learner, bundle, run)
     return LearningRun(rules=tuple(learner.rules), run=run, finding=watch.finding, has_diverged=watch.has_diverged)
+
+
+def _learn_unsent_telemetry(learner: RuleLearner, bundle: Bundle, run: ReplayedRun) -> None:
+    """Learn rules for telemetry that the pages of a replay did not send, or sent at other moments."""
+    exchanges = read_network(bundle.root).exchanges
+    for key in dict.fromkeys(each.key for each in run.outcome.network.unsent):
+        learner.learn_telemetry(key, exchanges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, header_rules, recorded_request
 from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference, RuleApplied
-from eikon_engine.trace.rules import ResponseValueRule, describe_rule, describe_rule_part
+from eikon_engine.trace.rules import ResponseValueRule, TelemetryRule, describe_rule, describe_rule_part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -454,7 +455,8 @@ class Playback:
                 self.rule_use.count_use(rules)
                 return self._hit_after_skipped(exchange, alike, rules)
             case Exhausted() as exhausted:
-                repeat = self._repeat(exhausted.exchanges, exhausted.rules)
+                is_telemetry = any(isinstance(rule, TelemetryRule) for rule in exhausted.rules)
+                repeat = self._repeat(exhausted.exchanges, exhausted.rules, is_free=is_telemetry)
                 if repeat is None:
                     return _all_served(sent, exhausted)
                 self.rule_use.count_use(exhausted.rules)
@@ -501,11 +503,17 @@ class Playback:
             place += 1
         return Hit(exchange=alike[place], rules=rules, has_predecessor=place > 0, skipped=tuple(alike[first:place]))
 
-    def _repeat(self, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = ()) -> Hit | None:
-        """Return what the recorded timeline had last, for a request that a timer may repeat; else None."""
-        if self._timer_ms is None or not (len(alike) > 1 or alike[0].request.method in REPEATABLE_METHODS):
+    def _repeat(
+        self, alike: tuple[Exchange, ...], rules: tuple[VolatileRule, ...] = (), *, is_free: bool = False
+    ) -> Hit | None:
+        """Return what the recorded timeline had last, for a request that a timer may repeat; else None.
+
+        A request that `is_free` may be repeated at any time.
+        """
+        is_timed = len(alike) > 1 or alike[0].request.method in REPEATABLE_METHODS
+        if not is_free and (self._timer_ms is None or not is_timed):
             return None
-        now_ms = self._timer_ms
+        now_ms = math.inf if self._timer_ms is None else self._timer_ms
         answered = [each for each in alike if _was_answered_by(each, now_ms)]
         last = max((each for each in answered if not each.is_cancelled), key=_delivery_order, default=alike[-1])
         return Hit(exchange=last, rules=rules, is_repeat=True, has_predecessor=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from eikon_engine.network.drawn_values import value_pattern
-from eikon_engine.network.exchange import FETCH_TYPES
+from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -43,6 +43,7 @@ from eikon_engine.trace.rules import (
     QueryKeyRule,
     QueryStampRule,
     ResponseValueRule,
+    TelemetryRule,
     TimestampRule,
     VolatileRule,
 )
@@ -57,8 +58,8 @@ if TYPE_CHECKING:
 MAX_CANDIDATES: Final = 200
 """Maximum number of recorded requests that are compared with one of a replay."""
 MAX_SHOWN: Final = 60
-MAX_PIXEL_BYTES: Final = 100
-"""Maximum size of a picture that only answers a request, such as a GIF of one pixel."""
+MAX_RECEIPT_BYTES: Final = 200
+"""Maximum size of a response that only confirms a request, such as `{"status": 1}` or a GIF of one pixel."""
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 _PLAIN_NAME: Final = re.compile(r'[^.\[\]"*]+')
@@ -130,7 +131,7 @@ class RuleLearner:
         """Return new rules with which a request matches a recorded one; empty if there are none."""
         found = self._candidates(expected, played)
         if not found:
-            return ()
+            return self.learn_telemetry(expected.key, played.exchanges)
         chosen = min(found, key=lambda each: (len(each.rules), each.exchange.ordinal in played.served))
         rules = tuple(rule for rule in chosen.rules if not _is_known(rule, known))
         alike = _alike(chosen, played, (*known, *rules))
@@ -143,6 +144,25 @@ class RuleLearner:
             return ()
         self.rules.extend(rules)
         return rules
+
+    def learn_telemetry(self, key: str, exchanges: Iterable[Exchange]) -> tuple[VolatileRule, ...]:
+        """Return a new rule for the URL of a request, if the recorded requests to it only report; else nothing.
+
+        The last resort for a request that no narrower rule covers, and for one that a replay did not send.
+        """
+        method, location = _endpoint(key)
+        recorded = [each for each in exchanges if _endpoint(each.key) == (method, location)]
+        is_answered = any(each.response is not None and not each.response.body_missing for each in recorded)
+        if not is_answered or not all(map(_is_telemetry, recorded)):
+            return ()
+        rule = TelemetryRule(
+            url=location,
+            method=method,
+            reason="the page only reports here: other content, or another moment, in a replay",
+        )
+        self.rules = [each for each in self.rules if not (each.url == location and each.method == method)]
+        self.rules.append(rule)
+        return (rule,)
 
     def note_miss(self, miss: NetworkMiss) -> None:
         """Note a request, WebSocket or message that does not match the recording."""
@@ -323,11 +343,17 @@ def _is_known(rule: VolatileRule, known: Iterable[VolatileRule]) -> bool:
 
 
 def _location(exchange: Exchange) -> str:
-    return exchange.key.partition(BODY_MARK)[0].partition(" ")[2].partition("?")[0]
+    return _endpoint(exchange.key)[1]
+
+
+def _endpoint(key: str) -> tuple[str, str]:
+    """Return the method and the URL without query of a request."""
+    method, _, url = key.partition(BODY_MARK)[0].partition(" ")
+    return method, url.partition("?")[0]
 
 
 def _is_telemetry(exchange: Exchange) -> bool:
-    """Return whether a page only reports with a request: a beacon, or a request to another site that returns nothing.
+    """Return whether a page only reports with a request: a beacon, or one to another site that returns a receipt.
 
     Sites are compared by the last two labels of their hosts: two sites below a suffix such as `co.uk` count as one.
     """
@@ -337,8 +363,8 @@ def _is_telemetry(exchange: Exchange) -> bool:
     if response is None or request.is_navigation or not _is_cross_site(request):
         return False
     size = 0 if response.body is None else response.body.size
-    is_fetch = request.resource_type in FETCH_TYPES
-    return (is_fetch and not size) or (request.resource_type == "image" and size <= MAX_PIXEL_BYTES)
+    is_write = request.resource_type in FETCH_TYPES and request.method not in SAFE_METHODS
+    return size <= MAX_RECEIPT_BYTES and (is_write or request.resource_type == "image")
 
 
 def _is_cross_site(request: RecordedRequest) -> bool:

@@ -32,6 +32,7 @@ from eikon_engine.trace.rules import (
     PathSegmentRule,
     QueryKeyRule,
     QueryStampRule,
+    TelemetryRule,
     TimestampRule,
     matches_pattern,
 )
@@ -141,9 +142,26 @@ def applicable_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tu
     )
 
 
+def has_telemetry_rule(rules: Iterable[VolatileRule]) -> bool:
+    """Return whether some requests are not compared."""
+    return any(isinstance(rule, TelemetryRule) for rule in rules)
+
+
+def find_telemetry_rule(key: str, rules: Iterable[VolatileRule]) -> TelemetryRule | None:
+    """Return the rule by which a request is not compared; None if it is. `key` is that of the request."""
+    candidates = [rule for rule in rules if isinstance(rule, TelemetryRule)]
+    if not candidates:
+        return None
+    method, _, url = key.partition(BODY_MARK)[0].partition(" ")
+    found = applicable_rules(method, url, candidates)
+    return found[0] if found and isinstance(found[0], TelemetryRule) else None
+
+
 def blank_request(expected: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
     """Blank the parts of a request that rules ignore."""
     fitting = applicable_rules(expected.method, expected.url, rules)
+    if (telemetry := find_telemetry_rule(expected.key, fitting)) is not None:
+        return _blank_all(expected.key, telemetry)
     url, of_query = _blank_url(expected.url, fitting)
     body, of_body = _blank_body(expected, fitting)
     used = {*of_query, *of_body}
@@ -167,6 +185,8 @@ def blank_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body:
     head, mark, digest = exchange.key.partition(BODY_MARK)
     method, _, url = head.partition(" ")
     fitting = applicable_rules(method, url, rules)
+    if (telemetry := find_telemetry_rule(exchange.key, fitting)) is not None:
+        return _blank_all(exchange.key, telemetry)
     ref = exchange.request.body
     if ref is not None and read_body is not None and any(_needs_body(rule) for rule in fitting):
         content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
@@ -174,6 +194,11 @@ def blank_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body:
         return blank_request(canonical_request(method, url, body, content_type), fitting)
     blanked, used = _blank_url(url, fitting)
     return BlankedRequest(key=f"{method} {blanked}{mark}{digest}", rules=used)
+
+
+def _blank_all(key: str, rule: TelemetryRule) -> BlankedRequest:
+    """Blank the query and the body."""
+    return BlankedRequest(key=key.partition(BODY_MARK)[0].partition("?")[0], rules=(rule,))
 
 
 def blank_message(url: str, content: bytes, rules: Iterable[VolatileRule]) -> tuple[bytes, tuple[VolatileRule, ...]]:

@@ -11,7 +11,7 @@ from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.network.exchange import SAFE_METHODS
-from eikon_engine.network.rules import SOCKET_METHOD
+from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.replay.model_responses import recorded_responses
@@ -384,6 +384,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     accepted = read_accepted(bundle.root) if network == "live" else AcceptedBaselines()
     bundle = replace(bundle, trace=with_accepted(bundle.trace, accepted))
     bundle = substitute_variables(bundle, options.variables)
+    bundle = replace(bundle, trace=_without_telemetry(bundle.trace))
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     _require_headers(bundle.trace, secrets)
     require_live_start_state(bundle, options, network)
@@ -402,6 +403,32 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         resume_point=find_resume_point(subgoals, options, bundle.trace),
         accepted=str(accepted),
     )
+
+
+def _without_telemetry(trace: ExecutionTrace) -> ExecutionTrace:
+    """Remove the requests that rules do not compare from what was observed."""
+    rules = () if trace.network is None else trace.network.rules
+    if not has_telemetry_rule(rules):
+        return trace
+
+    def is_compared(key: str) -> bool:
+        return find_telemetry_rule(key, rules) is None
+
+    def step(recorded: ActionTrace) -> ActionTrace:
+        seen = recorded.observation
+        if seen is None:
+            return recorded
+        compared = {
+            "requests": tuple(filter(is_compared, seen.requests)),
+            "timer_requests": tuple(filter(is_compared, seen.timer_requests)),
+            "writes": None if seen.writes is None else tuple(filter(is_compared, seen.writes)),
+        }
+        return recorded.model_copy(update={"observation": seen.model_copy(update=compared)})
+
+    subgoals = [
+        each.model_copy(update={"actions_taken": tuple(map(step, each.actions_taken))}) for each in trace.subgoal_traces
+    ]
+    return trace.model_copy(update={"subgoal_traces": tuple(subgoals)})
 
 
 def order_steps(trace: ExecutionTrace) -> tuple[PlannedSubgoal, ...]:

@@ -143,6 +143,15 @@ class ResponseValueRule(_RequestRule):
         return None if found is None else found[1]
 
 
+class TelemetryRule(_RequestRule):
+    """Do not compare requests with which a page only reports, such as those of analytics and error trackers.
+
+    They get a recorded response to their URL, whatever else they contain, and however often and when they are sent.
+    """
+
+    kind: Literal["telemetry"] = "telemetry"
+
+
 VolatileRule: TypeAlias = Annotated[
     QueryKeyRule
     | QueryStampRule
@@ -151,7 +160,8 @@ VolatileRule: TypeAlias = Annotated[
     | HeaderRule
     | FormFieldRule
     | PathSegmentRule
-    | ResponseValueRule,
+    | ResponseValueRule
+    | TelemetryRule,
     Field(discriminator="kind"),
 ]
 
@@ -181,6 +191,8 @@ def describe_rule_part(rule: VolatileRule) -> str:  # noqa: PLR0911 - one return
             return f"form field {rule.name}"
         case ResponseValueRule():
             return f"value {_text_before(rule.pattern) or rule.pattern} in responses"
+        case TelemetryRule():
+            return "query and body"
         case _:
             assert_never(rule)
 

@@ -14,7 +14,7 @@ from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.matching import Hit, Match, Miss, Playback
 from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.network.store import NetworkWriter, read_network
-from eikon_engine.trace.rules import PathSegmentRule
+from eikon_engine.trace.rules import PathSegmentRule, QueryKeyRule, TelemetryRule
 from tests.network.factories import make_exchange
 
 if TYPE_CHECKING:
@@ -90,36 +90,72 @@ def test_what_may_matter_has_none(name: str, recorded: str, requested: str) -> N
     assert value_pattern(name, recorded, requested, RECORDED_AT_S) is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "url", "size", "is_learned"),
-    [
-        ("ping", SHOP, 9, True),
-        ("fetch", "http://stats.test", 0, True),
-        ("image", "http://stats.test", 43, True),
-        ("fetch", "http://stats.test", 9, False),
-        ("image", "http://stats.test", 4_000, False),
-        ("fetch", "http://api.shop.test", 0, False),
-        ("fetch", SHOP, 0, False),
-    ],
-)
-def test_numbers_in_telemetry_are_measured(kind: str, url: str, size: int, *, is_learned: bool) -> None:
-    """A beacon, or a request to another site that returns nothing: what a page only reports."""
-    plain = make_exchange(f"{url}/c?event=click&took=812", headers=(("Referer", f"{SHOP}/cart"),))
-    response = plain.response
-    assert response is not None
+STATS = "http://stats.test"
+TELEMETRY = [
+    ("ping", "POST", SHOP, 9),
+    ("fetch", "POST", STATS, 0),
+    ("xhr", "POST", STATS, 12),
+    ("image", "GET", STATS, 43),
+]
+COMPARED = [
+    ("fetch", "GET", STATS, 12),
+    ("fetch", "POST", STATS, 900),
+    ("image", "GET", STATS, 4_000),
+    ("fetch", "POST", "http://api.shop.test", 0),
+    ("fetch", "POST", SHOP, 0),
+]
+
+
+def _report(kind: str, method: str, site: str, size: int) -> tuple[Playback, RuleLearner]:
+    """Record a request of the shop with a response of this size."""
+    plain = make_exchange(f"{site}/c?event=click&took=812", method=method, headers=(("Referer", f"{SHOP}/cart"),))
+    assert plain.response is not None
     body = BlobRef(sha256="0" * 64, size=size) if size else None
     exchange = plain.model_copy(
         update={
             "request": plain.request.model_copy(update={"resource_type": kind}),
-            "response": response.model_copy(update={"body": body}),
+            "response": plain.response.model_copy(update={"body": body}),
         }
     )
     learner = RuleLearner(RECORDED_AT_S)
-    playback = Playback((exchange,), learner=learner)
+    return Playback((exchange,), learner=learner), learner
 
-    assert isinstance(_get(playback, f"{url}/c?event=scroll&took=812"), Miss)
-    assert isinstance(_get(playback, f"{url}/c?event=click&took=829.5"), Hit) == is_learned
-    assert len(learner.rules) == is_learned
+
+@pytest.mark.parametrize(("kind", "method", "site", "size"), TELEMETRY)
+def test_a_number_in_telemetry_is_measured(kind: str, method: str, site: str, size: int) -> None:
+    """A beacon, or a request to another site that returns a receipt: the rule is for that number."""
+    playback, learner = _report(kind, method, site, size)
+
+    found = playback.match(method, f"{site}/c?event=click&took=829.5", None, None, ())
+
+    assert isinstance(found, Hit)
+    assert [type(rule) for rule in learner.rules] == [QueryKeyRule]
+
+
+@pytest.mark.parametrize(("kind", "method", "site", "size"), TELEMETRY)
+def test_other_telemetry_is_not_compared(kind: str, method: str, site: str, size: int) -> None:
+    """Other events, and more of them, get the recorded response; the rule replaces narrower ones."""
+    playback, learner = _report(kind, method, site, size)
+    sent = ("event=click&took=829.5", "event=scroll&took=9&depth=40", "event=leave")
+
+    found = [playback.match(method, f"{site}/c?{query}", None, None, ()) for query in sent]
+
+    assert all(isinstance(match, Hit) for match in found)
+    (rule,) = learner.rules
+    assert isinstance(rule, TelemetryRule)
+    assert (rule.method, rule.url) == (method, f"{site}/c")
+    assert isinstance(playback.match(method, f"{site}/other", None, None, ()), Miss)
+
+
+@pytest.mark.parametrize(("kind", "method", "site", "size"), COMPARED)
+def test_what_returns_data_or_stays_on_the_site_is_no_telemetry(kind: str, method: str, site: str, size: int) -> None:
+    """A page may use what is returned, and its own site may store what it sends."""
+    playback, learner = _report(kind, method, site, size)
+
+    found = playback.match(method, f"{site}/c?event=click&took=829.5", None, None, ())
+
+    assert isinstance(found, Miss)
+    assert learner.rules == []
 
 
 def test_a_session_in_the_path_is_one_rule_for_everything_below() -> None:

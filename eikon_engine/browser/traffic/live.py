@@ -42,6 +42,9 @@ class Traffic(Protocol):
     def is_timer_driven(self, request: Request) -> bool:
         """Whether a timer of the page caused a request, and not an action."""
 
+    def is_telemetry(self, request: Request) -> bool:
+        """Whether a rule says that a request only reports, so that it is not compared."""
+
     def outcome(self) -> NetworkOutcome:
         """Summarize how requests were answered."""
 
@@ -98,6 +101,10 @@ class LiveTraffic:
     def is_timer_driven(self, request: Request) -> bool:
         """Whether the page clock moved since the last action when the request was sent."""
         return request in self._timer_driven
+
+    def is_telemetry(self, request: Request) -> bool:  # noqa: ARG002 - as above
+        """Return False: there are no rules."""
+        return False
 
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""

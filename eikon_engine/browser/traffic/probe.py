@@ -8,6 +8,7 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from eikon_engine.browser.observation import redacted_key
 from eikon_engine.browser.redaction import redact_body
 from eikon_engine.browser.request_tracker import (
     NON_NETWORK_SCHEMES,
@@ -22,6 +23,7 @@ from eikon_engine.divergence.response_diff import ComparedResponse, compare_mess
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
+from eikon_engine.network.rules import find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.websocket import socket_key
 
 if TYPE_CHECKING:
@@ -114,6 +116,15 @@ class ProbeTraffic(LiveTraffic):
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded request that a live one matches; rules may make them differ."""
         return self._keys.get(request)
+
+    def is_telemetry(self, request: Request) -> bool:
+        """Whether a rule says that a request only reports."""
+        rules = self._playback.rule_use.rules
+        return (
+            self._session is not None
+            and has_telemetry_rule(rules)
+            and find_telemetry_rule(redacted_key(self._session, request), rules) is not None
+        )
 
     def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""

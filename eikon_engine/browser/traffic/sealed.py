@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag
 
 from eikon_engine.browser.frames import frame_of, is_main_document
+from eikon_engine.browser.observation import redacted_key
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWorkers
 from eikon_engine.browser.playwright_errors import ABORT_CODES
@@ -39,6 +40,7 @@ from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.network.rules import find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_requests, has_moments
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
@@ -264,6 +266,8 @@ class SealedTraffic:
         session.stabilizer.pending_deliveries = schedule.queue
         session.stabilizer.pending_work.append(self._continuations.pending_count)
         session.context.on("close", lambda _context: self._on_context_closed())
+        telemetry = (each for each in self._recording.exchanges if self._is_telemetry_key(each.key))
+        schedule.queue.stop_expecting(delivery_orders(telemetry))
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
         await session.context.add_init_script(load_script("init_sockets.js"))
@@ -305,6 +309,12 @@ class SealedTraffic:
     def is_timer_driven(self, request: Request) -> bool:
         """Whether a timer caused a request, directly or by another request."""
         return request in self._timer_driven
+
+    def is_telemetry(self, request: Request) -> bool:
+        """Whether a rule says that a request only reports."""
+        if not has_telemetry_rule(self._playback.rule_use.rules):
+            return False
+        return self._is_telemetry_key(redacted_key(self._started.session, request))
 
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
@@ -349,9 +359,10 @@ class SealedTraffic:
         if not has_moments(recording):
             return ()
         end_ms = self._started.session.timeline.recorded_ms
+        unused = (each for each in self._playback.unused() if not self._is_telemetry_key(each.key))
         sent = SentRequests(end_ms=end_ms, sent_ms=self._sent_ms, by_timer=frozenset(self._sent_by_timer))
         return (
-            *find_unsent_requests(recording, self._playback.unused(), self._playback.alike, sent),
+            *find_unsent_requests(recording, unused, self._playback.alike, sent),
             *self._started.sockets.unsent(recording.sockets, end_ms),
         )
 
@@ -386,6 +397,9 @@ class SealedTraffic:
         self._sent_ms[match.exchange.ordinal] = session.timeline.recorded_ms
         if request in self._timer_driven:
             self._sent_by_timer.add(match.exchange.ordinal)
+        if self._is_telemetry_key(match.key):
+            await self._serve_telemetry(route, match)
+            return
         if match.is_repeat:
             await self._serve_repeat(route, match)
             return
@@ -422,8 +436,21 @@ class SealedTraffic:
         ):
             self._leave_unanswered(route)
             return
-        whole = exchange.model_copy(update={"pieces": (), "completed_ms": None, "completion": None})
-        await self._deliver(route, whole)
+        await self._deliver(route, _without_moment(exchange))
+
+    def _is_telemetry_key(self, key: str) -> bool:
+        return find_telemetry_rule(key, self._playback.rule_use.rules) is not None
+
+    async def _serve_telemetry(self, route: Route, match: Hit) -> None:
+        """Serve a recorded response at once: no page waits for it, and its moment means nothing."""
+        self._recorded_keys[route.request] = match.key
+        alike = (match.exchange, *self._playback.alike(match.exchange))
+        answered = next((each for each in alike if each.response is not None and not each.response.body_missing), None)
+        if answered is None:
+            self._leave_unanswered(route)
+            return
+        self._started.schedule.queue.stop_expecting(delivery_orders((match.exchange,)))
+        await self._deliver(route, _without_moment(answered))
 
     async def _serve_recorded(self, route: Route, match: Hit) -> None:
         """Serve the recorded response, or leave the request pending if it never got one."""
@@ -620,6 +647,11 @@ class SealedTraffic:
             message = "sealed traffic was used before start()"
             raise InternalError(message)
         return self._running
+
+
+def _without_moment(exchange: Exchange) -> Exchange:
+    """Return an exchange that is delivered whole, as soon as it is requested."""
+    return exchange.model_copy(update={"pieces": (), "completed_ms": None, "completion": None})
 
 
 async def _end(route: Route) -> None:
