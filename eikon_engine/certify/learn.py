@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.certify.findings import WHOLE_RUN
 from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import unmasked_misses
+from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.certification import CertificationFinding
@@ -122,6 +123,9 @@ async def replay_and_learn(
 
 def _learn_unsent_telemetry(learner: RuleLearner, bundle: Bundle, run: ReplayedRun) -> None:
     """Learn rules for telemetry that the pages of a replay did not send, or sent at other moments."""
-    exchanges = read_network(bundle.root).exchanges
+    network = bundle.trace.network
+    if network is None:
+        return
+    exchanges = read_network(resolve_inside(bundle.root, network.folder, "network.folder")).exchanges
     for key in dict.fromkeys(each.key for each in run.outcome.network.unsent):
         learner.learn_telemetry(key, exchanges)

@@ -217,8 +217,9 @@ class RuleUsage:
         return tuple((rule, self._applied[rule]) for rule in self.rules if self._applied[rule])
 
     def unused(self) -> tuple[VolatileRule, ...]:
-        """Return the rules whose part occurred in no request; those for responses have none."""
-        return tuple(rule for rule in self.rules if rule not in self._found and not isinstance(rule, ResponseValueRule))
+        """Return the rules whose part occurred in no request; responses have others, and telemetry need not be sent."""
+        needed = (rule for rule in self.rules if not isinstance(rule, ResponseValueRule | TelemetryRule))
+        return tuple(rule for rule in needed if rule not in self._found)
 
     def to_outcome(self) -> tuple[RuleApplied, ...]:
         """Return the value of `NetworkOutcome.rules_applied`."""
@@ -405,6 +406,9 @@ class Playback:
         by_rule = (
             self._match_by_rules(self._rule_matcher, sent, headers, exact) if self._rule_matcher is not None else None
         )
+        if isinstance(by_rule, Miss):
+            learned = () if self.learner is None else self.learner.learn_telemetry(sent.key, self._exchanges)
+            return self._match_with(learned, sent, headers, exact) or by_rule
         if by_rule is not None:
             return by_rule
         if isinstance(exact, Hit):
@@ -435,7 +439,16 @@ class Playback:
             served_exactly=self._served - by_rules,
             read_body=self._read_body,
         )
-        learned = self.learner.learn_request(sent, played, self.rule_use.rules)
+        return self._match_with(self.learner.learn_request(sent, played, self.rule_use.rules), sent, headers, exact)
+
+    def _match_with(
+        self,
+        learned: tuple[VolatileRule, ...],
+        sent: CanonicalRequest,
+        headers: HeaderPairs,
+        exact: Hit | _MissFactory,
+    ) -> Match | None:
+        """Match a request by all rules, with those just learned; None if there are none."""
         if not learned:
             return None
         self.rule_use.add(learned)

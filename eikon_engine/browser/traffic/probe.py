@@ -120,11 +120,9 @@ class ProbeTraffic(LiveTraffic):
     def is_telemetry(self, request: Request) -> bool:
         """Whether a rule says that a request only reports."""
         rules = self._playback.rule_use.rules
-        return (
-            self._session is not None
-            and has_telemetry_rule(rules)
-            and find_telemetry_rule(redacted_key(self._session, request), rules) is not None
-        )
+        if self._session is None or not has_telemetry_rule(rules):
+            return False
+        return find_telemetry_rule(redacted_key(self._session, request), rules) is not None
 
     def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""
@@ -179,7 +177,7 @@ class ProbeTraffic(LiveTraffic):
             self._missed[request] = redacted, match
             return
         self._keys[request] = match.key
-        if not match.exchange.is_pending:
+        if not match.exchange.is_pending and find_telemetry_rule(match.key, self._playback.rule_use.rules) is None:
             self._matched[request] = match.exchange
 
     def _match_again(self, session: Session, request: Request) -> None:
