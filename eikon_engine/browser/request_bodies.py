@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,24 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import FileInput
 
 _BOUNDARY: Final = re.compile(r";\s*boundary=\"?([^;\s\"]+)", re.IGNORECASE)
+
+
+MAX_UNPACKED_BYTES: Final = 10_000_000
+"""Size above which a compressed body is kept as it is."""
+_ANY_FORMAT: Final = zlib.MAX_WBITS | 32
+"""Parameter of zlib that detects the formats of RFC 1950 and RFC 1952."""
+
+
+def unpack_body(body: bytes | None) -> bytes | None:
+    """Return a body that a script compressed (gzip or zlib) as it was before, so that it is compared and redacted."""
+    if body is None or not body.startswith((b"\x1f\x8b", b"\x78")):
+        return body
+    unpacker = zlib.decompressobj(_ANY_FORMAT)
+    try:
+        plain = unpacker.decompress(body, MAX_UNPACKED_BYTES)
+    except zlib.error:
+        return body
+    return plain if unpacker.eof and not unpacker.unused_data else body
 
 
 class RequestBodies:
@@ -32,7 +51,7 @@ class RequestBodies:
         if request in self._known:
             return self._known[request]
         token = self._tokens.get(request)
-        return request.post_data_buffer if token is None else token
+        return unpack_body(request.post_data_buffer) if token is None else token
 
     def may_have_files(self, request: Request) -> bool:
         """Whether a request may have a body that Playwright does not report."""
@@ -58,7 +77,7 @@ class RequestBodies:
 
     def note_body(self, request: Request, body: bytes | None) -> None:
         """Note the body of a request; None if it has none."""
-        self._known[request] = self.late[self._tokens[request]] = body
+        self._known[request] = self.late[self._tokens[request]] = unpack_body(body)
 
     def note_lost(self, request: Request, why: str) -> None:
         """Note that the body of a request is lost."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.request_bodies import unpack_body
 from eikon_engine.divergence.response_diff import (
     ABSENT,
     ENDING_PARTS,
@@ -60,7 +61,7 @@ class RedactedRequest:
     @classmethod
     def of(cls, session: Session, request: Request) -> RedactedRequest:
         """Redact a request of a page, with the secrets and stand-ins that are known by now."""
-        body = request.post_data_buffer
+        body = unpack_body(request.post_data_buffer)
         return cls(
             method=request.method,
             url=session.redactor.redact_text(request.url),
