@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
+
+from eikon_engine.network.keys import unpack_body
 
 if TYPE_CHECKING:
     from playwright.async_api import Request
@@ -13,24 +14,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import FileInput
 
 _BOUNDARY: Final = re.compile(r";\s*boundary=\"?([^;\s\"]+)", re.IGNORECASE)
-
-
-MAX_UNPACKED_BYTES: Final = 10_000_000
-"""Size above which a compressed body is kept as it is."""
-_ANY_FORMAT: Final = zlib.MAX_WBITS | 32
-"""Parameter of zlib that detects the formats of RFC 1950 and RFC 1952."""
-
-
-def unpack_body(body: bytes | None) -> bytes | None:
-    """Return a body that a script compressed (gzip or zlib) as it was before, so that it is compared and redacted."""
-    if body is None or not body.startswith((b"\x1f\x8b", b"\x78")):
-        return body
-    unpacker = zlib.decompressobj(_ANY_FORMAT)
-    try:
-        plain = unpacker.decompress(body, MAX_UNPACKED_BYTES)
-    except zlib.error:
-        return body
-    return plain if unpacker.eof and not unpacker.unused_data else body
 
 
 class RequestBodies:

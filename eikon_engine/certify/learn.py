@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.findings import WHOLE_RUN
 from eikon_engine.certify.runs import concurrent_replays
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.rules import VolatileRule
+
+
+REPORT_TYPES: Final = frozenset({"image", "ping"})
+"""Resource types of requests whose response no script reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +126,15 @@ async def replay_and_learn(
 
 
 def _learn_unsent_telemetry(learner: RuleLearner, bundle: Bundle, run: ReplayedRun) -> None:
-    """Learn rules for telemetry that the pages of a replay did not send, or sent at other moments."""
+    """Learn rules for beacons and pixels that the pages of a replay did not send.
+
+    Any other request may be what the mission is about: not sending it is a finding.
+    """
     network = bundle.trace.network
     if network is None:
         return
     exchanges = read_network(resolve_inside(bundle.root, network.folder, "network.folder")).exchanges
+    reports = {each.key for each in exchanges if each.request.resource_type in REPORT_TYPES}
     for key in dict.fromkeys(each.key for each in run.outcome.network.unsent):
-        learner.learn_telemetry(key, exchanges)
+        if key in reports:
+            learner.learn_telemetry(key, exchanges)

@@ -20,6 +20,7 @@ from eikon_engine.trace.rules import (
     JsonPathRule,
     QueryKeyRule,
     QueryStampRule,
+    TelemetryRule,
     TimestampRule,
 )
 
@@ -121,7 +122,10 @@ def _whole_value(value: str | None) -> str | None:
 
 
 def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:
-    """Merge rules for the same place in several list items, or at many URLs of a site, into one rule."""
+    """Merge rules for the same place in several list items, or at many URLs of a site, into one rule.
+
+    Rules for telemetry are not merged: each holds for the URL whose recorded responses were looked at.
+    """
     by_place: defaultdict[VolatileRule, list[VolatileRule]] = defaultdict(list)
     for rule in rules:
         path = re.sub(r"\[\d+\]", "[*]", rule.path) if isinstance(rule, JsonPathRule) else ""
@@ -135,8 +139,12 @@ def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, Vo
     return [
         each
         for site, found in by_site.items()
-        for each in ([(found[0][0], site)] if len({wide.url for _, wide in found}) >= _SITE_WIDE_FROM else found)
+        for each in ([(found[0][0], site)] if _is_site_wide(site, found) else found)
     ]
+
+
+def _is_site_wide(site: VolatileRule, found: list[tuple[VolatileRule, VolatileRule]]) -> bool:
+    return not isinstance(site, TelemetryRule) and len({wide.url for _, wide in found}) >= _SITE_WIDE_FROM
 
 
 def _socket_method(method: str | None) -> str | None:

@@ -15,7 +15,7 @@ from eikon_engine.files.models import field_error
 from eikon_engine.importers.har_entry import EIKON_FIELD, HarEntry, entry_error, read_entry
 from eikon_engine.importers.har_file import open_har
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
-from eikon_engine.network.keys import request_key
+from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.store import NetworkRecording, NetworkWriter, UsedNumbers, read_network
 from eikon_engine.secrets.redaction import Redactor, strip_encodings
 
@@ -255,7 +255,7 @@ class _ForeignHarWriter:
         first, last = chain[0], chain[-1]
         redact = self.redactor.redact_text
         given = first.read_request_body()
-        sent = None if not given.data else self.redactor.redact_bytes(given.data)
+        sent = None if not given.data else self.redactor.redact_bytes(unpack_body(given.data) or b"")
         if given.missing is not None:
             self._warn(first, f"{given.missing}, so no request with a body can match it")
         key_body = strip_encodings(sent) if sent is not None else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,10 @@ BODY_MARK: Final = " sha256:"
 BOUNDARY: Final = b"eikon-boundary"
 CANONICAL_JSON_LIMIT: Final = 1024 * 1024
 """Larger JSON bodies, in bytes, are not normalized: pages do not reorder such bodies, and it would be slow."""
+MAX_UNPACKED_BYTES: Final = 10_000_000
+"""Size above which a compressed body is kept as it is."""
+_ANY_FORMAT: Final = zlib.MAX_WBITS | 32
+"""Parameter of zlib that detects the formats of RFC 1950 and RFC 1952."""
 
 _NORMALIZED_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"})
 """https://fetch.spec.whatwg.org/#concept-method-normalize: `patch` and `PATCH` are different methods."""
@@ -58,6 +63,18 @@ class _NotCanonicalError(ValueError):
 def request_key(method: str, url: str, body: bytes | None, content_type: str | None) -> str:
     """Return the key of a request; `content_type` is the whole header value."""
     return canonical_request(method, url, body, content_type).key
+
+
+def unpack_body(body: bytes | None) -> bytes | None:
+    """Return a body that a script compressed (gzip or zlib) as it was before, so that it is compared and redacted."""
+    if body is None or not body.startswith((b"\x1f\x8b", b"\x78")):
+        return body
+    unpacker = zlib.decompressobj(_ANY_FORMAT)
+    try:
+        plain = unpacker.decompress(body, MAX_UNPACKED_BYTES)
+    except zlib.error:
+        return body
+    return plain if unpacker.eof and not unpacker.unused_data else body
 
 
 def canonical_request(method: str, url: str, body: bytes | None, content_type: str | None) -> CanonicalRequest:

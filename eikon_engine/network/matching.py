@@ -14,7 +14,7 @@ from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_req
 from eikon_engine.network.nearest import MAX_SHOWN_PARTS, BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
-from eikon_engine.network.rules import blank_exchange, blank_request, header_rules, recorded_request
+from eikon_engine.network.rules import blank_exchange, blank_request, has_telemetry_rule, header_rules, recorded_request
 from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference, RuleApplied
 from eikon_engine.trace.rules import ResponseValueRule, TelemetryRule, describe_rule, describe_rule_part
 
@@ -143,7 +143,9 @@ class RuleMatcher:
         if group is None:
             return None
         ignored = {rule.name.lower() for rule in freed}
-        alike = group.with_headers(headers, tuple(name for name in group.differing if name not in ignored))
+        is_telemetry = has_telemetry_rule(blanked.rules)
+        names = () if is_telemetry else tuple(name for name in group.differing if name not in ignored)
+        alike = group.with_headers(headers, names)
         if not alike:
             return None
         used = (*blanked.rules, *(rule for rule in freed if rule.name.lower() in group.differing))
@@ -343,6 +345,10 @@ class Playback:
         """Return the requests without a match, in the order received."""
         return tuple(self._misses)
 
+    def has_key(self, key: str) -> bool:
+        """Return whether a request with this key was recorded."""
+        return key in self._by_key
+
     def unused(self) -> tuple[Exchange, ...]:
         """Return the recorded exchanges that were not served yet, in the order sent."""
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
@@ -468,8 +474,7 @@ class Playback:
                 self.rule_use.count_use(rules)
                 return self._hit_after_skipped(exchange, alike, rules)
             case Exhausted() as exhausted:
-                is_telemetry = any(isinstance(rule, TelemetryRule) for rule in exhausted.rules)
-                repeat = self._repeat(exhausted.exchanges, exhausted.rules, is_free=is_telemetry)
+                repeat = self._repeat(exhausted.exchanges, exhausted.rules, is_free=has_telemetry_rule(exhausted.rules))
                 if repeat is None:
                     return _all_served(sent, exhausted)
                 self.rule_use.count_use(exhausted.rules)

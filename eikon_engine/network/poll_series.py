@@ -22,8 +22,13 @@ _MIN_LENGTH: Final = 3
 """Minimum number of requests in a series; two suffice for unsafe methods, since pagination uses safe ones."""
 _FIRST_COUNTS: Final = (0, 1)
 """Numbers that a counter begins with."""
-_COUNTER: Final = re.compile(r"interval|heartbeat|poll|tick(?!et)|\bseq", re.IGNORECASE)
-"""Names of counters of timers, as opposed to flags and quantities."""
+_COUNTER: Final = re.compile(
+    r"(?:(?<![A-Za-z])[ihpts]|[IHPTS])(?:(?<=[iI])ntervals?|(?<=[hH])eartbeats?|(?<=[pP])olls?|(?<=[tT])icks?|(?<=[sS])eq)"
+    r"(?![a-z])"
+)
+"""Words in names of counters of timers, as opposed to flags and quantities."""
+_NAME_DISTANCE: Final = 40
+"""Maximum number of characters from the begin of a counter's name to its number."""
 _MAX_SPREAD: Final = 2.0
 """Maximum ratio of two intervals between the requests of a series."""
 
@@ -50,7 +55,7 @@ def find_series(
     counter = counters.pop()
     counts = [numbers[counter] for numbers, _ in alike]
     is_unsafe = request.method not in SAFE_METHODS
-    names_counter = is_unsafe and _COUNTER.search(text) is not None
+    names_counter = is_unsafe and _is_named_counter(text, counter)
     if len(alike) == 1 and names_counter and wanted[counter] > counts[0] in _FIRST_COUNTS:
         return (alike[0][1],)
     steps = {after - before for before, after in pairwise(counts)}
@@ -62,6 +67,12 @@ def find_series(
         return ()
     is_member = wanted[counter] >= counts[0] and (wanted[counter] - counts[0]) % step == 0
     return tuple(each for _, each in alike) if is_member else ()
+
+
+def _is_named_counter(text: str, place: int) -> bool:
+    """Return whether the name of a counter precedes the number at a position among the numbers of a text."""
+    begin = list(_NUMBER.finditer(text))[place].start()
+    return _COUNTER.search(text, max(0, begin - _NAME_DISTANCE), begin) is not None
 
 
 def _may_be(exchange: Exchange, request: CanonicalRequest) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from eikon_engine.network.drawn_values import value_pattern
-from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
+from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -61,6 +61,9 @@ MAX_SHOWN: Final = 60
 MAX_RECEIPT_BYTES: Final = 200
 """Maximum size of a response that only confirms a request, such as `{"status": 1}` or a GIF of one pixel."""
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
+_SUCCESS: Final = 2
+"""First digit of a status of success."""
+_CREDENTIAL_HEADERS: Final = frozenset({"apikey", "authorization", "cookie", "x-api-key", "x-csrf-token"})
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 _PLAIN_NAME: Final = re.compile(r'[^.\[\]"*]+')
 
@@ -148,12 +151,10 @@ class RuleLearner:
     def learn_telemetry(self, key: str, exchanges: Iterable[Exchange]) -> tuple[VolatileRule, ...]:
         """Return a new rule for the URL of a request, if the recorded requests to it only report; else nothing.
 
-        The last resort for a request that no narrower rule covers, and for one that a replay did not send.
+        The last resort for a request that no narrower rule covers.
         """
         method, location = _endpoint(key)
-        recorded = [each for each in exchanges if _endpoint(each.key) == (method, location)]
-        is_answered = any(each.response is not None and not each.response.body_missing for each in recorded)
-        if not is_answered or not all(map(_is_telemetry, recorded)):
+        if "*" in location or not _only_reports(key, exchanges):
             return ()
         rule = TelemetryRule(
             url=location,
@@ -233,6 +234,7 @@ class RuleLearner:
         """Return the recorded requests that rules can make equal to the expected one, in the order sent."""
         head = f"{expected.method} {split_path(expected.url.partition('?')[0])[0]}"
         similar = [each for each in played.exchanges if each.key.startswith(head)]
+        is_telemetry = _only_reports(expected.key, played.exchanges)
         similar.sort(key=lambda each: (each.ordinal in played.served, each.ordinal))
         found = []
         for exchange in similar[:MAX_CANDIDATES]:
@@ -240,9 +242,7 @@ class RuleLearner:
                 differences = _request_differences(exchange, expected, played.read_body)
             except _OtherRequestError:
                 continue
-            rules = self._rules_for(
-                differences, _location(exchange), expected.method, is_telemetry=_is_telemetry(exchange)
-            )
+            rules = self._rules_for(differences, _location(exchange), expected.method, is_telemetry=is_telemetry)
             if rules and (blank_exchange(exchange, rules, played.read_body).key == blank_request(expected, rules).key):
                 found.append(_Candidate(exchange=exchange, rules=rules))
         return found
@@ -273,7 +273,8 @@ class RuleLearner:
         if kind == "times":
             return TimestampRule(url=url, method=method, reason=reason)
         own_name, near_s = _own_name(difference), self._recorded_at_s
-        pattern = value_pattern(own_name, recorded, requested, near_s, is_telemetry=is_telemetry)
+        is_measured = is_telemetry and kind != "segment"
+        pattern = value_pattern(own_name, recorded, requested, near_s, is_telemetry=is_measured)
         if pattern is None:
             return None
         if kind == "segment":
@@ -352,19 +353,35 @@ def _endpoint(key: str) -> tuple[str, str]:
     return method, url.partition("?")[0]
 
 
+def _only_reports(key: str, exchanges: Iterable[Exchange]) -> bool:
+    """Return whether pages only report with all recorded requests to a URL, and get the same receipt each time."""
+    recorded = [each for each in exchanges if _endpoint(each.key) == _endpoint(key)]
+    receipts = {_receipt(each) for each in recorded}
+    return len(receipts) == 1 and None not in receipts and all(map(_is_telemetry, recorded))
+
+
+def _receipt(exchange: Exchange) -> tuple[int, int] | None:
+    """Return status and size of a response that only confirms a request; None for any other."""
+    response = exchange.response
+    if response is None or response.body_missing is not None or response.status // 100 != _SUCCESS:
+        return None
+    size = 0 if response.body is None else response.body.size
+    return (response.status, size) if size <= MAX_RECEIPT_BYTES else None
+
+
 def _is_telemetry(exchange: Exchange) -> bool:
-    """Return whether a page only reports with a request: a beacon, or one to another site that returns a receipt.
+    """Return whether a request that gets a receipt is a beacon, or sent to another site without credentials.
 
     Sites are compared by the last two labels of their hosts: two sites below a suffix such as `co.uk` count as one.
     """
     request, response = exchange.request, exchange.response
+    is_to_other_site = _is_cross_site(request)
     if request.resource_type == "ping":
-        return True
-    if response is None or request.is_navigation or not _is_cross_site(request):
-        return False
-    size = 0 if response.body is None else response.body.size
-    is_write = request.resource_type in FETCH_TYPES and request.method not in SAFE_METHODS
-    return size <= MAX_RECEIPT_BYTES and (is_write or request.resource_type == "image")
+        return is_to_other_site or (response is not None and response.body is None)
+    has_credentials = any(name.lower() in _CREDENTIAL_HEADERS for name, _ in request.headers)
+    is_write = request.resource_type in FETCH_TYPES and request.method == "POST"
+    is_picture = request.resource_type == "image" and request.method == "GET"
+    return is_to_other_site and not has_credentials and (is_write or is_picture)
 
 
 def _is_cross_site(request: RecordedRequest) -> bool:
@@ -374,6 +391,9 @@ def _is_cross_site(request: RecordedRequest) -> bool:
 
 
 def _site_of_host(host: str) -> str:
+    """Return the site of a host; all loopback hosts are one, since developers use several."""
+    if host == "localhost" or host.endswith(".localhost") or host.startswith("127.") or host == "::1":
+        return "localhost"
     return host if _ADDRESS.fullmatch(host) else ".".join(host.split(".")[-2:])
 
 

@@ -384,6 +384,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     accepted = read_accepted(bundle.root) if network == "live" else AcceptedBaselines()
     bundle = replace(bundle, trace=with_accepted(bundle.trace, accepted))
     bundle = substitute_variables(bundle, options.variables)
+    resume_point = find_resume_point(order_steps(bundle.trace), options, bundle.trace)
     bundle = replace(bundle, trace=_without_telemetry(bundle.trace))
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     _require_headers(bundle.trace, secrets)
@@ -400,7 +401,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         secrets=secrets,
         stand_in_names=tuple(sorted(secrets.keys() - options.secrets.keys())),
         responses=recorded_responses(bundle, options),
-        resume_point=find_resume_point(subgoals, options, bundle.trace),
+        resume_point=resume_point,
         accepted=str(accepted),
     )
 

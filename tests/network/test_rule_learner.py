@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64encode
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -92,7 +92,8 @@ def test_what_may_matter_has_none(name: str, recorded: str, requested: str) -> N
 
 STATS = "http://stats.test"
 TELEMETRY = [
-    ("ping", "POST", SHOP, 9),
+    ("ping", "POST", SHOP, 0),
+    ("ping", "POST", STATS, 12),
     ("fetch", "POST", STATS, 0),
     ("xhr", "POST", STATS, 12),
     ("image", "GET", STATS, 43),
@@ -101,6 +102,8 @@ COMPARED = [
     ("fetch", "GET", STATS, 12),
     ("fetch", "POST", STATS, 900),
     ("image", "GET", STATS, 4_000),
+    ("ping", "POST", SHOP, 9),
+    ("fetch", "DELETE", STATS, 0),
     ("fetch", "POST", "http://api.shop.test", 0),
     ("fetch", "POST", SHOP, 0),
 ]
@@ -156,6 +159,51 @@ def test_what_returns_data_or_stays_on_the_site_is_no_telemetry(kind: str, metho
 
     assert isinstance(found, Miss)
     assert learner.rules == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": 500},
+        {"size": None},
+        {"headers": (("Origin", SHOP), ("apikey", "k"))},
+        {"headers": (("Origin", "http://localhost:3000"),), "site": "http://127.0.0.1:8000"},
+        {"others": ((200, 14),)},
+        {"others": ((204, 0),)},
+    ],
+    ids=["an error", "lost body", "credentials", "development", "another receipt", "another status"],
+)
+def test_what_an_interface_stores_is_no_telemetry(changes: dict[str, Any]) -> None:
+    """A write of an application to its own interface is compared, whatever little it returns."""
+    site, size = changes.get("site", STATS), changes.get("size", 0)
+    exchanges = []
+    for ordinal, (status, length) in enumerate(((changes.get("status", 201), size), *changes.get("others", ()))):
+        plain = make_exchange(
+            f"{site}/orders?table={ordinal}",
+            ordinal=ordinal,
+            method="POST",
+            headers=changes.get("headers", (("Origin", SHOP),)),
+            response_body=BlobRef(sha256="0" * 64, size=length) if length else None,
+        )
+        assert plain.response is not None
+        missing = "gone" if length is None else None
+        response = plain.response.model_copy(update={"status": status, "body_missing": missing})
+        exchanges.append(plain.model_copy(update={"response": response}))
+    learner = RuleLearner(RECORDED_AT_S)
+    playback = Playback(exchanges, learner=learner)
+
+    assert isinstance(playback.match("POST", f"{site}/orders?table=12", None, None, ()), Miss)
+    assert learner.rules == []
+
+
+def test_a_number_in_the_path_of_telemetry_is_compared() -> None:
+    """A rule for a segment would hold for everything below it."""
+    exchange = make_exchange(f"{STATS}/items/5/like", method="POST", headers=(("Origin", SHOP),))
+    learner = RuleLearner(RECORDED_AT_S)
+
+    assert isinstance(
+        Playback((exchange,), learner=learner).match("POST", f"{STATS}/items/7/like", None, None, ()), Miss
+    )
 
 
 def test_a_session_in_the_path_is_one_rule_for_everything_below() -> None:

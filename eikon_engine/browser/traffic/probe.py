@@ -8,7 +8,6 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.observation import redacted_key
 from eikon_engine.browser.redaction import redact_body
 from eikon_engine.browser.request_tracker import (
     NON_NETWORK_SCHEMES,
@@ -21,9 +20,10 @@ from eikon_engine.browser.traffic.response_changes import RedactedRequest, Reque
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import ComparedResponse, compare_message
 from eikon_engine.errors import EikonError
+from eikon_engine.network.keys import request_key
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
-from eikon_engine.network.rules import find_telemetry_rule, has_telemetry_rule
+from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.websocket import socket_key
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ class ProbeTraffic(LiveTraffic):
 
     def is_telemetry(self, request: Request) -> bool:
         """Whether a rule says that a request only reports."""
-        rules = self._playback.rule_use.rules
-        if self._session is None or not has_telemetry_rule(rules):
+        if self._session is None:
             return False
-        return find_telemetry_rule(redacted_key(self._session, request), rules) is not None
+        key = request_key(request.method, self._session.redactor.redact_text(request.url), None, None)
+        return find_telemetry_rule(key, self._playback.rule_use.rules) is not None
 
     def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""

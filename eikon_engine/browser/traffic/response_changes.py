@@ -7,7 +7,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.request_bodies import unpack_body
 from eikon_engine.divergence.response_diff import (
     ABSENT,
     ENDING_PARTS,
@@ -17,6 +16,7 @@ from eikon_engine.divergence.response_diff import (
     diff_messages,
 )
 from eikon_engine.network.exchange import ABORTED_ERROR
+from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.rules import blank_socket_url
 from eikon_engine.network.websocket import SocketClosed, SocketMessage, SocketOpened, describe_close, socket_key
@@ -55,24 +55,36 @@ class RedactedRequest:
     method: str
     url: str
     body: bytes | None
+    """The body before a script compressed it."""
     content_type: str | None
     headers: tuple[tuple[str, str], ...]
+    packed: bytes | None = None
+    """The compressed body; None if it was not."""
 
     @classmethod
     def of(cls, session: Session, request: Request) -> RedactedRequest:
         """Redact a request of a page, with the secrets and stand-ins that are known by now."""
-        body = unpack_body(request.post_data_buffer)
+        sent = request.post_data_buffer
+        body = unpack_body(sent)
         return cls(
             method=request.method,
             url=session.redactor.redact_text(request.url),
             body=None if body is None else session.redactor.redact_key_bytes(body),
             content_type=request.headers.get("content-type"),
             headers=tuple(request.headers.items()),
+            packed=None if body is sent else sent,
         )
 
     def match(self, playback: Playback, timer_ms: float | None = None) -> Match:
-        """Find the recorded response, and count the match; for `timer_ms` see `Playback.match`."""
-        return playback.match(self.method, self.url, self.body, self.content_type, self.headers, timer_ms)
+        """Find the recorded response, and count the match; for `timer_ms` see `Playback.match`.
+
+        A recording made before version 0.1.0 has compressed bodies as they were sent.
+        """
+        is_packed = self.packed is not None and playback.has_key(
+            request_key(self.method, self.url, self.packed, self.content_type)
+        )
+        body = self.packed if is_packed else self.body
+        return playback.match(self.method, self.url, body, self.content_type, self.headers, timer_ms)
 
 
 class ResponseChanges:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag
 
 from eikon_engine.browser.frames import frame_of, is_main_document
-from eikon_engine.browser.observation import redacted_key
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWorkers
 from eikon_engine.browser.playwright_errors import ABORT_CODES
@@ -37,10 +36,10 @@ from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
 from eikon_engine.errors import InternalError
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import FETCH_TYPES
-from eikon_engine.network.keys import canonical_url
+from eikon_engine.network.keys import canonical_url, request_key
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.rules import find_telemetry_rule, has_telemetry_rule
+from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_requests, has_moments
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
@@ -201,6 +200,8 @@ class SealedTraffic:
         self._long_polls = find_long_polls(recording.exchanges)
         self._requested: set[int] = set()
         """Ordinals of the exchanges that pages requested."""
+        self._telemetry: frozenset[int] = frozenset()
+        """Ordinals of exchanges that rules do not compare; known when the session starts."""
         self._scheduled = set(find_poll_loops(recording.as_recorded.exchanges))
         """Ordinals of polls, which are served at their moments even while other responses are served on request."""
         self._deferred = frozenset(
@@ -266,7 +267,8 @@ class SealedTraffic:
         session.stabilizer.pending_deliveries = schedule.queue
         session.stabilizer.pending_work.append(self._continuations.pending_count)
         session.context.on("close", lambda _context: self._on_context_closed())
-        telemetry = (each for each in self._recording.exchanges if self._is_telemetry_key(each.key))
+        telemetry = [each for each in self._recording.exchanges if self._is_telemetry_key(each.key)]
+        self._telemetry = frozenset(each.ordinal for each in telemetry)
         schedule.queue.stop_expecting(delivery_orders(telemetry))
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
@@ -312,9 +314,8 @@ class SealedTraffic:
 
     def is_telemetry(self, request: Request) -> bool:
         """Whether a rule says that a request only reports."""
-        if not has_telemetry_rule(self._playback.rule_use.rules):
-            return False
-        return self._is_telemetry_key(redacted_key(self._started.session, request))
+        url = self._started.session.redactor.redact_text(request.url)
+        return self._is_telemetry_key(request_key(request.method, url, None, None))
 
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
@@ -442,13 +443,14 @@ class SealedTraffic:
         return find_telemetry_rule(key, self._playback.rule_use.rules) is not None
 
     async def _serve_telemetry(self, route: Route, match: Hit) -> None:
-        """Serve a recorded response at once: no page waits for it, and its moment means nothing."""
+        """Serve a recorded response at once, since telemetry is sent at any moment."""
         self._recorded_keys[route.request] = match.key
         alike = (match.exchange, *self._playback.alike(match.exchange))
         answered = next((each for each in alike if each.response is not None and not each.response.body_missing), None)
         if answered is None:
-            self._leave_unanswered(route)
+            await self._serve_recorded(route, match)
             return
+        self._note_requested(match.exchange)
         self._started.schedule.queue.stop_expecting(delivery_orders((match.exchange,)))
         await self._deliver(route, _without_moment(answered))
 
@@ -504,7 +506,8 @@ class SealedTraffic:
         """Whether a response may be served on request: everything was requested that the server waited for."""
         if self._on_demand is None and exchange.ordinal in self._scheduled:
             return False
-        return self._long_polls.get(exchange.ordinal, frozenset()) <= self._requested
+        causes = self._long_polls.get(exchange.ordinal, frozenset()) - self._telemetry
+        return causes <= self._requested
 
     async def _serve_in_turn(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.browser.request_bodies import MAX_UNPACKED_BYTES, unpack_body
+from eikon_engine.network.keys import MAX_UNPACKED_BYTES, unpack_body
 
 
 @given(st.binary())
