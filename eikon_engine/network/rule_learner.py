@@ -51,7 +51,7 @@ from eikon_engine.trace.rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from eikon_engine.network.exchange import Exchange, RecordedRequest
+    from eikon_engine.network.exchange import Exchange, RecordedRequest, RecordedResponse
     from eikon_engine.network.nearest import BodyReader
     from eikon_engine.outcome.outcomes import NetworkMiss
 
@@ -356,8 +356,13 @@ def _endpoint(key: str) -> tuple[str, str]:
 def _only_reports(key: str, exchanges: Iterable[Exchange]) -> bool:
     """Return whether pages only report with all recorded requests to a URL, and get the same receipt each time."""
     recorded = [each for each in exchanges if _endpoint(each.key) == _endpoint(key)]
-    receipts = {_receipt(each) for each in recorded}
+    receipts = {_receipt(each) for each in recorded if not _is_farewell(each)}
     return len(receipts) == 1 and None not in receipts and all(map(_is_telemetry, recorded))
+
+
+def _is_farewell(exchange: Exchange) -> bool:
+    """Return whether a beacon was sent as its page unloaded: its response is unknown."""
+    return exchange.request.resource_type == "ping" and exchange.response is None
 
 
 def _receipt(exchange: Exchange) -> tuple[int, int] | None:
@@ -365,8 +370,16 @@ def _receipt(exchange: Exchange) -> tuple[int, int] | None:
     response = exchange.response
     if response is None or response.body_missing is not None or response.status // 100 != _SUCCESS:
         return None
-    size = 0 if response.body is None else response.body.size
+    size = _size(response)
     return (response.status, size) if size <= MAX_RECEIPT_BYTES else None
+
+
+def _size(response: RecordedResponse) -> int:
+    """Return the size of a body; that of a beacon is not recorded, since no page can read it."""
+    if response.body is not None:
+        return response.body.size
+    declared = {name.lower(): value for name, value in response.headers}.get("content-length", "")
+    return int(declared) if declared.isdecimal() else 0
 
 
 def _is_telemetry(exchange: Exchange) -> bool:
@@ -377,7 +390,7 @@ def _is_telemetry(exchange: Exchange) -> bool:
     request, response = exchange.request, exchange.response
     is_to_other_site = _is_cross_site(request)
     if request.resource_type == "ping":
-        return is_to_other_site or (response is not None and response.body is None)
+        return is_to_other_site or response is None or not _size(response)
     has_credentials = any(name.lower() in _CREDENTIAL_HEADERS for name, _ in request.headers)
     is_write = request.resource_type in FETCH_TYPES and request.method == "POST"
     is_picture = request.resource_type == "image" and request.method == "GET"

@@ -196,6 +196,21 @@ def test_what_an_interface_stores_is_no_telemetry(changes: dict[str, Any]) -> No
     assert learner.rules == []
 
 
+def test_a_beacon_of_a_page_that_unloads_has_no_receipt() -> None:
+    """The others to its URL have."""
+    kept, farewell = (
+        make_exchange(f"{SHOP}/vitals?name={name}", ordinal=place, method="POST")
+        for place, name in enumerate(("first", "last"))
+    )
+    exchanges = [
+        each.model_copy(update={"request": each.request.model_copy(update={"resource_type": "ping"})})
+        for each in (kept, farewell.model_copy(update={"response": None, "failure": "net::ERR_ABORTED"}))
+    ]
+    playback = Playback(exchanges, learner=RuleLearner(RECORDED_AT_S))
+
+    assert isinstance(playback.match("POST", f"{SHOP}/vitals?name=other", None, None, ()), Hit)
+
+
 def test_a_number_in_the_path_of_telemetry_is_compared() -> None:
     """A rule for a segment would hold for everything below it."""
     exchange = make_exchange(f"{STATS}/items/5/like", method="POST", headers=(("Origin", SHOP),))

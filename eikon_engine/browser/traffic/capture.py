@@ -339,7 +339,8 @@ class NetworkCapture:
         missing: str | None = None
         headers = await redact_response_headers(self._session, answer)
         redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
-        if has_body and not redirect and answer.status not in NULL_BODY_STATUSES and answer.request.method != "HEAD":
+        is_readable = answer.request.method != "HEAD" and answer.request.resource_type != "ping"
+        if has_body and is_readable and not redirect and answer.status not in NULL_BODY_STATUSES:
             try:
                 data = redact_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
                 body = self._writer.write_blob(data)
