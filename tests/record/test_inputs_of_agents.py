@@ -146,7 +146,7 @@ def test_forced_inputs_are_forced_in_replays(chromium: Browser, site: PageSite, 
         page.locator("#pay").dblclick(force=True)
         page.locator("#pay").tap(force=True)
         with pytest.raises(Error):
-            page.locator("#pay").tap(timeout=300)
+            page.locator("#pay").tap(timeout=1_500)
         page.evaluate("cover.remove()")
         page.locator("#gift").check(force=True)
         page.locator("#gift").uncheck(force=True)
