@@ -47,6 +47,14 @@ const socket = new WebSocket('{url}');
 socket.onopen = () => setInterval(() => socket.send(JSON.stringify({{ ping: true, at: Date.now() }})), 150);
 socket.onmessage = event => {{ if (event.data.includes('note')) out.textContent = event.data; }};
 </script>"""
+BORROWED = """<button onclick="send()">Send</button><p id=out></p><script>
+const frame = document.createElement('iframe');
+document.head.append(frame);
+const borrowed = frame.contentWindow.fetch.bind(window);
+frame.remove();
+const send = async () => { out.textContent = await (await borrowed('/quote')).text(); };
+</script>"""
+"""Error trackers take `fetch` from a frame, in case the page has replaced its own."""
 WORKER_PAGE = """<p id=state>none</p><button onclick="load()">Load</button><p id=out></p><script>
 navigator.serviceWorker?.register('/worker.js').then(() => { state.textContent = 'registered'; }, () => {});
 const load = async () => { out.textContent = await (await fetch('/quote')).text(); };
@@ -69,6 +77,14 @@ def not_modified(site: PageSite, page: Page) -> None:
     for shown in ("200 text;", "200 text;304 ;", "200 text;304 ;304 ;"):
         page.get_by_role("button").click()
         expect(page.locator("#out")).to_have_text(shown)
+
+
+def borrowed_fetch(site: PageSite, page: Page) -> None:
+    """Send a request by the function of a frame that was removed."""
+    site.answers["/quote"] = Answer(body="to be")
+    page.goto(site.put(BORROWED))
+    page.get_by_role("button").click()
+    expect(page.locator("#out")).to_have_text("to be")
 
 
 def missing_worker(site: PageSite, page: Page) -> None:
@@ -101,7 +117,7 @@ def record(chromium: Browser, site: PageSite, folder: Path, mission: Mission) ->
     return agent.mission
 
 
-@pytest.mark.parametrize("mission", [not_modified, missing_worker])
+@pytest.mark.parametrize("mission", [borrowed_fetch, missing_worker, not_modified])
 def test_a_mission_on_an_ordinary_page_is_certified(
     chromium: Browser, site: PageSite, tmp_path: Path, mission: Mission
 ) -> None:

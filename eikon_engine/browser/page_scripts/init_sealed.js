@@ -12,9 +12,14 @@
   window.navigation?.addEventListener('navigate', event => {
     if (!event.destination.sameDocument) own.destination = event.destination.url;
   });
+  // Scripts may take `fetch` from a frame that they remove, and call it for their own window: that one counts.
+  const isWindowGone = self => {
+    const { __eikon__: its, document: shown } = self ?? window;
+    return shown !== undefined && its?.gone === shown;
+  };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
-      apply: (native, self, values) => own.gone === document ? new Promise(() => {}) : Reflect.apply(native, self, values),
+      apply: (native, self, values) => isWindowGone(self) ? new Promise(() => {}) : Reflect.apply(native, self, values),
     });
   }
   if (window.Navigator?.prototype.sendBeacon) {
