@@ -129,18 +129,18 @@ class RuleLearner:
         """Why a request that rules could cover got none, by its key."""
 
     def learn_request(
-        self, expected: CanonicalRequest, played: PlayedExchanges, known: Sequence[VolatileRule]
+        self, sent: CanonicalRequest, played: PlayedExchanges, known: Sequence[VolatileRule]
     ) -> tuple[VolatileRule, ...]:
         """Return new rules with which a request matches a recorded one; empty if there are none."""
-        found = self._candidates(expected, played)
+        found = self._candidates(sent, played)
         if not found:
-            return self.learn_telemetry(expected.key, played.exchanges)
+            return self.learn_telemetry(sent.key, played.exchanges)
         chosen = min(found, key=lambda each: (len(each.rules), each.exchange.ordinal in played.served))
         rules = tuple(rule for rule in chosen.rules if not _is_known(rule, known))
         alike = _alike(chosen, played, (*known, *rules))
         competitor = next((each for each in alike if _competes(each, chosen, played)), None)
         if competitor is not None:
-            self.ambiguities[expected.key] = (
+            self.ambiguities[sent.key] = (
                 f"{competitor.key} and {chosen.exchange.key} were recorded with different responses, "
                 "and a rule would make them the same request"
             )
@@ -230,20 +230,20 @@ class RuleLearner:
         self.rules.extend(new)
         return new
 
-    def _candidates(self, expected: CanonicalRequest, played: PlayedExchanges) -> list[_Candidate]:
-        """Return the recorded requests that rules can make equal to the expected one, in the order sent."""
-        head = f"{expected.method} {split_path(expected.url.partition('?')[0])[0]}"
+    def _candidates(self, sent: CanonicalRequest, played: PlayedExchanges) -> list[_Candidate]:
+        """Return the recorded requests that rules can make equal to the one that was sent, in order."""
+        head = f"{sent.method} {split_path(sent.url.partition('?')[0])[0]}"
         similar = [each for each in played.exchanges if each.key.startswith(head)]
-        is_telemetry = _only_reports(expected.key, played.exchanges)
+        is_telemetry = _only_reports(sent.key, played.exchanges)
         similar.sort(key=lambda each: (each.ordinal in played.served, each.ordinal))
         found = []
         for exchange in similar[:MAX_CANDIDATES]:
             try:
-                differences = _request_differences(exchange, expected, played.read_body)
+                differences = _request_differences(exchange, sent, played.read_body)
             except _OtherRequestError:
                 continue
-            rules = self._rules_for(differences, _location(exchange), expected.method, is_telemetry=is_telemetry)
-            if rules and (blank_exchange(exchange, rules, played.read_body).key == blank_request(expected, rules).key):
+            rules = self._rules_for(differences, _location(exchange), sent.method, is_telemetry=is_telemetry)
+            if rules and (blank_exchange(exchange, rules, played.read_body).key == blank_request(sent, rules).key):
                 found.append(_Candidate(exchange=exchange, rules=rules))
         return found
 
@@ -427,18 +427,16 @@ def _glob_below(url: str, position: int) -> str:
     return "/".join((site, *segments[:position], "*"))
 
 
-def _request_differences(
-    exchange: Exchange, expected: CanonicalRequest, read_body: BodyReader | None
-) -> list[_Difference]:
+def _request_differences(exchange: Exchange, sent: CanonicalRequest, read_body: BodyReader | None) -> list[_Difference]:
     recorded = recorded_request(exchange, read_body)
     if recorded is None:
         raise _OtherRequestError
-    differences = _url_differences(recorded.url, expected.url)
-    if recorded.body == expected.body:
+    differences = _url_differences(recorded.url, sent.url)
+    if recorded.body == sent.body:
         return differences
-    if recorded.body is None or expected.body is None or recorded.media_type != expected.media_type:
+    if recorded.body is None or sent.body is None or recorded.media_type != sent.media_type:
         raise _OtherRequestError
-    return [*differences, *_body_differences(recorded.body, expected.body, expected.media_type)]
+    return [*differences, *_body_differences(recorded.body, sent.body, sent.media_type)]
 
 
 def _url_differences(recorded: str, requested: str) -> list[_Difference]:

@@ -157,16 +157,16 @@ def find_telemetry_rule(key: str, rules: Iterable[VolatileRule]) -> TelemetryRul
     return found[0] if found and isinstance(found[0], TelemetryRule) else None
 
 
-def blank_request(expected: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
+def blank_request(request: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
     """Blank the parts of a request that rules ignore."""
-    fitting = applicable_rules(expected.method, expected.url, rules)
-    if (telemetry := find_telemetry_rule(expected.key, fitting)) is not None:
-        return _blank_all(expected.key, telemetry)
-    url, of_query = _blank_url(expected.url, fitting)
-    body, of_body = _blank_body(expected, fitting)
+    fitting = applicable_rules(request.method, request.url, rules)
+    if (telemetry := find_telemetry_rule(request.key, fitting)) is not None:
+        return _blank_all(request.key, telemetry)
+    url, of_query = _blank_url(request.url, fitting)
+    body, of_body = _blank_body(request, fitting)
     used = {*of_query, *of_body}
     return BlankedRequest(
-        key=replace(expected, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used)
+        key=replace(request, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used)
     )
 
 
@@ -275,16 +275,16 @@ def _blank_pairs(text: str, rules: Sequence[QueryKeyRule | FormFieldRule]) -> tu
 
 
 def _blank_body(
-    expected: CanonicalRequest, rules: tuple[VolatileRule, ...]
+    request: CanonicalRequest, rules: tuple[VolatileRule, ...]
 ) -> tuple[bytes | None, tuple[VolatileRule, ...]]:
-    if expected.body is None:
+    if request.body is None:
         return None, ()
-    if expected.media_type == URLENCODED:
-        body, used = _blank_form(expected.body, rules)
-    elif expected.media_type.startswith("multipart/"):
-        body, used = _blank_multipart(expected.body, rules)
+    if request.media_type == URLENCODED:
+        body, used = _blank_form(request.body, rules)
+    elif request.media_type.startswith("multipart/"):
+        body, used = _blank_multipart(request.body, rules)
     else:
-        body, used = _blank_json(expected.body, rules)
+        body, used = _blank_json(request.body, rules)
     plain, timed = _blank_times(body, rules)
     return plain, (*used, *timed)
 

@@ -188,14 +188,8 @@ class NetworkMiss(FileModel):
     @field_validator("differences", mode="before")
     @classmethod
     def _without_sentences(cls, value: object) -> object:
-        """Drop the differences of an outcome written before 0.1.0, which were sentences.
-
-        What a validator returns is no longer JSON to a strict model: lists become tuples, objects models.
-        """
-        if not isinstance(value, list):
-            return value
-        differences = (each for each in value if not isinstance(each, str))
-        return tuple(RequestDifference.model_validate(each) for each in differences)
+        """Drop the differences of an outcome written before 0.1.0, which were sentences."""
+        return tuple(each for each in value if not isinstance(each, str)) if isinstance(value, list) else value
 
     def describe_differences(self) -> tuple[str, ...]:
         """Return a line for each difference."""

@@ -74,6 +74,7 @@ _VISIBILITY_NOT_REQUIRED: Final = (
     actions.SetInputFiles,
     actions.WaitFor,
 )
+"""Actions that do not require a visible target."""
 _ENABLED_REQUIRED: Final = (
     actions.Check,
     actions.Click,
