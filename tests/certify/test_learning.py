@@ -134,7 +134,9 @@ def test_a_value_that_matters_is_not_learned_and_ends_the_run(
     (finding,) = report.findings
     trace = open_bundle(tmp_path / "b").trace
     assert (report.status, report.rounds, report.certificate) == ("diverged", 1, None)
-    assert (finding.step.split()[0], finding.code) == ("click", "request-not-recorded")
+    # Under load the random value arrives after the click has been observed: the request belongs to the wait then.
+    assert finding.step.split()[0] in {"click", "wait"}
+    assert finding.code == "request-not-recorded"
     assert named in finding.message
     assert trace.network is not None
     assert trace.network.rules == ()
