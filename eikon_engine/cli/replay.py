@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.cli.replay_display import ReplayDisplay
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import GateSet
-    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, SecondPartNetwork
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, ResumeNetwork
     from eikon_engine.replay.engine import ReplayEngine
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.trace.masks import Mask
@@ -138,7 +138,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     *,
     trace: Path,
     responses_from: Path | None,
-    then_network: SecondPartNetwork,
+    then_network: ResumeNetwork,
     timeout: float | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,

@@ -77,4 +77,4 @@ class ReplayDisplay:
 
 
 def _network_label(start: RunStart) -> str:
-    return "none" if start.network_mode is None else describe_network(start.network_mode, start.second_part)
+    return "none" if start.network_mode is None else describe_network(start.network_mode, start.resume_point)

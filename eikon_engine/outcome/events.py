@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AwareDatetime, Field
+from pydantic import AliasChoices, AwareDatetime, Field
 
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.outcome.debug_events import DebugEvent
@@ -19,7 +19,7 @@ from eikon_engine.outcome.outcomes import (
     GateResult,
     NetworkMode,
     NetworkOutcome,
-    SecondPart,
+    ResumePoint,
     SkillOutcome,
     Verdict,
 )
@@ -59,8 +59,10 @@ class RunStart(FileModel):
     steps: int | None = None
     plan_digest: str | None = None
     """SHA-256 of the planned steps of a replay."""
-    second_part: SecondPart | None = None
-    """Second part of a replay; a note marks its start."""
+    resume_point: Annotated[ResumePoint | None, Field(validation_alias=AliasChoices("resume_point", "second_part"))] = (
+        None
+    )
+    """Where the replay resumes; a note marks it. `second_part` in earlier files."""
 
 
 class SubgoalStart(FileModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AwareDatetime, Field, JsonValue, field_validator
+from pydantic import AliasChoices, AwareDatetime, Field, JsonValue, field_validator
 
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
@@ -48,7 +48,7 @@ OUTCOME_VERSION: Literal[1] = 1
 Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
 NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
 
-SecondPartNetwork: TypeAlias = Literal["sealed", "live"]
+ResumeNetwork: TypeAlias = Literal["sealed", "live"]
 """Source of responses in the second part of a replay."""
 
 ViolationKind: TypeAlias = Literal["page", "browser"]
@@ -296,8 +296,11 @@ class NetworkOutcome(FileModel):
     rules_applied: tuple[RuleApplied, ...] = ()
     unmatched: tuple[str, ...] = ()
     """Keys of live requests that are not in the recording."""
-    strays: tuple[str, ...] = ()
-    """Method and URL of requests to the recorded deployment although another base URL was set."""
+    unmapped_requests: Annotated[
+        tuple[str, ...], Field(validation_alias=AliasChoices("unmapped_requests", "strays"))
+    ] = ()
+    """Method and URL of requests to the recorded deployment although another base URL was set. `strays` in earlier
+    files."""
     response_changes: tuple[ResponseChange, ...] = ()
     """Live responses that differ from the recorded ones, in the order received."""
     notes: tuple[str, ...] = ()
@@ -323,16 +326,16 @@ class ReplayCounts(FileModel):
     skills_recorded: int
 
 
-class SecondPart(FileModel):
-    """The part of a replay that starts at a given step, after the steps that lead there."""
+class ResumePoint(FileModel):
+    """The step at which a replay resumes, after the steps that lead there."""
 
     step: int = Field(ge=1)
-    """Number of its first step in the mission, from 1."""
+    """Its number in the mission, from 1."""
     subgoal: str
     """Id of the subgoal attempt that the step belongs to."""
     sequence: int
-    """Sequence of the step in that attempt."""
-    network: SecondPartNetwork
+    """Its sequence in that attempt."""
+    network: ResumeNetwork
     """Source of responses from there on: the recording (sealed) or the site (live)."""
     unseen: tuple[str, ...] = ()
     """Live only: keys of earlier state-changing requests that the site never received."""
@@ -342,12 +345,12 @@ class SecondPart(FileModel):
     """Live only: cookies and storage items that the browser already holds at that point."""
 
 
-def describe_network(mode: NetworkMode, second: SecondPart | None) -> str:
+def describe_network(mode: NetworkMode, resumed: ResumePoint | None) -> str:
     """Describe the source of responses, and the step from which it changes."""
-    if second is None or second.network == mode:
+    if resumed is None or resumed.network == mode:
         return mode
-    before = f"{mode} until step {second.step - 1}, " if second.step > 1 else ""
-    return f"{before}{second.network} from step {second.step}"
+    before = f"{mode} until step {resumed.step - 1}, " if resumed.step > 1 else ""
+    return f"{before}{resumed.network} from step {resumed.step}"
 
 
 class ReplayOutcome(FileModel):
@@ -363,8 +366,10 @@ class ReplayOutcome(FileModel):
     ended_at: AwareDatetime
     plan_digest: str | None = None
     """SHA-256 of the planned steps, see `eikon_engine.replay.plan`; None in outcomes of older versions."""
-    second_part: SecondPart | None = None
-    """The second part of the run; None if it has only one."""
+    resume_point: Annotated[ResumePoint | None, Field(validation_alias=AliasChoices("resume_point", "second_part"))] = (
+        None
+    )
+    """Where the replay resumed; None if it did not. `second_part` in earlier files."""
     headless: bool
     network_mode: NetworkMode
     browser: str

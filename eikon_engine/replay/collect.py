@@ -144,7 +144,7 @@ class Collector:
             started_at=self.started_at,
             ended_at=ended_at,
             plan_digest=plan_digest(self.plan),
-            second_part=self.plan.resume_point,
+            resume_point=self.plan.resume_point,
             headless=self.options.headless,
             network_mode=self.plan.network,
             browser=(self.start.browser if self.start else None) or "none",
@@ -188,8 +188,8 @@ class Collector:
         """Return the network mode of the first diverged step."""
         steps = (step for each in subgoals for step in each.steps)
         first = next((number for number, step in enumerate(steps, start=1) if step.divergences), 0)
-        second = self.plan.resume_point
-        return second.network if second is not None and first >= second.step else self.plan.network
+        resumed = self.plan.resume_point
+        return resumed.network if resumed is not None and first >= resumed.step else self.plan.network
 
     @property
     def _environment(self) -> Environment | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
     from eikon_engine.outcome.events import RunEnding
-    from eikon_engine.outcome.outcomes import SecondPart, Verdict
+    from eikon_engine.outcome.outcomes import ResumePoint, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
     from eikon_engine.replay.step import IsExpected, StepRunner
@@ -86,7 +86,7 @@ def _run_start(plan: Plan, options: ReplayOptions, browser_info: tuple[str, Envi
         subgoals=len(plan.subgoals),
         steps=plan.step_count,
         plan_digest=plan_digest(plan),
-        second_part=plan.resume_point,
+        resume_point=plan.resume_point,
     )
 
 
@@ -100,7 +100,7 @@ class _ReplayState:
 
     runner: StepRunner
     options: ReplayOptions
-    resume_point: SecondPart | None
+    resume_point: ResumePoint | None
     on_resume: Callable[[], None]
 
     def is_resume_step(self, planned: PlannedStep) -> bool:
@@ -141,8 +141,8 @@ async def _subgoal_events(subgoal: PlannedSubgoal, walk: _ReplayState) -> AsyncG
     yield subgoal_end(subgoal, verdicts)
 
 
-def _cannot_resume(planned: PlannedStep, second: SecondPart | None) -> str:
-    number = second.step if second is not None else 0
+def _cannot_resume(planned: PlannedStep, resumed: ResumePoint | None) -> str:
+    number = resumed.step if resumed is not None else 0
     return f"cannot resume at step {number}: step {planned.position}, which leads there, diverged"
 
 

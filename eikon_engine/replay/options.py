@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.files.wall_clock import utc_now
-from eikon_engine.outcome.outcomes import NetworkMode, SecondPartNetwork
+from eikon_engine.outcome.outcomes import NetworkMode, ResumeNetwork
 from eikon_engine.replay.option_checks import OptionChecks
 from eikon_engine.skills import SkillRegistry, default_skills
 from eikon_engine.trace.masks import Mask
@@ -102,7 +102,7 @@ class ReplayOptions:
     on_divergence: OnDivergence = "stop"
     from_step: int | None = None
     """Step number, from 1, at which to resume; earlier steps are re-run from the recording and must not diverge."""
-    then_network: SecondPartNetwork = "sealed"
+    then_network: ResumeNetwork = "sealed"
     """Network mode from the resumed step on."""
     plan_digest: str | None = None
     """Expected plan digest; a replay of a different plan is refused."""
@@ -144,7 +144,7 @@ class ReplayOptions:
         checks.convert_paths("browser_path", "artifacts_dir", "har", "responses_from", "storage_state")
         if self.network is not None:
             checks.check_choices(network=NetworkMode)
-        checks.check_choices(policy=PolicyName, on_divergence=OnDivergence, then_network=SecondPartNetwork)
+        checks.check_choices(policy=PolicyName, on_divergence=OnDivergence, then_network=ResumeNetwork)
         checks.check_text_mappings("base_urls", "secrets", "variables")
         if self.from_step is not None:
             checks.check_integer("from_step", minimum=1, advice="Steps are numbered from 1.")

@@ -13,7 +13,7 @@ from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.store import read_network
-from eikon_engine.outcome.outcomes import SecondPart
+from eikon_engine.outcome.outcomes import ResumePoint
 from eikon_engine.replay.model_responses import recorded_responses
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.redaction import secret_names_in
@@ -100,7 +100,7 @@ def require_resumable(options: ReplayOptions) -> None:
 
 def find_resume_point(
     subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trace: ExecutionTrace
-) -> SecondPart | None:
+) -> ResumePoint | None:
     """Return where a replay resumes; None without `--from`.
 
     Raises:
@@ -113,7 +113,7 @@ def find_resume_point(
         message = f"--from: expected a step number from 1 to {len(steps)}, got {options.from_step}"
         raise UsageError(message)
     found = steps[options.from_step - 1]
-    place = SecondPart(
+    place = ResumePoint(
         step=found.position, subgoal=found.subgoal.id, sequence=found.step.sequence, network=options.then_network
     )
     return (
@@ -121,23 +121,23 @@ def find_resume_point(
     )
 
 
-def resume_notes(second: SecondPart) -> Iterator[str]:
+def resume_notes(resumed: ResumePoint) -> Iterator[str]:
     """Yield notes about the resumed part before its first request: what the live site has not received."""
-    is_live = second.network == "live"
+    is_live = resumed.network == "live"
     how = "all requests are sent to the site" if is_live else "still served from the recording"
-    yield f"resumed at step {second.step}: {how}"
-    if not is_live or second.step == 1:
+    yield f"resumed at step {resumed.step}: {how}"
+    if not is_live or resumed.step == 1:
         return
-    yield from (f"the site did not receive {key}" for key in second.unseen)
+    yield from (f"the site did not receive {key}" for key in resumed.unseen)
     yield from (
-        f"the site did not receive the requests of step {number}, which are unknown" for number in second.unknown
+        f"the site did not receive the requests of step {number}, which are unknown" for number in resumed.unknown
     )
-    yield from (f"carried over from the recording: {each}" for each in second.carried)
-    if not second.carried and not second.unknown:
+    yield from (f"carried over from the recording: {each}" for each in resumed.carried)
+    if not resumed.carried and not resumed.unknown:
         yield "carried over from the recording: no cookies, no storage"
 
 
-def _with_recorded_state(place: SecondPart, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> SecondPart:
+def _with_recorded_state(place: ResumePoint, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> ResumePoint:
     """Add the recorded writes and storage of the earlier steps, which the live site did not see."""
     performed = [(each.position, each.step) for each in lead if isinstance(each.step, ActionTrace)]
     seen = [action.observation for _, action in performed if action.observation is not None]
@@ -311,7 +311,7 @@ class Plan:
     """Names of the secrets that are typed as stand-ins."""
     responses: tuple[ModelResponse, ...] = ()
     """Recorded model responses for skills; empty if a client is configured."""
-    resume_point: SecondPart | None = None
+    resume_point: ResumePoint | None = None
     """Where the replay resumes; None for a plain replay."""
     accepted: str = ""
     """Describes the accepted baselines that a live replay compares with; empty if there are none."""

@@ -250,7 +250,7 @@ class StepRunner:
         """Current network mode."""
         self.switch_plan(plan)
         self._attributed_misses = 0
-        self._reported_strays = 0
+        self._reported_unmapped = 0
         self._reported_failures = 0
         self._has_diverged = False
         """Whether an action has diverged; from then on, pages only need to issue the recorded requests."""
@@ -603,12 +603,12 @@ class StepRunner:
         if unknown and isinstance(performed.result, Failed):
             notes.append("the recording does not say how the action failed, so any failure matches")
         notes.extend(unanswered_notes(recorded, self._masks))
-        strays = self._worker.network_outcome().strays[self._reported_strays :]
-        self._reported_strays += len(strays)
-        if strays:
+        unmapped = self._worker.network_outcome().unmapped_requests[self._reported_unmapped :]
+        self._reported_unmapped += len(unmapped)
+        if unmapped:
             notes.append(
-                f"{pluralize(len(strays), 'request')} went to the deployment that --base-url "
-                f"replaces, first {strays[0]}"
+                f"{pluralize(len(unmapped), 'request')} went to the deployment that --base-url "
+                f"replaces, first {unmapped[0]}"
             )
         return tuple(notes)
 

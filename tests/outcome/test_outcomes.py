@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
+from eikon_engine.outcome.events import RunStart
+from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome, RequestDifference, ResumePoint
 
 MISS = NetworkMiss(
     key="GET http://shop/help?page=2",
@@ -28,3 +29,15 @@ def test_differences_of_earlier_outcomes_are_dropped() -> None:
     earlier = {**MISS.model_dump(mode="json"), "differences": ["path: /prices became /help"]}
 
     assert NetworkMiss.model_validate_json(json.dumps(earlier)) == MISS.model_copy(update={"differences": ()})
+
+
+def test_earlier_names_of_fields_are_read() -> None:
+    """`second_part` and `strays` of earlier files are read, and written under their present names."""
+    point = ResumePoint(step=4, subgoal="s__attempt_1", sequence=1, network="live")
+    start = RunStart(kind="bundle_replay", mission_id="m", mission_text="", resume_point=point)
+    network = NetworkOutcome(unmapped_requests=("GET http://shop.test/",))
+
+    for value, name, earlier in ((start, "resume_point", "second_part"), (network, "unmapped_requests", "strays")):
+        data = value.model_dump(mode="json")
+        data[earlier] = data.pop(name)
+        assert type(value).model_validate_json(json.dumps(data)) == value

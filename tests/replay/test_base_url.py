@@ -73,7 +73,7 @@ def test_an_unchanged_deployment_elsewhere_is_faithful(deployed: Deployed, tmp_p
     assert [(each.message, each.detail) for each in outcome.divergences] == []
     assert (outcome.verdict, outcome.network_mode, outcome.warnings) == ("faithful", "live", ())
     network = outcome.network
-    assert (network.unmatched, network.unused, network.response_changes, network.strays) == ((), (), (), ())
+    assert (network.unmatched, network.unused, network.response_changes, network.unmapped_requests) == ((), (), (), ())
 
 
 def test_a_changed_value_elsewhere_is_found_and_explained(deployed: Deployed, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_request_to_the_recorded_deployment_is_no_pass(deployed: Deployed, tmp
 
     notes = [note for each in outcome.subgoals for step in each.steps for note in step.unverifiable]
     assert (outcome.verdict, outcome.divergences[0].code) == ("diverged", "resource-failed")
-    assert set(outcome.network.strays) == {f"GET {deployed.base}/picture"}
+    assert set(outcome.network.unmapped_requests) == {f"GET {deployed.base}/picture"}
     assert "1 request went to the deployment that --base-url replaces" in notes[0]
 
 

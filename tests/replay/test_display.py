@@ -11,12 +11,12 @@ from rich.console import Console
 
 from eikon_engine.cli.replay_display import ReplayDisplay
 from eikon_engine.outcome.events import ActionPerformed, Event, EventLine, RunStart, SubgoalStart
-from eikon_engine.outcome.outcomes import ActionOutcome, SecondPart
+from eikon_engine.outcome.outcomes import ActionOutcome, ResumePoint
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Succeeded
 
 if TYPE_CHECKING:
-    from eikon_engine.outcome.outcomes import SecondPartNetwork
+    from eikon_engine.outcome.outcomes import ResumeNetwork
 
 ENVIRONMENT = Environment(browser_version="1", playwright_version="1", platform="here", clock_start_ms=0, random_seed=1)
 EVENTS: tuple[Event, ...] = (
@@ -76,12 +76,12 @@ def test_every_step_is_one_plain_line() -> None:
         (9, "sealed", "sealed"),
     ],
 )
-def test_the_heading_names_the_step_from_which_the_site_responds(step: int, then: SecondPartNetwork, said: str) -> None:
+def test_the_heading_names_the_step_from_which_the_site_responds(step: int, then: ResumeNetwork, said: str) -> None:
     """A run that is live from some step on is not called sealed."""
-    second = SecondPart(step=step, subgoal="s__attempt_1", sequence=1, network=then)
+    second = ResumePoint(step=step, subgoal="s__attempt_1", sequence=1, network=then)
     start = RunStart(
         kind="bundle_replay", mission_id="m", mission_text="", network_mode="sealed", browser="chromium 1", steps=29,
-        second_part=second,
+        resume_point=second,
     )  # fmt: skip
     shown = io.StringIO()
 

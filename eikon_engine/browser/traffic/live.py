@@ -109,7 +109,7 @@ class LiveTraffic:
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
         return NetworkOutcome(
-            served=self._served, strays=tuple(self._unmapped), notes=self._uninstrumented_workers.notes()
+            served=self._served, unmapped_requests=tuple(self._unmapped), notes=self._uninstrumented_workers.notes()
         )
 
     def _note_request(self, session: Session, request: Request) -> None:

@@ -15,7 +15,7 @@ from eikon_engine.cli.replay import replay_command
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.events import ActionPerformed, Note, RunEnd, RunStart, SkillRun
-from eikon_engine.outcome.outcomes import SecondPart
+from eikon_engine.outcome.outcomes import ResumePoint
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.plan import plan_replay, require_same_plan
@@ -62,17 +62,17 @@ def test_a_mission_resumes_sealed_after_its_earlier_steps(earlier: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "resumed at step 4" in done.stderr
     outcome = read_outcome(earlier / "outcome.json")
-    assert (first.second_part, first.plan_digest) == (None, outcome.plan_digest)
-    place = SecondPart(step=4, subgoal="find_banana__attempt_1", sequence=1, network="sealed")
-    assert outcome.second_part == place
+    assert (first.resume_point, first.plan_digest) == (None, outcome.plan_digest)
+    place = ResumePoint(step=4, subgoal="find_banana__attempt_1", sequence=1, network="sealed")
+    assert outcome.resume_point == place
     assert [each.verdict for each in steps_of(outcome)] == ["faithful"] * 29
     events = [line.event for line in read_events(earlier / "events.jsonl").lines]
     assert isinstance(events[0], RunStart)
-    assert (events[0].plan_digest, events[0].second_part) == (outcome.plan_digest, place)
+    assert (events[0].plan_digest, events[0].resume_point) == (outcome.plan_digest, place)
     noted = next(number for number, event in enumerate(events) if isinstance(event, Note))
     assert sum(isinstance(event, ActionPerformed | SkillRun) for event in events[:noted]) == 3
     summary = (earlier / "replay_summary.txt").read_text(encoding="utf-8")
-    assert "Second part  from step 4 (sequence 1 of find_banana__attempt_1), from the recording\n" in summary
+    assert "Resumed      at step 4 (sequence 1 of find_banana__attempt_1), from the recording\n" in summary
     assert f"Plan         {outcome.plan_digest}\n" in summary
 
 
@@ -96,7 +96,7 @@ def test_what_the_site_lacks_is_reported_before_its_first_request(recorded: Reco
         recorded.bundles["banana"], tmp_path / "run", from_step=18, then_network="live", on_divergence="continue"
     )
 
-    place = outcome.second_part
+    place = outcome.resume_point
     assert place is not None
     assert [key.split(" sha256")[0] for key in place.unseen] == [
         f"POST {recorded.shop.url}/api/reviews",
