@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.browser.frames import frame_tree
 from eikon_engine.browser.redaction import redact_page_text
@@ -48,9 +48,16 @@ class StoredValue:
     """As `StoredItem.page`."""
 
 
-async def read_stored_items(session: Session) -> tuple[StoredItem, ...]:
-    """Return the stored items of all open pages; a page that is navigating contributes none."""
-    items = [_stored_item(session, each) for each in await _read_all(session)]
+WebStorage: TypeAlias = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
+"""The origin of a document, and the names and values of its local storage and of its session storage."""
+
+
+def stored_items(
+    session: Session, cookies: Iterable[BrowserItem], pages: Mapping[int, WebStorage]
+) -> tuple[StoredItem, ...]:
+    """Return the cookies of a session, and the web storage of its open pages by their ordinals, as observed."""
+    stores = (item for ordinal, storage in pages.items() for item in _items_of_page(ordinal, storage))
+    items = [_stored_item(session, each) for each in (*cookies, *stores)]
     found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
 
@@ -79,14 +86,14 @@ async def exclude_from_detection(session: Session) -> None:
         found.exempt(each.value, _findings(found, each))
 
 
-async def _read_all(session: Session) -> list[_StoredItem]:
+async def _read_all(session: Session) -> list[BrowserItem]:
     pages = session.tracker.open_pages()
-    cookies, *stores = await asyncio.gather(_read_cookies(session), *(_read_page(*each) for each in pages))
+    cookies, *stores = await asyncio.gather(read_cookies(session), *(_read_page(*each) for each in pages))
     return [each for some in (cookies, *stores) for each in some]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredItem:
+class BrowserItem:
     """A stored item as the browser returns it."""
 
     kind: Literal["cookie", "local", "session"]
@@ -99,7 +106,8 @@ class _StoredItem:
     """Whether it is an HttpOnly cookie."""
 
 
-async def _read_cookies(session: Session) -> list[_StoredItem]:
+async def read_cookies(session: Session) -> list[BrowserItem]:
+    """Return the cookies of a session; none while its context is closing."""
     from playwright.async_api import Error
 
     try:
@@ -108,7 +116,7 @@ async def _read_cookies(session: Session) -> list[_StoredItem]:
         return []  # the context is closing
     end = time.time() + EXPIRES_SOON_S
     return [
-        _StoredItem(
+        BrowserItem(
             kind="cookie",
             place=f"{each.get('domain', '')}{each.get('path', '')}{_partition_suffix(each)}",
             name=each["name"],
@@ -127,19 +135,24 @@ def _partition_suffix(cookie: Cookie) -> str:
     return f" under {key}" if key else ""
 
 
-async def _read_page(ordinal: int, page: Page) -> list[_StoredItem]:
+async def _read_page(ordinal: int, page: Page) -> list[BrowserItem]:
     from playwright.async_api import Error
 
     try:
         origin, local, own = await page.evaluate(_READ_STORAGE)
     except Error:
         return []  # the page is navigating or closing
-    kept = [_StoredItem(kind="local", place=origin, name=name, value=value) for name, value in local]
-    kept += [_StoredItem(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
+    return _items_of_page(ordinal, (origin, tuple(local), tuple(own)))
+
+
+def _items_of_page(ordinal: int, storage: WebStorage) -> list[BrowserItem]:
+    origin, local, own = storage
+    kept = [BrowserItem(kind="local", place=origin, name=name, value=value) for name, value in local]
+    kept += [BrowserItem(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
     return kept
 
 
-def _stored_item(session: Session, item: _StoredItem) -> StoredItem:
+def _stored_item(session: Session, item: BrowserItem) -> StoredItem:
     value = _redacted_value(session, item)
     digest = storage_digest(value)
     if session.secret_detector is not None:
@@ -154,7 +167,7 @@ def _stored_item(session: Session, item: _StoredItem) -> StoredItem:
     )
 
 
-def _redacted_value(session: Session, item: _StoredItem) -> str:
+def _redacted_value(session: Session, item: BrowserItem) -> str:
     """Return a value without secrets, after searching it for new ones."""
     redact, found = session.redactor.redact_text, session.secret_detector
     if found is None:
@@ -165,7 +178,7 @@ def _redacted_value(session: Session, item: _StoredItem) -> str:
     return found.redact_cookie(item.name, item.value, redact, is_http_only=item.is_http_only)
 
 
-def _findings(found: SecretDetector, item: _StoredItem) -> Iterable[SecretMatch]:
+def _findings(found: SecretDetector, item: BrowserItem) -> Iterable[SecretMatch]:
     if item.kind == "cookie":
         return found.search.in_cookie(item.name, item.value, is_hidden=item.is_http_only)
     return found.search.in_storage(item.name, item.value)

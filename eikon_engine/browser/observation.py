@@ -10,10 +10,13 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
+from pydantic import BaseModel, ConfigDict
+
 from eikon_engine.browser.actions.targets import Readiness, inspect_target
-from eikon_engine.browser.browser_storage import read_stored_items
+from eikon_engine.browser.browser_storage import WebStorage, read_cookies, stored_items
 from eikon_engine.browser.frames import frame_of, frame_tree
-from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, load_script
+from eikon_engine.browser.page_activity import DocumentActivity, PageActivity
+from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, standalone_script
 from eikon_engine.browser.page_tracker import PageEvents, read_download
 from eikon_engine.browser.playwright_errors import replayable_console_text
 from eikon_engine.browser.redaction import redact_page_text, redact_snapshot
@@ -33,11 +36,12 @@ from eikon_engine.trace.observation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from playwright.async_api import Download, ElementHandle, Frame, Page, Request
 
     from eikon_engine.browser.actions.targets import BoundTarget
+    from eikon_engine.browser.browser_storage import BrowserItem
     from eikon_engine.browser.session import Session
     from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.trace.base_urls import BaseUrlMap
@@ -52,25 +56,61 @@ async def capture_page(page: Page, urls: BaseUrlMap | None = None) -> PageSnapsh
     Raises:
         BrowserError: a document was replaced, or the browser is gone.
     """
-    places = frame_tree(page.main_frame)
-    taken = await asyncio.gather(*(_capture_if_attached(frame, path, urls) for path, frame in places))
-    return PageSnapshot(frames=tuple(frame for frame in taken if frame is not None))
+    return (await _observe_page(page, urls)).snapshot
+
+
+class _MainDocument(BaseModel):
+    """The first line of what observe_document.js returns."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    activity: DocumentActivity
+    title: str
+    storage: WebStorage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ObservedPage:
+    """A page at one moment."""
+
+    main: _MainDocument
+    """What its main document returned before its snapshot was taken."""
+    snapshot: PageSnapshot
+
+
+async def _observe_page(page: Page, urls: BaseUrlMap | None) -> _ObservedPage:
+    """Observe the main document of a page, and take a snapshot of each frame.
+
+    Raises:
+        BrowserError: a document was replaced, or the browser is gone.
+    """
+    inner = frame_tree(page.main_frame)[1:]
+    (head, first), others = await asyncio.gather(
+        _capture_frame(page.main_frame, "", urls, script="observe_document.js"),
+        asyncio.gather(*(_capture_if_attached(frame, path, urls) for path, frame in inner)),
+    )
+    frames = (first, *(frame for frame in others if frame is not None))
+    return _ObservedPage(main=_MainDocument.model_validate_json(head), snapshot=PageSnapshot(frames=frames))
 
 
 async def _capture_if_attached(frame: Frame, path: str, urls: BaseUrlMap | None) -> FrameSnapshot | None:
-    """Take a snapshot; None for a frame that is gone, or has no document yet because it loads lazily."""
-    if path and not frame.url:
+    """Take a snapshot of an inner frame; None if it is gone, or has no document yet because it loads lazily."""
+    if not frame.url:
         return None
     try:
-        return await _capture_frame(frame, path, urls)
+        _, snapshot = await _capture_frame(frame, path, urls, script="dom_snapshot.js")
     except BrowserError:
-        if path and frame.is_detached():
+        if frame.is_detached():
             return None
         raise
+    return snapshot
 
 
-async def _capture_frame(frame: Frame, path: str, urls: BaseUrlMap | None = None) -> FrameSnapshot:
-    """Serialize a document in the page, and parse the result."""
+async def _capture_frame(frame: Frame, path: str, urls: BaseUrlMap | None, script: str) -> tuple[str, FrameSnapshot]:
+    """Serialize a document in the page, and parse the result.
+
+    `script` is dom_snapshot.js, or observe_document.js; the line that the latter adds is returned, too.
+    """
     from playwright.async_api import Error
 
     owners = await asyncio.gather(*(_owner_element(child) for child in frame.child_frames))
@@ -79,14 +119,19 @@ async def _capture_frame(frame: Frame, path: str, urls: BaseUrlMap | None = None
     request = reader.prepare_request(token_hex(8))
     arguments = {"frames": owners, "addresses": addresses, "since": request.previous_token, "token": request.token}
     try:
-        text = await frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS["dom_snapshot.js"], arguments])
-        if text is None:
-            text = await frame.evaluate(load_script("dom_snapshot.js"), arguments)
+        async with asyncio.timeout(SNAPSHOT_S):
+            text = await frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
+            if text is None:  # our init scripts did not run
+                text = await frame.evaluate(standalone_script(script), arguments)
     except Error as error:
         reason = error.message.splitlines()[0]
         message = f"DOM snapshot of frame {path or 'main'} ({frame.url}) failed: {reason}; wait until the page is idle"
         raise BrowserError(message) from error
-    return reader.parse_response(text, request, path=path, url=frame.url, name=frame.name)
+    except TimeoutError as error:
+        message = f"{frame.url} did not respond within {SNAPSHOT_S:.0f} s; it may be in an endless loop"
+        raise BrowserDiedError(message) from error
+    head, _, lines = text.partition("\n") if script == "observe_document.js" else ("", "", text)
+    return head, reader.parse_response(lines, request, path=path, url=frame.url, name=frame.name)
 
 
 _FRAME_READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
@@ -110,6 +155,8 @@ async def _owner_element(frame: Frame) -> ElementHandle | None:
     return owner
 
 
+SNAPSHOT_S: Final = 120.0
+"""Wall time for a document to answer with its snapshot; large ones take seconds on a loaded machine."""
 CAPTURE_TRIES: Final = 20
 """How often a page that navigates between idle and snapshot is awaited again."""
 OBSERVATION_TRIES: Final = 4
@@ -126,8 +173,9 @@ class _PageState:
     """The visible state of the pages at one moment."""
 
     target: TargetState | None
-    captured: tuple[dict[int, PageSnapshot], dict[int, str]]
-    """DOM and title by page ordinal."""
+    snapshots: dict[int, PageSnapshot]
+    """DOM by page ordinal, without secrets."""
+    titles: dict[int, str]
     storage: tuple[StoredItem, ...]
 
 
@@ -154,14 +202,14 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
     """
     seen = await _read_page_state(session, bound)
     session.stabilizer.mark_observed()
-    snapshots, titles = seen.captured
     virtual_ms = session.timeline.used_ms
     deliveries = session.stabilizer.pending_deliveries
     happened = session.tracker.take_events()
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
         pages=tuple(
-            _page_observation(session, ordinal, snapshot, titles[ordinal]) for ordinal, snapshot in snapshots.items()
+            _page_observation(session, ordinal, snapshot, seen.titles[ordinal])
+            for ordinal, snapshot in seen.snapshots.items()
         ),
         documents=_documents(session, happened),
         opened=tuple(happened.opened),
@@ -185,7 +233,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
     )
     return CapturedObservation(
         observation=observation,
-        snapshots=snapshots,
+        snapshots=seen.snapshots,
         downloads=tuple(downloads),
         events=happened,
         passive_requests=_passive_request_keys(session, happened),
@@ -242,26 +290,40 @@ def _console_errors(session: Session, happened: PageEvents) -> tuple[str, ...]:
 async def _read_page_state(session: Session, bound: BoundTarget | None) -> _PageState:
     """Observe again while live traffic arrives, so that it is certain what arrived before and after."""
     for _ in range(OBSERVATION_TRIES):
-        news = session.tracker.data_events
+        events = session.tracker.data_events
         with session.stabilizer.barrier.hold():
-            is_idle, target, captured, storage = await asyncio.gather(
-                session.stabilizer.confirm_idle(),
-                _target_state(session, bound),
-                _capture_pages(session),
-                read_stored_items(session),
+            pages, target, cookies = await asyncio.gather(
+                _observe_pages(session), _target_state(session, bound), read_cookies(session)
             )
-        live = session.stabilizer.pending_deliveries is None and session.tracker.data_events != news
-        if is_idle and not live and captured is not None:
-            return _PageState(target=target, captured=captured, storage=storage)
+            activity = PageActivity.total(each.main.activity for each in (pages or {}).values())
+            is_idle = await session.stabilizer.confirm_idle(activity, events)
+        if is_idle and pages is not None:
+            return _page_state(session, target, pages, cookies)
         await session.stabilizer.wait_until_idle()
     session.stabilizer.notes.append(
         f"events arrived during each of {OBSERVATION_TRIES} observations; the last one was used"
     )
     with session.stabilizer.barrier.hold():
-        captured = await _capture_with_retries(session)
-        return _PageState(
-            target=await _target_state(session, bound), captured=captured, storage=await read_stored_items(session)
-        )
+        pages = await _observe_with_retries(session)
+        return _page_state(session, await _target_state(session, bound), pages, await read_cookies(session))
+
+
+def _page_state(
+    session: Session,
+    target: TargetState | None,
+    pages: Mapping[int, _ObservedPage],
+    cookies: Iterable[BrowserItem],
+) -> _PageState:
+    storage = stored_items(session, cookies, {ordinal: page.main.storage for ordinal, page in pages.items()})
+    return _PageState(  # after secrets were found in the storage
+        target=target,
+        snapshots={
+            ordinal: redact_snapshot(session, restore_page_links(page.snapshot, session.urls))
+            for ordinal, page in pages.items()
+        },
+        titles={ordinal: redact_page_text(session, page.main.title) for ordinal, page in pages.items()},
+        storage=storage,
+    )
 
 
 async def _download(page: int, download: Download, session: Session) -> tuple[ObservedDownload, bytes | None, str]:
@@ -271,24 +333,21 @@ async def _download(page: int, download: Download, session: Session) -> tuple[Ob
     return seen, content, session.redactor.redact_text(download.url)
 
 
-async def _capture_with_retries(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
+async def _observe_with_retries(session: Session) -> dict[int, _ObservedPage]:
     for _ in range(CAPTURE_TRIES):
-        captured = await _capture_pages(session)
-        if captured is not None:
-            return captured
+        pages = await _observe_pages(session)
+        if pages is not None:
+            return pages
         await session.stabilizer.wait_until_idle()
     message = f"a page kept navigating by itself; no DOM snapshot after {CAPTURE_TRIES} tries"
     raise BrowserError(message)
 
 
-async def _capture_pages(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]] | None:
-    """Take snapshots of all pages; None if one of them was navigating."""
+async def _observe_pages(session: Session) -> dict[int, _ObservedPage] | None:
+    """Observe all pages; None if one of them was navigating."""
     pages = session.tracker.open_pages()
     try:
-        taken, titles = await asyncio.gather(
-            asyncio.gather(*(capture_page(page, session.urls) for _, page in pages)),
-            asyncio.gather(*(_title(page) for _, page in pages)),
-        )
+        observed = await asyncio.gather(*(_observe_page(page, session.urls) for _, page in pages))
     except BrowserDiedError:
         raise
     except BrowserError as error:
@@ -296,22 +355,7 @@ async def _capture_pages(session: Session) -> tuple[dict[int, PageSnapshot], dic
             message = "the browser is gone; it closed during an observation"
             raise BrowserDiedError(message) from error
         return None
-    snapshots = {
-        ordinal: redact_snapshot(session, restore_page_links(snapshot, session.urls))
-        for (ordinal, _), snapshot in zip(pages, taken, strict=True)
-    }
-    return snapshots, {
-        ordinal: redact_page_text(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)
-    }
-
-
-async def _title(page: Page) -> str:
-    from playwright.async_api import Error
-
-    try:
-        return await page.title()
-    except Error as error:
-        raise BrowserError(error.message) from error
+    return {ordinal: page for (ordinal, _), page in zip(pages, observed, strict=True)}
 
 
 async def _target_state(session: Session, bound: BoundTarget | None) -> TargetState | None:

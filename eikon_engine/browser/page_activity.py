@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import Frame, Page
 
     from eikon_engine.browser.page_tracker import PageTracker
@@ -58,6 +60,10 @@ RENDER_TIMEOUT_S: Final = 3.0
 """Wall time after which a page counts as one that is not rendered."""
 
 
+DocumentActivity: TypeAlias = tuple[int, int, int, int]
+"""What `ACTIVITY` returns."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageActivity:
     """The activity of all documents at one moment."""
@@ -68,6 +74,17 @@ class PageActivity:
     pending: int
     """Fetches that wait for a response, those of workers included, and pending browser work for a page."""
     workers: int
+
+    @classmethod
+    def total(cls, documents: Iterable[DocumentActivity]) -> PageActivity:
+        """Return the activity of several documents together."""
+        answers = tuple(documents)
+        return cls(
+            loading=any(answer[0] for answer in answers),
+            animating=any(answer[1] for answer in answers),
+            pending=sum(answer[2] for answer in answers),
+            workers=sum(answer[3] for answer in answers),
+        )
 
     async def render_frame(self, tracker: PageTracker) -> None:
         """Render one frame of every page."""
@@ -82,21 +99,11 @@ async def query_activity(
     The browser delays any evaluation in such a page until that document is shown.
     """
     pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.requests.is_navigating(page))]
-    answers: list[_Activity] = []
-    for found in await asyncio.gather(*(_query_page(page, script, main_only=main_only) for page in pages)):
-        answers.extend(found)
-    return PageActivity(
-        loading=any(answer[0] for answer in answers),
-        animating=any(answer[1] for answer in answers),
-        pending=sum(answer[2] for answer in answers),
-        workers=sum(answer[3] for answer in answers),
-    )
+    answers = await asyncio.gather(*(_query_page(page, script, main_only=main_only) for page in pages))
+    return PageActivity.total(answer for some in answers for answer in some)
 
 
-_Activity: TypeAlias = tuple[int, int, int, int]
-
-
-async def _query_page(page: Page, script: str, *, main_only: bool) -> list[_Activity]:
+async def _query_page(page: Page, script: str, *, main_only: bool) -> list[DocumentActivity]:
     """Query the frames of a page; in one evaluation if the main frame reaches them all."""
     frames = [page.main_frame, *(() if main_only else filter(has_document, page.frames[1:]))]
     if len(frames) > 1 and script == ACTIVITY:
@@ -111,7 +118,7 @@ def has_document(frame: Frame) -> bool:
     return frame.parent_frame is None or bool(frame.url)
 
 
-async def _query_frame(frame: Frame, script: str) -> _Activity:
+async def _query_frame(frame: Frame, script: str) -> DocumentActivity:
     loading, moving, pending, workers = await _evaluate(frame, script)
     return int(loading), int(moving), int(pending), int(workers)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Frame, Request
 
+    from eikon_engine.browser.page_activity import PageActivity
     from eikon_engine.browser.page_clock import PageClock
     from eikon_engine.browser.page_tracker import PageTracker
 
@@ -122,16 +123,14 @@ class PageStabilizer:
         await self.wait_until_idle(checks=IDLE_CHECKS if duration_ms > CLOCK_RESOLUTION_MS else 1)
         await self._pass_time(duration_ms, checks=1)
 
-    async def confirm_idle(self) -> bool:
-        """Check once more whether pages that seemed idle are idle.
+    async def confirm_idle(self, seen: PageActivity, data_events: int) -> bool:
+        """Return whether pages that seemed idle were idle while they were observed.
 
-        Anything else evaluated in a page at the same time is answered after this.
+        `seen` is the activity of their main documents just before, and `data_events` the tracker's count by then.
         """
-        news = self._tracker.data_events
-        seen = await query_activity(self._tracker, main_only=True)
         await self.collect_events()
         complete = self._is_complete(seen.loading, seen.pending) and not seen.animating
-        return complete and not self._is_busy() and news == self._tracker.data_events
+        return complete and not self._is_busy() and data_events == self._tracker.data_events
 
     async def pass_time_waiting(self, duration_ms: float) -> None:
         """Let a little page time pass for an action that waits, and wait until the pages are idle.

@@ -16,7 +16,7 @@
     Element: "namespaceURI localName getAttribute getAttributeNames hasAttribute matches shadowRoot scrollLeft scrollTop "
       + "checkVisibility",
     CharacterData: "data",
-    Document: "documentElement doctype activeElement adoptedStyleSheets scrollingElement",
+    Document: "documentElement doctype title activeElement adoptedStyleSheets scrollingElement",
     ShadowRoot: "mode activeElement adoptedStyleSheets",
     HTMLInputElement: "type value checked indeterminate files",
     HTMLTextAreaElement: "value",

@@ -7,7 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-STORED_SCRIPTS: Final = {"inspect_elements.js": "inspect", "dom_snapshot.js": "snapshot"}
+STORED_SCRIPTS: Final = {
+    "inspect_elements.js": "inspect",
+    "dom_snapshot.js": "snapshot",
+    "observe_document.js": "observe",
+}
 """Scripts that every document keeps loaded, with their names there: sending them each time takes longer than running
 them."""
 
@@ -23,6 +27,14 @@ def stored_scripts_init() -> str:
     """Return the init script that puts `STORED_SCRIPTS` into `window.__eikon__`, which an earlier script creates."""
     kept = ",\n".join(f"{name}: {load_script(file).strip().rstrip(';')}" for file, name in STORED_SCRIPTS.items())
     return f"Object.assign(window.__eikon__, {{\n{kept}\n}});"
+
+
+@cache
+def standalone_script(name: str) -> str:
+    """Return a stored script as a function that needs no init script."""
+    if name != "observe_document.js":
+        return load_script(name)
+    return f"handed => ({load_script(name)})(handed, {load_script('dom_snapshot.js')})"
 
 
 CALL_STORED_SCRIPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(handed) ?? null"
