@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from playwright.async_api import Frame, Page
 
@@ -21,9 +21,9 @@ PAGE_RESPONSE_S: Final = 30.0
 DOCUMENT_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
 """Playwright's errors for a document that is being replaced."""
 
-ACTIVITY: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
-"""Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, and its workers;
-see init_page_activity.js."""
+ACTIVITY: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0, 0]"
+"""Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, its workers, and
+the page time to its next timer; see init_page_activity.js."""
 ACTIVITY_OF_TREE: Final = "documents => window.__eikon__?.activityOfTree?.(documents) ?? null"
 """As above, for a document and all its frames; null if their number differs, or one is out of reach (cross-origin)."""
 PENDING_RESPONSES: Final = """async () => {
@@ -31,7 +31,7 @@ PENDING_RESPONSES: Final = """async () => {
   const fetches = own.workerCount?.() ? await own.settleWorkers() : 0;
   const loading = document.readyState !== 'complete' || own.hasStartingWorkers?.();
   const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.working?.() ?? 0);
-  return [loading ? 1 : 0, 0, pending + fetches, 0];
+  return [loading ? 1 : 0, 0, pending + fetches, 0, 0];
 }"""
 """Returns whether a document loads, and how many responses it waits for."""
 ACTIVITY_AFTER_NAVIGATION: Final = (
@@ -43,11 +43,11 @@ STOP_WAITING: Final = """() => {
   const own = window.__eikon__;
   if (own) Object.assign(own, { leaving: null, unanswered: own.pending, ignoredDocument: document });
   own?.ignoreWorkers?.();
-  return [0, 0, 0, 0];
+  return [0, 0, 0, 0, 0];
 }"""
 """Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose
 requests never end."""
-STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0] }"
+STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0, 0] }"
 """Advance the workers of a document to its time; resolves when their timers ran and their messages arrived."""
 NEXT_FRAME: Final = """() => new Promise(painted => {
   const frame = new Animation(new KeyframeEffect(null, [], 1));
@@ -60,7 +60,12 @@ RENDER_TIMEOUT_S: Final = 3.0
 """Wall time after which a page counts as one that is not rendered."""
 
 
-DocumentActivity: TypeAlias = tuple[int, int, int, int]
+NO_TIMER_MS: Final = 1e12
+"""Page time to the next timer of a document without timers."""
+NEXT_TIMER: Final = "() => window.__eikon__?.nextTimer?.() ?? 0"
+"""Returns the page time to the next timer of a document, in milliseconds; 0 if unknown, as with workers."""
+
+DocumentActivity: TypeAlias = tuple[int, int, int, int, float]
 """What `ACTIVITY` returns."""
 
 
@@ -74,6 +79,8 @@ class PageActivity:
     pending: int
     """Fetches that wait for a response, those of workers included, and pending browser work for a page."""
     workers: int
+    next_timer_ms: float
+    """Page time to the next timer; 0 if unknown."""
 
     @classmethod
     def total(cls, documents: Iterable[DocumentActivity]) -> PageActivity:
@@ -84,6 +91,7 @@ class PageActivity:
             animating=any(answer[1] for answer in answers),
             pending=sum(answer[2] for answer in answers),
             workers=sum(answer[3] for answer in answers),
+            next_timer_ms=min((answer[4] for answer in answers), default=NO_TIMER_MS),
         )
 
     async def render_frame(self, tracker: PageTracker) -> None:
@@ -109,7 +117,7 @@ async def _query_page(page: Page, script: str, *, main_only: bool) -> list[Docum
     if len(frames) > 1 and script == ACTIVITY:
         inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, len(frames))
         if inside is not None:
-            return [(int(inside[0]), int(inside[1]), int(inside[2]), int(inside[3]))]
+            return [_document_activity(inside)]
     return list(await asyncio.gather(*(_query_frame(frame, script) for frame in frames)))
 
 
@@ -119,8 +127,12 @@ def has_document(frame: Frame) -> bool:
 
 
 async def _query_frame(frame: Frame, script: str) -> DocumentActivity:
-    loading, moving, pending, workers = await _evaluate(frame, script)
-    return int(loading), int(moving), int(pending), int(workers)
+    return _document_activity(await _evaluate(frame, script))
+
+
+def _document_activity(answer: Sequence[float]) -> DocumentActivity:
+    loading, moving, pending, workers, next_timer_ms = answer
+    return int(loading), int(moving), int(pending), int(workers), float(next_timer_ms)
 
 
 async def _evaluate(frame: Frame, script: str, argument: int | None = None) -> Any:  # noqa: ANN401 - no type yet
@@ -131,9 +143,9 @@ async def _evaluate(frame: Frame, script: str, argument: int | None = None) -> A
             return await frame.evaluate(script, argument)
     except Error as error:
         if frame.page.is_closed() or frame.is_detached():
-            return 0, 0, 0, 0
+            return 0, 0, 0, 0, NO_TIMER_MS
         if re.search(DOCUMENT_REPLACED, error.message):
-            return 1, 0, 0, 0
+            return 1, 0, 0, 0, 0
         message = f"the browser stopped responding: {error.message.splitlines()[0]}"
         raise BrowserDiedError(message) from error
     except TimeoutError as error:

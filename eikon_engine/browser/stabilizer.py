@@ -15,6 +15,8 @@ from eikon_engine.browser.page_activity import (
     ACTIVITY,
     ACTIVITY_AFTER_NAVIGATION,
     DOCUMENT_REPLACED,
+    NEXT_TIMER,
+    NO_TIMER_MS,
     STEP_WORKER_CLOCKS,
     STOP_WAITING,
     has_document,
@@ -81,6 +83,8 @@ class PageStabilizer:
         """Set while the action waits for something that is known not to happen."""
         self._has_workers = False
         """Whether a page had workers at the last check."""
+        self._next_timer_ms = 0.0
+        """Page time to the next timer of any page, as known from the last checks; 0 if unknown."""
 
     @property
     def has_pending_work(self) -> bool:
@@ -102,16 +106,14 @@ class PageStabilizer:
         self._idle_timeout_s = NATURAL_IDLE_TIMEOUT_S if self._clock.is_natural else IDLE_TIMEOUT_S
         timeline = self.timeline
         if at_ms is not None:
-            if at_ms + timeline.lag_ms > timeline.now_ms or (
-                self.pending_deliveries is not None and self.pending_deliveries.due_count()
-            ):
-                await self._pass_time(max(0.0, at_ms + timeline.lag_ms - timeline.now_ms))
+            await self._pass_time(at_ms + timeline.lag_ms - timeline.now_ms)
+            if self.pending_deliveries is not None and self.pending_deliveries.due_count():
                 await self.wait_until_idle()
             timeline.lag_ms = max(0.0, timeline.now_ms - at_ms)
+        self._next_timer_ms = 0.0
         timeline.mark_begin()
         if acts_at_ms is not None and timeline.has_acting_phase:
-            await self._pass_time(max(0.0, acts_at_ms + timeline.lag_ms - timeline.now_ms))
-            await self.wait_until_idle()
+            await self._pass_time(acts_at_ms + timeline.lag_ms - timeline.now_ms)
 
     def mark_observed(self) -> None:
         """Mark that the pages were observed: whatever a live server sends from now on belongs after the action."""
@@ -148,7 +150,7 @@ class PageStabilizer:
         if self._is_busy() or self._tracker.requests.in_flight or self._can_server_push():
             return True
         frames = (frame for _, page in self._tracker.open_pages() for frame in page.frames if has_document(frame))
-        return min(await asyncio.gather(*map(_next_timer, frames)), default=math.inf) < math.inf
+        return min(await asyncio.gather(*map(_next_timer, frames)), default=NO_TIMER_MS) < NO_TIMER_MS
 
     async def pass_instant(self) -> None:
         """Let one millisecond of page time pass within an action, as between two clicks; nothing is delivered.
@@ -208,6 +210,8 @@ class PageStabilizer:
                 main_only=bool(idle_checks) and not arrived,
             )
             self._has_workers = bool(seen.workers) or (bool(idle_checks) and self._has_workers)
+            known_ms = self._next_timer_ms if idle_checks else NO_TIMER_MS  # later checks query main frames alone
+            self._next_timer_ms = min(seen.next_timer_ms, known_ms)
             if seen.animating and repaints < MAX_REPAINTS:
                 repaints += 1
                 await seen.render_frame(self._tracker)
@@ -241,21 +245,42 @@ class PageStabilizer:
         ) and pending <= self.pending_deliveries.unanswered_fetches()
 
     async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS) -> None:
-        """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end."""
+        """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end.
+
+        Nothing is checked after steps in which nothing could happen.
+        """
         end = self._clock.now_ms + duration_ms
         while (left := end - self._clock.now_ms) > CLOCK_RESOLUTION_MS:
+            if free_ms := self._undisturbed_ms(left):
+                await self._move_clock(free_ms)
+                continue
             await self._step_clock(left)
             await self.wait_until_idle(checks if end - self._clock.now_ms <= CLOCK_RESOLUTION_MS else IDLE_CHECKS)
 
+    def _undisturbed_ms(self, left_ms: float) -> float:
+        """Return how much page time can pass at once because nothing happens meanwhile: all, or a number of ticks."""
+        if self._clock.is_natural or self._is_busy() or (self.pending_deliveries is None and self._can_server_push()):
+            return 0.0
+        coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
+        free_ms = min(self._next_timer_ms, NO_TIMER_MS if coming is None else coming - self._clock.now_ms)
+        if free_ms > left_ms:
+            return left_ms
+        return max(0, math.ceil(free_ms / self._tick_ms) - 1) * self._tick_ms
+
     async def _step_clock(self, left_ms: float) -> None:
-        """Move the clock once; responses wait until it stops."""
+        """Move the clock by a tick, or to the next delivery."""
         duration = min(left_ms, self._tick_ms)
-        self.timeline.is_timer_driven = True
         coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
         if coming is not None:
             duration = max(1.0, min(duration, coming - self._clock.now_ms))
+        await self._move_clock(duration)
+
+    async def _move_clock(self, duration_ms: float) -> None:
+        """Move the clock once; responses wait until it stops."""
+        self.timeline.is_timer_driven = True
         with self.barrier.hold():
-            await self._advance_clock(duration)
+            await self._advance_clock(duration_ms)
+        self._next_timer_ms = max(0.0, self._next_timer_ms - duration_ms)
         self._wake_deliveries()
 
     async def _advance_clock(self, duration: float) -> None:
@@ -366,14 +391,6 @@ class PendingDeliveries(Protocol):
         """Check again: time passed, or a phase began."""
 
 
-_NEXT_TIMER: Final = """() => {
-  const clock = window.__pwClock?.controller;
-  if (!(clock?._timers instanceof Map) || window.__eikon__?.workerCount?.()) return 0;
-  return Math.min(...Array.from(clock._timers.values(), each => each.callAt - clock._now.ticks));
-}"""
-"""Milliseconds to the next timer of a document, `Infinity` without one; 0 if unknown, as with workers."""
-
-
 @dataclass(frozen=True, slots=True)
 class KnownTimeout:
     """A wait that is known to time out."""
@@ -403,7 +420,7 @@ async def _next_timer(frame: Frame) -> float:
     from playwright.async_api import Error
 
     try:
-        return float(await frame.evaluate(_NEXT_TIMER))
+        return float(await frame.evaluate(NEXT_TIMER))
     except Error:
         return 0.0  # the document is being replaced: nothing is known of the next one
 

@@ -36,17 +36,27 @@
     return !moving;
   };
 
-  // Returns: loading or unloading, animating, number of pending fetches and other work, number of workers.
+  // Milliseconds of page time to the next timer of this document; 0 if unknown, as with workers.
+  const never = 1e12;
+  own.nextTimer = () => {
+    const clock = window.__pwClock?.controller;
+    if (!(clock?._timers instanceof Map) || own.workerCount?.()) return 0;
+    let next = never;
+    for (const each of clock._timers.values()) next = Math.min(next, each.callAt - clock._now.ticks);
+    return Math.max(0, next);
+  };
+
+  // Returns: loading or unloading, animating, number of pending fetches and other work, number of workers, next timer.
   own.activity = () => {
     const moves = !stopAnimations() || isPointerStale();
     const loaded = document.readyState === 'complete' || own.ignoredDocument === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
     const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0)) + (own.working?.() ?? 0);
-    const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0];
+    const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0, own.nextTimer()];
     if (!seen[3]) return seen;
     return own.settleWorkers().then(fetches => {
       const loading = seen[0] || (own.ignoredDocument !== document && own.hasStartingWorkers() ? 1 : 0);
-      return [loading, seen[1], pending + fetches, seen[3]];
+      return [loading, seen[1], pending + fetches, seen[3], 0];
     });
   };
 
@@ -62,12 +72,13 @@
     return all;
   };
 
-  // The sum over this many documents; null, without querying any, if there are more or fewer. A query is not repeated:
+  // The sum over this many documents, with the first of their timers; null, without querying any, if there are more or fewer. A query is not repeated:
   // the animations that it finished would be missing from the second result.
   own.activityOfTree = async documents => {
     const all = own.tree();
     if (all?.length !== documents) return null;
     const activities = await Promise.all(all.map(each => each.activity()));
-    return [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
+    const sums = [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
+    return [...sums, activities.reduce((next, each) => Math.min(next, each[4]), never)];
   };
 })();

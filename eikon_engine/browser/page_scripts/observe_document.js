@@ -20,13 +20,13 @@
     }
     return `[${json}]`;
   };
-  const observe = ([loading, animating, pending, workers]) => {
+  const observe = ([loading, animating, pending, workers, timer]) => {
     const storage = `[${quote(location.origin)},${items("localStorage")},${items("sessionStorage")}]`;
     const title = quote(apply(titleOf, document, []));
-    return `{"activity":[${loading},${animating},${pending},${workers}],"title":${title},"storage":${storage}}\n`
+    return `{"activity":[${loading},${animating},${pending},${workers},${timer}],"title":${title},"storage":${storage}}\n`
       + snapshot(handed);
   };
 
-  const activity = own.activity?.() ?? [document.readyState === "complete" ? 0 : 1, 0, 0, 0];
+  const activity = own.activity?.() ?? [document.readyState === "complete" ? 0 : 1, 0, 0, 0, 0];
   return Array.isArray(activity) ? observe(activity) : activity.then(observe);
 }
