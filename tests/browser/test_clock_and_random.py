@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.page_clock import SteppedClock
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import CLOCK_START_MS, at
 from tests.browser.pages import Answer
@@ -85,6 +86,44 @@ def test_durations_are_page_time(live_browser: Room, site: PageSite) -> None:
         show(desk, script + "say(new Intl.DateTimeFormat('en').format())")
 
         assert said(desk) == ["11/14/2023 22:13:20", str(CLOCK_START_MS), str(CLOCK_START_MS), "11/14/2023"]
+
+
+TIMER = "setTimeout(() => {}(Date.now()), 1700)"
+WORKER = BLOB.format(f"`{TIMER.format('postMessage')}`")
+FRAME_TIMER = "setTimeout(() => parent.p.textContent += Date.now(), 1700)"
+PLACES = {
+    "no timer": ("", [5000]),
+    "document": (TIMER.format("say"), [1500, 500, 3000]),
+    "frame": (
+        (
+            "const frame = document.createElement('iframe');"
+            f"frame.srcdoc = '<script>{FRAME_TIMER}<' + '/script>'; document.body.append(frame)"
+        ),
+        [1500, 500, 3000],
+    ),
+    "worker": (f"new Worker({WORKER}).onmessage = event => say(event.data)", [500] * 10),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_page_time_passes_tick_by_tick_only_where_a_timer_is_due(
+    live_browser: Room, site: PageSite, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ticks without any timer pass at once; a timer fires at its time, and workers are stepped each tick."""
+    script, expected = PLACES[place]
+    advance, steps = SteppedClock.advance, []
+
+    async def noting(clock: SteppedClock, duration_ms: float) -> None:
+        steps.append(duration_ms)
+        await advance(clock, duration_ms)
+
+    with worker_desk(live_browser) as desk:
+        show(desk, script)
+        monkeypatch.setattr(SteppedClock, "advance", noting)
+        desk.portal.call(desk.worker.session.stabilizer.settle, 5000)
+
+        assert steps == expected
+        assert said(desk) == ([] if place == "no timer" else [str(CLOCK_START_MS + 1700)])
 
 
 def test_last_modified_is_the_header_of_the_server(desk: Desk, site: PageSite) -> None:
