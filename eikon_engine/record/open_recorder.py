@@ -16,6 +16,7 @@ from eikon_engine.browser.environment import (
     read_page_view,
 )
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic.capture import NetworkCapture
 from eikon_engine.browser.traffic.live import LiveTraffic
@@ -113,6 +114,8 @@ async def _observe(worker: BrowserWorker, writer: BundleWriter, options: Session
     session.uploads = writer.files
     capture = NetworkCapture(session, writer.network)
     await capture.start()
+    await capture.hold_closing_windows()
+    await session.context.add_init_script(load_script("init_reports.js"))
     page = session.page(0)
     view = None if page is None else await read_page_view(page)
     return LaunchedContext(

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 NATURAL_TICK_MS: Final = 50.0
 """Longest clock step, in ms, of a replay of a natural-clock recording."""
 ATTACHED_SCRIPTS: Final = (
-    "init_attached_reports.js",
+    "init_reports.js",
     "init_attached_sockets.js",
     "init_attached_uploads.js",
     "init_hit_targets.js",
@@ -180,7 +180,7 @@ async def _attach_session(
     await _prepare_documents(context, chosen.environment)
     capture = NetworkCapture(session, network)
     await capture.start()
-    await traffic.report_windows(capture.finish_page)
+    await capture.hold_closing_windows()
     tracker.take_events()
     return AttachedContext(
         session=session,

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.attach.page_reports import listen_to_reports, stop_listening
 from eikon_engine.browser.attach.uploads import AttachedUploads
+from eikon_engine.browser.page_reports import listen_to_reports, stop_listening
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.traffic.live import LiveTraffic
@@ -23,11 +23,11 @@ from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.websocket import ABNORMAL_CLOSURE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from playwright.async_api import Page, Request, WebSocket, Worker
 
-    from eikon_engine.browser.attach.page_reports import ReportListener
+    from eikon_engine.browser.page_reports import ReportListener
     from eikon_engine.browser.playwright_internals import ClientObject
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.sockets import SocketListener
@@ -239,16 +239,6 @@ class AttachedTraffic(LiveTraffic):
         session.context.on("serviceworker", self._on_service_worker)
         for worker in session.context.service_workers:
             self._on_service_worker(worker)
-
-    async def report_windows(self, finish: Callable[[Page], Awaitable[None]]) -> None:
-        """Have `finish` read what a window loads before the window closes itself."""
-
-        def on_report(page: Page, _document: tuple[object, ...], report: dict[str, Any]) -> Awaitable[None] | None:
-            return finish(page) if report["subject"] == "window" else None
-
-        if self._session is not None:
-            self._report_listeners = (*self._report_listeners, on_report)
-            await listen_to_reports(self._session.context, on_report)
 
     async def stop(self) -> None:
         """Stop listening."""

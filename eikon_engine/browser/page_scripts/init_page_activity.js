@@ -19,11 +19,20 @@
     return doubts <= 3; // an element not notified within three frames never is
   };
 
-  // A window that closes itself still answers for a while; one that may not close is waited for like any other.
+  // A window that closes itself still answers for a while; one that may not close is waited for like any other. While
+  // recording, it closes once its responses have been read.
+  let isHeld = false;
   window.close = new Proxy(window.close, {
     apply(native, self, values) {
       if (window === window.top && (window.opener || history.length < 2)) own.leaving = true;
-      return Reflect.apply(native, self, values);
+      if (isHeld) return;
+      if (!own.holdClosing) return Reflect.apply(native, self, values);
+      isHeld = true;
+      const close = () => {
+        isHeld = false;
+        Reflect.apply(native, self, values);
+      };
+      own.holdClosing().then(close, close);
     },
   });
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import counting_key, redacted_key
+from eikon_engine.browser.page_reports import listen_to_reports, stop_listening
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
 from eikon_engine.browser.request_tracker import (
@@ -27,6 +28,8 @@ from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketC
 from eikon_engine.trace.execution import LostData
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
     from playwright.async_api import Page, Request, Response
 
     from eikon_engine.browser.session import Session
@@ -87,7 +90,16 @@ class NetworkCapture:
         """Record streamed bodies too; call this before the first action."""
         await self._streams.start()
 
-    async def finish_page(self, page: Page) -> None:
+    async def hold_closing_windows(self) -> None:
+        """Keep windows that close themselves open until their responses are read: needs the script init_reports.js."""
+        await listen_to_reports(self._session.context, self._on_report)
+
+    def _on_report(
+        self, page: Page, _document: tuple[object, ...], report: Mapping[str, object]
+    ) -> Awaitable[None] | None:
+        return self._finish_page(page) if report["subject"] == "window" else None
+
+    async def _finish_page(self, page: Page) -> None:
         """Wait, for a bounded time, until what a page requested so far is written."""
         impl, deadline = impl_of(page), time.monotonic() + FINISH_TIMEOUT_S
         while time.monotonic() < deadline:
@@ -189,6 +201,7 @@ class NetworkCapture:
             self._session.tracker.fail(error)
         finally:
             self._is_closed = True
+            stop_listening(self._session.context, self._on_report)
             for task in self._tasks:
                 task.cancel()
             await self._streams.stop()

@@ -1,7 +1,7 @@
-"""Reports that documents of an attached context send us, from their first script on.
+"""Reports that documents of a recorded context send us, from their first script on.
 
 The binding is Playwright's: its driver adds it to every document before any script runs, also while an agent keeps its
-event loop busy. Our init scripts take it away before the page can see it.
+event loop busy. init_reports.js takes it away before the page can see it.
 """
 
 from __future__ import annotations

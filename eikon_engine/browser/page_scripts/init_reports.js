@@ -1,5 +1,5 @@
-// Runs in every document of an attached context before the scripts that report something: takes the binding away before
-// the page can see it.
+// Runs in every document that is recorded, before the scripts that report something: takes the binding away before the
+// page can see it.
 (() => {
   const own = window.__eikon__;
   const binding = window.__eikon_observed__;
@@ -19,18 +19,10 @@
 
   // A window that closes takes its responses with it: it closes once they have been read, or a second later.
   if (window !== window.top) return;
-  const { Promise, setTimeout } = window;
-  let isClosing = false;
-  window.close = new Proxy(window.close, {
-    apply(native, self, values) {
-      if (isClosing) return;
-      isClosing = true;
-      const close = () => {
-        isClosing = false;
-        Reflect.apply(native, self, values);
-      };
-      const late = new Promise(done => { setTimeout(done, 1000); });
-      Promise.race([own.report({ subject: 'window' }), late]).then(close, close);
-    },
-  });
+  const { Promise } = window;
+  const setTimeout = window.__pwClock?.builtins?.setTimeout ?? window.setTimeout;
+  own.holdClosing = () => {
+    const late = new Promise(done => { setTimeout(done, 1000); });
+    return Promise.race([own.report({ subject: 'window' }), late]);
+  };
 })();
