@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 from playwright.sync_api import Browser
 
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.network.store import read_network
-from eikon_engine.record import AttachOptions
+from eikon_engine.record import AttachOptions, open_recorder
+from eikon_engine.trace.actions import Click, Navigate
+from tests.browser.desk import at
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import recorded_page
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 pytestmark = pytest.mark.browser
 
+PIECES: Final = tuple(b"%d" % number for number in range(10))
+"""Take so long to arrive that a window which does not wait has closed by then."""
 CERTIFIED = AttachOptions(certify=CertifyOptions(runs=2))
 OPENER = """<button onclick="window.open('/add', 'add', 'width=400,height=300')">Add</button><p id=chosen></p>
 <script>window.choose = name => { document.getElementById('chosen').textContent = name; };</script>"""
@@ -79,4 +85,27 @@ def test_windows_of_forms_and_scripts_are_recorded(
 
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report
+    assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
+
+
+def test_our_own_recorder_keeps_the_last_response_of_a_window_that_closes_itself(
+    site: PageSite, tmp_path: Path
+) -> None:
+    """It is still arriving when the window's script closes it; the replay is faithful."""
+    site.answers["/late"] = Answer(pieces=PIECES)
+    site.answers["/add"] = Answer(body="<script>fetch('/late'); window.close();</script>")
+    opener = site.put("<button onclick=\"window.open('/add')\">Add</button>")
+
+    async def record() -> None:
+        async with open_recorder(tmp_path / "b", mission_text="Add") as mission, mission.subgoal("Add"):
+            await mission.perform(Navigate(url=opener))
+            await mission.perform(Click(target=at("button")))
+
+    SHARED.run(record())
+
+    network = read_network(tmp_path / "b" / "network")
+    found = next(each.response for each in network.exchanges if each.key.endswith("/late"))
+    assert found is not None
+    assert found.body is not None
+    assert network.body(found.body) == b"".join(PIECES)
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
