@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -88,7 +89,7 @@ async def exclude_from_detection(session: Session) -> None:
 
 async def _read_all(session: Session) -> list[BrowserItem]:
     pages = session.tracker.open_pages()
-    cookies, *stores = await asyncio.gather(read_cookies(session), *(_read_page(*each) for each in pages))
+    cookies, *stores = await asyncio.gather(session.cookies.read(), *(_read_page(*each) for each in pages))
     return [each for some in (cookies, *stores) for each in some]
 
 
@@ -106,27 +107,75 @@ class BrowserItem:
     """Whether it is an HttpOnly cookie."""
 
 
-async def read_cookies(session: Session) -> list[BrowserItem]:
-    """Return the cookies of a session; none while its context is closing."""
-    from playwright.async_api import Error
+class CookieReader:
+    """Reads the cookies of a context: each time, or only if they may have changed since.
 
-    try:
-        cookies = await session.context.cookies()
-    except Error:
-        return []  # the context is closing
-    end = time.time() + EXPIRES_SOON_S
-    return [
-        BrowserItem(
-            kind="cookie",
-            place=f"{each.get('domain', '')}{each.get('path', '')}{_partition_suffix(each)}",
-            name=each["name"],
-            value=each["value"],
-            expires_soon=0 < each.get("expires", -1) < end,
-            is_http_only=each.get("httpOnly", False),
-        )
-        for each in cookies
-        if "name" in each and "value" in each
-    ]
+    The browser does not report changes. Responses set cookies, of which only whoever serves them all knows; scripts do,
+    whose writes each document counts; and cookies expire.
+    """
+
+    def __init__(self, context: BrowserContext) -> None:
+        """Read each time."""
+        self._context = context
+        self._keeps = False
+        self._known: list[BrowserItem] | None = None
+        """The cookies, unless they may have changed."""
+        self._script_writes: int | None = None
+        """How often scripts of the documents had written cookies when they were read."""
+        self._expiry_s = math.inf
+        """When the first of them expires, in Unix time."""
+
+    def keep_until_change(self) -> None:
+        """Read only after a change from now on: every response that may be one is announced to `note_change`."""
+        self._keeps = True
+        self._context.on("page", self._on_page)
+        for page in self._context.pages:
+            self._on_page(page)
+
+    def note_change(self, *_event: object) -> None:
+        """Note that cookies may have changed."""
+        self._known = None
+
+    async def read(self, script_writes: int | None = None) -> list[BrowserItem]:
+        """Return the cookies; none while the context is closing.
+
+        `script_writes` is how often scripts of the open documents have written some; None if that is unknown.
+        """
+        known = self._known
+        is_current = script_writes is not None and script_writes == self._script_writes
+        if known is not None and is_current and time.time() < self._expiry_s:
+            return known
+        cookies = await self._read()
+        self._known = cookies if self._keeps else None
+        self._script_writes = script_writes
+        return cookies
+
+    async def _read(self) -> list[BrowserItem]:
+        from playwright.async_api import Error
+
+        try:
+            cookies = await self._context.cookies()
+        except Error:
+            return []  # the context is closing
+        self._expiry_s = min((each["expires"] for each in cookies if each.get("expires", -1) > 0), default=math.inf)
+        end = time.time() + EXPIRES_SOON_S
+        return [
+            BrowserItem(
+                kind="cookie",
+                place=f"{each.get('domain', '')}{each.get('path', '')}{_partition_suffix(each)}",
+                name=each["name"],
+                value=each["value"],
+                expires_soon=0 < each.get("expires", -1) < end,
+                is_http_only=each.get("httpOnly", False),
+            )
+            for each in cookies
+            if "name" in each and "value" in each
+        ]
+
+    def _on_page(self, page: Page) -> None:
+        self.note_change()
+        for event in ("close", "framenavigated", "framedetached"):
+            page.on(event, self.note_change)
 
 
 def _partition_suffix(cookie: Cookie) -> str:

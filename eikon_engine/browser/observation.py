@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict
 
 from eikon_engine.browser.actions.targets import Readiness, inspect_target
-from eikon_engine.browser.browser_storage import WebStorage, read_cookies, stored_items
+from eikon_engine.browser.browser_storage import WebStorage, stored_items
 from eikon_engine.browser.frames import frame_of, frame_tree
 from eikon_engine.browser.page_activity import DocumentActivity, PageActivity
 from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, standalone_script
@@ -67,6 +67,8 @@ class _MainDocument(BaseModel):
     activity: DocumentActivity
     title: str
     storage: WebStorage
+    cookie_writes: int | None
+    """How often scripts of the document and its frames have written cookies; None if a frame is out of reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,9 +294,8 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
     for _ in range(OBSERVATION_TRIES):
         events = session.tracker.data_events
         with session.stabilizer.barrier.hold():
-            pages, target, cookies = await asyncio.gather(
-                _observe_pages(session), _target_state(session, bound), read_cookies(session)
-            )
+            pages, target = await asyncio.gather(_observe_pages(session), _target_state(session, bound))
+            cookies = await _read_cookies(session, pages or {})
             activity = PageActivity.total(each.main.activity for each in (pages or {}).values())
             is_idle = await session.stabilizer.confirm_idle(activity, events)
         if is_idle and pages is not None:
@@ -305,7 +306,16 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
     )
     with session.stabilizer.barrier.hold():
         pages = await _observe_with_retries(session)
-        return _page_state(session, await _target_state(session, bound), pages, await read_cookies(session))
+        target = await _target_state(session, bound)
+        return _page_state(session, target, pages, await _read_cookies(session, pages))
+
+
+async def _read_cookies(session: Session, pages: Mapping[int, _ObservedPage]) -> list[BrowserItem]:
+    """Return the cookies: known ones, if only recorded responses and counted writes can have changed them."""
+    writes = [page.main.cookie_writes for page in pages.values()]
+    known = [each for each in writes if each is not None]
+    is_counted = writes and len(known) == len(writes) and not session.is_live_now
+    return await session.cookies.read(sum(known) if is_counted else None)
 
 
 def _page_state(

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.browser_storage import open_page_with_session_storage
+from eikon_engine.browser.browser_storage import CookieReader, open_page_with_session_storage
 from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
 from eikon_engine.browser.page_scripts.loader import load_script, stored_scripts_init, worker_script
@@ -116,6 +116,11 @@ class Session:
     request_bodies: RequestBodies = field(default_factory=RequestBodies)
     devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)
     """Called with the DevTools session of each recorded page before it is enabled."""
+    cookies: CookieReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read cookies of the context."""
+        self.cookies = CookieReader(self.context)
 
     @property
     def timeline(self) -> PageTimeline:

@@ -114,7 +114,6 @@ async def _observe(worker: BrowserWorker, writer: BundleWriter, options: Session
     session.uploads = writer.files
     capture = NetworkCapture(session, writer.network)
     await capture.start()
-    await capture.hold_closing_windows()
     await session.context.add_init_script(load_script("init_reports.js"))
     page = session.page(0)
     view = None if page is None else await read_page_view(page)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic.capture import NetworkCapture
 from eikon_engine.browser.traffic.live import LiveTraffic, Traffic
@@ -155,6 +156,7 @@ class Room:
         with self.desk(settle_ms=settle_ms) as desk, NetworkWriter(folder) as writer:
             capture = self.portal.call(NetworkCapture, desk.worker.session, writer)
             self.portal.call(capture.start)
+            self.portal.call(desk.worker.session.context.add_init_script, load_script("init_reports.js"))
             yield desk
             self.portal.call(capture.close)
 

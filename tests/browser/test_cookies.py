@@ -1,17 +1,20 @@
-"""Cookies expire by page time: a replay next year has those of the recording."""
+"""Cookies expire by page time, and each observation has the present ones."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.async_api import BrowserContext
 
-from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.actions import Click, Navigate
+from tests.browser.desk import at
 from tests.browser.pages import Answer, redirect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Desk, Room
     from tests.browser.pages import PageSite
 
@@ -64,3 +67,79 @@ def test_cookies_of_an_old_recording_are_kept(
         assert desk.js("p.textContent") == "r=4; c=3"
 
     assert replayed.pages == recorded.pages
+
+
+IN_FRAME = "frames[0].eval(\"document.cookie = 'c=1'\")"
+CHANGES = {
+    "script": "document.cookie = 'c=1'",
+    "cookie store": "cookieStore.set('c', '1')",
+    "deletion": "cookieStore.delete('old')",
+    "response": "fetch('/set')",
+    "frame": IN_FRAME,
+    "frame that is removed": f"{IN_FRAME}; document.querySelector('iframe').remove()",
+    "frame of another site": "frames[1].postMessage('', '*')",
+    "popup that closes": "window.open('/popup')",
+    "document that is left": "document.cookie = 'c=1'; location = '/then'",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_sealed_replay_observes_each_change_of_cookies(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, change: str
+) -> None:
+    """Whatever changes a cookie, the next observation has it, as in the recording."""
+    cookie = (("Set-Cookie", "c=1; path=/; samesite=none; secure"),)
+    site.answers["/set"] = Answer(headers=cookie)
+    site.answers["/popup"] = Answer(body="<script>document.cookie = 'c=1'; window.close()</script>")
+    site.answers["/then"] = Answer(body="<p>then</p>")
+    site.answers["/inner"] = Answer(body="<script>onmessage = () => fetch('/set')</script>")
+    frames = f"<iframe></iframe><iframe src={site.elsewhere}/inner></iframe>"
+    site.answers["/here"] = Answer(
+        body=f'{frames}<button onclick="{CHANGES[change].replace(chr(34), "&quot;")}">Do</button><i>Else</i>',
+        headers=(("Set-Cookie", "old=1"),),
+    )
+
+    def mission(desk: Desk) -> list[Observation]:
+        return [
+            desk.ok(Navigate(url=f"{site.url}/here")),
+            desk.ok(Click(target=at("button"))),
+            desk.ok(Click(target=at("i, p"))),
+        ]
+
+    with live_browser.recording(tmp_path) as desk:
+        recorded = mission(desk)
+    with sealed_browser.sealed(tmp_path) as desk:
+        replayed = mission(desk)
+
+    assert recorded[1].storage != recorded[0].storage
+    assert [each.storage for each in replayed] == [each.storage for each in recorded]
+    assert [each.pages for each in replayed] == [each.pages for each in recorded]
+
+
+def test_a_sealed_replay_reads_cookies_only_after_a_change(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps after which none can have changed have those that were read before."""
+    site.answers["/here"] = Answer(
+        body="<button onclick=\"document.cookie = 'c=1'\">Do</button><i>Else</i>", headers=(("Set-Cookie", "old=1"),)
+    )
+    targets = ("i", "i", "button", "i")
+
+    def mission(desk: Desk) -> list[Observation]:
+        return [desk.ok(Navigate(url=f"{site.url}/here")), *(desk.ok(Click(target=at(each))) for each in targets)]
+
+    with live_browser.recording(tmp_path) as desk:
+        recorded = mission(desk)
+    reads = []
+    cookies = BrowserContext.cookies
+
+    async def noting(context: BrowserContext) -> object:
+        reads.append(context)
+        return await cookies(context)
+
+    monkeypatch.setattr(BrowserContext, "cookies", noting)
+    with sealed_browser.sealed(tmp_path) as desk:
+        replayed = mission(desk)
+
+    assert [each.storage for each in replayed] == [each.storage for each in recorded]
+    assert len(reads) == 2

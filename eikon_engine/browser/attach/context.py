@@ -180,7 +180,6 @@ async def _attach_session(
     await _prepare_documents(context, chosen.environment)
     capture = NetworkCapture(session, network)
     await capture.start()
-    await capture.hold_closing_windows()
     tracker.take_events()
     return AttachedContext(
         session=session,

@@ -157,17 +157,27 @@
       [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
   } });
 
-  // The browser compares a cookie's date with the real time; its lifetime must follow the page clock.
+  // The browser compares a cookie's date with the real time; its lifetime must follow the page clock. Writes are counted:
+  // the browser does not report them.
+  own.cookieWrites ??= 0;
   const cookie = Object.getOwnPropertyDescriptor(Document.prototype, 'cookie');
   const withMaxAge = text => /;\s*max-age\s*=/i.test(text) ? text :
     text.replace(/;\s*expires\s*=\s*([^;]*)/i, (whole, date) => {
       const until = Date.parse(date);
       return Number.isNaN(until) ? whole : '; max-age=' + Math.max(0, Math.round((until - Date.now()) / 1000));
     });
-  Object.defineProperty(Document.prototype, 'cookie', { ...cookie, set(text) { cookie.set.call(this, withMaxAge(`${text}`)); } });
-  const { set: keepCookie } = window.CookieStore?.prototype ?? {};
+  Object.defineProperty(Document.prototype, 'cookie', { ...cookie, set(text) {
+    own.cookieWrites += 1;
+    cookie.set.call(this, withMaxAge(`${text}`));
+  } });
+  const { set: keepCookie, delete: deleteCookie } = window.CookieStore?.prototype ?? {};
   if (keepCookie) {
+    CookieStore.prototype.delete = function (...values) {
+      own.cookieWrites += 1;
+      return deleteCookie.apply(this, values);
+    };
     CookieStore.prototype.set = function set(named, ...rest) {
+      own.cookieWrites += 1;
       const dated = typeof named?.expires === 'number';
       const given = dated ? { ...named, expires: named.expires - Date.now() + RealDate.now() } : named;
       return keepCookie.call(this, given, ...rest);

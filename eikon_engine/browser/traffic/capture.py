@@ -44,6 +44,8 @@ SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
 FINISH_TIMEOUT_S: Final = 0.9
 """Wall time for which a window that closes itself stays open until its responses are read."""
 FINISH_INTERVAL_S: Final = 0.01
+CLOSE_S: Final = 1.0
+"""Wall time that it then has to close: scripts may not close each window."""
 UNREAD_ERROR_TYPES: Final = frozenset({"font", "manifest", "other", "script", "stylesheet"})
 """Resource types whose body is of no use if it is an error, such as a missing script of a worker (type `other`)."""
 TRIGGERING_TYPES: Final = frozenset({"document", "stylesheet"})
@@ -71,6 +73,8 @@ class NetworkCapture:
         self._response_began: dict[Request, Moment] = {}
         """When responses began that may trigger further requests before they end."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing_pages: set[Page] = set()
+        """Pages that close themselves, until they have closed."""
         self._awaiting_download: list[tuple[Request, Request, str]] = []
         """First and last requests of exchanges that may have become downloads, with their redacted URL."""
         self._is_closed = False
@@ -82,16 +86,16 @@ class NetworkCapture:
         session.context.on("requestfinished", self._on_end)
         session.context.on("requestfailed", self._on_end)
         session.context.on("response", self._on_response)
-        session.stabilizer.pending_work.append(lambda: len(self._tasks))
+        session.stabilizer.pending_work.append(lambda: len(self._tasks) + len(self._closing_pages))
         if isinstance(session.traffic, LiveTraffic) and session.traffic.sockets is not None:
             session.traffic.sockets.listeners.append(self)
 
     async def start(self) -> None:
-        """Record streamed bodies too; call this before the first action."""
-        await self._streams.start()
+        """Record streamed bodies too, and keep windows that close themselves open until their responses are read.
 
-    async def hold_closing_windows(self) -> None:
-        """Keep windows that close themselves open until their responses are read: needs the script init_reports.js."""
+        Call this before the first action; the latter needs init_reports.js in every document.
+        """
+        await self._streams.start()
         await listen_to_reports(self._session.context, self._on_report)
 
     def _on_report(
@@ -100,13 +104,21 @@ class NetworkCapture:
         return self._finish_page(page) if report["subject"] == "window" else None
 
     async def _finish_page(self, page: Page) -> None:
-        """Wait, for a bounded time, until what a page requested so far is written."""
+        """Wait, for a bounded time, until what a page requested so far is written; then it closes."""
         impl, deadline = impl_of(page), time.monotonic() + FINISH_TIMEOUT_S
-        while time.monotonic() < deadline:
-            frames = (frame_of(each) for each in self._ordinals)
-            if not any(frame is not None and impl_of(frame.page) is impl for frame in frames):
-                return
-            await asyncio.sleep(FINISH_INTERVAL_S)
+        self._closing_pages.add(page)
+        page.once("close", self._forget_closing_page)
+        try:
+            while time.monotonic() < deadline:
+                frames = (frame_of(each) for each in self._ordinals)
+                if not any(frame is not None and impl_of(frame.page) is impl for frame in frames):
+                    return
+                await asyncio.sleep(FINISH_INTERVAL_S)
+        finally:
+            asyncio.get_running_loop().call_later(CLOSE_S, self._forget_closing_page, page)
+
+    def _forget_closing_page(self, page: Page) -> None:
+        self._closing_pages.discard(page)
 
     async def wait_for_new_pages(self) -> None:
         """Wait until the pages that have just opened are listened to."""

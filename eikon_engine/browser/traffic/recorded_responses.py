@@ -165,6 +165,8 @@ async def stream_body(schedule: DeliverySchedule, request: Request, exchange: Ex
 
 
 SET_COOKIE: Final = "set-cookie"
+COOKIE_HEADERS: Final = frozenset({SET_COOKIE, "clear-site-data"})
+"""Response headers that change cookies."""
 _EXPIRES: Final = re.compile(r";\s*expires\s*=\s*([^;]*)", re.IGNORECASE)
 _MAX_AGE: Final = re.compile(r";\s*max-age\s*=", re.IGNORECASE)
 

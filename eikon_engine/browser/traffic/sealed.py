@@ -15,6 +15,7 @@ from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWor
 from eikon_engine.browser.playwright_errors import ABORT_CODES
 from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
 from eikon_engine.browser.traffic.recorded_responses import (
+    COOKIE_HEADERS,
     REDIRECTED_HEADER,
     STREAM_HEADER,
     cors_denial,
@@ -270,6 +271,7 @@ class SealedTraffic:
         telemetry = [each for each in self._recording.exchanges if self._is_telemetry_key(each.key)]
         self._telemetry = frozenset(each.ordinal for each in telemetry)
         schedule.queue.stop_expecting(delivery_orders(telemetry))
+        session.cookies.keep_until_change()
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
         await session.context.add_init_script(load_script("init_sockets.js"))
@@ -622,6 +624,9 @@ class SealedTraffic:
             await route.fulfill(status=status, headers=served_headers(headers, route.request.method), body=body)
         except Error:
             self._started.session.tracker.changed.set()  # the page or the request is gone
+        finally:
+            if any(name.lower() in COOKIE_HEADERS for name, _ in headers):
+                self._started.session.cookies.note_change()
 
     async def _abort(self, route: Route, code: str) -> None:
         from playwright.async_api import Error
