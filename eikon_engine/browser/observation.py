@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.actions.targets import BoundTarget
     from eikon_engine.browser.browser_storage import BrowserItem
     from eikon_engine.browser.session import Session
+    from eikon_engine.dom.snapshot_format import SnapshotRequest
     from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.trace.base_urls import BaseUrlMap
     from eikon_engine.trace.observation import ObservedDownload, StoredItem
@@ -59,6 +60,12 @@ async def capture_page(page: Page, urls: BaseUrlMap | None = None) -> PageSnapsh
     return (await _observe_page(page, urls)).snapshot
 
 
+class _ObservedTarget(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    state: TargetState | None
+
+
 class _MainDocument(BaseModel):
     """The first line of what observe_document.js returns."""
 
@@ -69,6 +76,8 @@ class _MainDocument(BaseModel):
     storage: WebStorage
     cookie_writes: int | None
     """How often scripts of the document and its frames have written cookies; None if a frame is out of reach."""
+    target: _ObservedTarget | None
+    """The state of the selector that was asked for; None without one, and if only Playwright can evaluate it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,60 +89,97 @@ class _ObservedPage:
     snapshot: PageSnapshot
 
 
-async def _observe_page(page: Page, urls: BaseUrlMap | None) -> _ObservedPage:
-    """Observe the main document of a page, and take a snapshot of each frame.
+async def _observe_page(page: Page, urls: BaseUrlMap | None, selector: str | None = None) -> _ObservedPage:
+    """Observe the main document of a page, with the form state of what `selector` matches, and take snapshots.
+
+    The main document takes those of frames in its reach; the others take a call each.
 
     Raises:
         BrowserError: a document was replaced, or the browser is gone.
     """
-    inner = frame_tree(page.main_frame)[1:]
-    (head, first), others = await asyncio.gather(
-        _capture_frame(page.main_frame, "", urls, script="observe_document.js"),
-        asyncio.gather(*(_capture_if_attached(frame, path, urls) for path, frame in inner)),
+    main, *inner = (
+        _SnapshotRequest.of(frame, path, urls) for path, frame in frame_tree(page.main_frame) if _is_shown(frame)
     )
-    frames = (first, *(frame for frame in others if frame is not None))
-    return _ObservedPage(main=_MainDocument.model_validate_json(head), snapshot=PageSnapshot(frames=frames))
+    places = [{"path": list(map(int, each.path.split("."))), "url": each.frame.url} for each in inner]
+    text = await main.call(
+        "observe_document.js",
+        inner=[{**place, **each.arguments} for place, each in zip(places, inner, strict=True)],
+        target=selector,
+    )
+    head, *texts = text.split("\n=\n")
+    first, *others = await asyncio.gather(*(map(_SnapshotRequest.parse_or_repeat, (main, *inner), texts)))
+    if first is None:
+        message = f"{page.url}: its main document was replaced"
+        raise BrowserError(message)
+    return _ObservedPage(
+        main=_MainDocument.model_validate_json(head),
+        snapshot=PageSnapshot(frames=(first, *(frame for frame in others if frame is not None))),
+    )
 
 
-async def _capture_if_attached(frame: Frame, path: str, urls: BaseUrlMap | None) -> FrameSnapshot | None:
-    """Take a snapshot of an inner frame; None if it is gone, or has no document yet because it loads lazily."""
-    if not frame.url:
-        return None
-    try:
-        _, snapshot = await _capture_frame(frame, path, urls, script="dom_snapshot.js")
-    except BrowserError:
-        if frame.is_detached():
-            return None
-        raise
-    return snapshot
+def _is_shown(frame: Frame) -> bool:
+    """Whether a frame has a document: one that loads lazily has none yet."""
+    return frame.parent_frame is None or bool(frame.url)
 
 
-async def _capture_frame(frame: Frame, path: str, urls: BaseUrlMap | None, script: str) -> tuple[str, FrameSnapshot]:
-    """Serialize a document in the page, and parse the result.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SnapshotRequest:
+    """A request for the snapshot of a document."""
 
-    `script` is dom_snapshot.js, or observe_document.js; the line that the latter adds is returned, too.
-    """
-    from playwright.async_api import Error
+    frame: Frame
+    path: str
+    reader: FrameReader
+    change: SnapshotRequest
+    """Names the previous snapshot, which the document has as well."""
+    arguments: dict[str, Any]
+    """Those of dom_snapshot.js."""
 
-    owners = await asyncio.gather(*(_owner_element(child) for child in frame.child_frames))
-    addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
-    reader = _FRAME_READERS.setdefault(frame, FrameReader())
-    request = reader.prepare_request(token_hex(8))
-    arguments = {"frames": owners, "addresses": addresses, "since": request.previous_token, "token": request.token}
-    try:
-        async with asyncio.timeout(SNAPSHOT_S):
-            text = await frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
-            if text is None:  # our init scripts did not run
-                text = await frame.evaluate(standalone_script(script), arguments)
-    except Error as error:
-        reason = error.message.splitlines()[0]
-        message = f"DOM snapshot of frame {path or 'main'} ({frame.url}) failed: {reason}; wait until the page is idle"
-        raise BrowserError(message) from error
-    except TimeoutError as error:
-        message = f"{frame.url} did not respond within {SNAPSHOT_S:.0f} s; it may be in an endless loop"
-        raise BrowserDiedError(message) from error
-    head, _, lines = text.partition("\n") if script == "observe_document.js" else ("", "", text)
-    return head, reader.parse_response(lines, request, path=path, url=frame.url, name=frame.name)
+    @classmethod
+    def of(cls, frame: Frame, path: str, urls: BaseUrlMap | None) -> Self:
+        reader = _FRAME_READERS.setdefault(frame, FrameReader())
+        change = reader.prepare_request(token_hex(8))
+        arguments = {
+            "frames": len(frame.child_frames),
+            "addresses": {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None,
+            "since": change.previous_token,
+            "token": change.token,
+        }
+        return cls(frame=frame, path=path, reader=reader, change=change, arguments=arguments)
+
+    async def call(self, script: str, **more: object) -> str:
+        """Call a stored script in the document; where our init scripts did not run, evaluate it."""
+        from playwright.async_api import Error
+
+        arguments = {**self.arguments, **more}
+        try:
+            async with asyncio.timeout(SNAPSHOT_S):
+                text = await self.frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
+                return str(await self.frame.evaluate(standalone_script(script), arguments) if text is None else text)
+        except Error as error:
+            reason = error.message.splitlines()[0]
+            place = f"frame {self.path or 'main'} ({self.frame.url})"
+            message = f"DOM snapshot of {place} failed: {reason}; wait until the page is idle"
+            raise BrowserError(message) from error
+        except TimeoutError as error:
+            message = f"{self.frame.url} did not respond within {SNAPSHOT_S:.0f} s; it may be in an endless loop"
+            raise BrowserDiedError(message) from error
+
+    async def parse_or_repeat(self, text: str) -> FrameSnapshot | None:
+        """Parse the lines of dom_snapshot.js, called again if it could not be, or not count its frames.
+
+        None for an inner frame that is gone.
+        """
+        try:
+            if text == _NO_SNAPSHOT:
+                text = await self.call("dom_snapshot.js")
+            if text == _NO_SNAPSHOT:
+                owners = await asyncio.gather(*map(_owner_element, self.frame.child_frames))
+                text = await self.call("dom_snapshot.js", frames=owners)
+        except BrowserError:
+            if self.path and self.frame.is_detached():
+                return None
+            raise
+        return self.reader.parse_response(text, self.change, path=self.path, url=self.frame.url, name=self.frame.name)
 
 
 _FRAME_READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
@@ -157,8 +203,11 @@ async def _owner_element(frame: Frame) -> ElementHandle | None:
     return owner
 
 
+_NO_SNAPSHOT: Final = "null"
+"""Returned for a frame out of reach, and where child frames could not be found by counting them."""
 SNAPSHOT_S: Final = 120.0
 """Wall time for a document to answer with its snapshot; large ones take seconds on a loaded machine."""
+FORM_TAGS: Final = frozenset({"input", "textarea", "select"})
 CAPTURE_TRIES: Final = 20
 """How often a page that navigates between idle and snapshot is awaited again."""
 OBSERVATION_TRIES: Final = 4
@@ -294,19 +343,19 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
     for _ in range(OBSERVATION_TRIES):
         events = session.tracker.data_events
         with session.stabilizer.barrier.hold():
-            pages, target = await asyncio.gather(_observe_pages(session), _target_state(session, bound))
+            pages = await _observe_pages(session, bound)
             cookies = await _read_cookies(session, pages or {})
             activity = PageActivity.total(each.main.activity for each in (pages or {}).values())
             is_idle = await session.stabilizer.confirm_idle(activity, events)
-        if is_idle and pages is not None:
-            return _page_state(session, target, pages, cookies)
+            if is_idle and pages is not None:
+                return _page_state(session, await _target_state(session, bound, pages), pages, cookies)
         await session.stabilizer.wait_until_idle()
     session.stabilizer.notes.append(
         f"events arrived during each of {OBSERVATION_TRIES} observations; the last one was used"
     )
     with session.stabilizer.barrier.hold():
-        pages = await _observe_with_retries(session)
-        target = await _target_state(session, bound)
+        pages = await _observe_with_retries(session, bound)
+        target = await _target_state(session, bound, pages)
         return _page_state(session, target, pages, await _read_cookies(session, pages))
 
 
@@ -343,9 +392,9 @@ async def _download(page: int, download: Download, session: Session) -> tuple[Ob
     return seen, content, session.redactor.redact_text(download.url)
 
 
-async def _observe_with_retries(session: Session) -> dict[int, _ObservedPage]:
+async def _observe_with_retries(session: Session, bound: BoundTarget | None) -> dict[int, _ObservedPage]:
     for _ in range(CAPTURE_TRIES):
-        pages = await _observe_pages(session)
+        pages = await _observe_pages(session, bound)
         if pages is not None:
             return pages
         await session.stabilizer.wait_until_idle()
@@ -353,11 +402,13 @@ async def _observe_with_retries(session: Session) -> dict[int, _ObservedPage]:
     raise BrowserError(message)
 
 
-async def _observe_pages(session: Session) -> dict[int, _ObservedPage] | None:
+async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[int, _ObservedPage] | None:
     """Observe all pages; None if one of them was navigating."""
     pages = session.tracker.open_pages()
     try:
-        observed = await asyncio.gather(*(_observe_page(page, session.urls) for _, page in pages))
+        observed = await asyncio.gather(
+            *(_observe_page(page, session.urls, _selector_in(page, bound)) for _, page in pages)
+        )
     except BrowserDiedError:
         raise
     except BrowserError as error:
@@ -368,16 +419,30 @@ async def _observe_pages(session: Session) -> dict[int, _ObservedPage] | None:
     return {ordinal: page for (ordinal, _), page in zip(pages, observed, strict=True)}
 
 
-async def _target_state(session: Session, bound: BoundTarget | None) -> TargetState | None:
-    if bound is None or bound.identity.tag not in {"input", "textarea", "select"}:
+def _selector_in(page: Page, bound: BoundTarget | None) -> str | None:
+    """Return the selector of the target of an action if it is in the main document of a page and has a form state."""
+    if bound is None or bound.identity.tag not in FORM_TAGS or bound.locator.page is not page or bound.target.frames:
         return None
-    try:
-        seen = await inspect_target(bound.locator.page, bound.target, Readiness(visible=False))
-    except ActionError:
-        return None  # the page of the target is gone
-    if seen.state is None or seen.state.value is None:
-        return seen.state
-    return seen.state.model_copy(update={"value": redact_page_text(session, seen.state.value)})
+    return bound.target.selector
+
+
+async def _target_state(
+    session: Session, bound: BoundTarget | None, pages: Mapping[int, _ObservedPage]
+) -> TargetState | None:
+    """Return the form state of the target of an action, which its page has observed if it could."""
+    if bound is None or bound.identity.tag not in FORM_TAGS:
+        return None
+    page = pages.get(session.tracker.ordinal(bound.locator.page))
+    if page is not None and page.main.target is not None:
+        state = page.main.target.state
+    else:
+        try:
+            state = (await inspect_target(bound.locator.page, bound.target, Readiness(visible=False))).state
+        except ActionError:
+            return None  # the page of the target is gone
+    if state is None or state.value is None:
+        return state
+    return state.model_copy(update={"value": redact_page_text(session, state.value)})
 
 
 def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, title: str) -> PageObservation:

@@ -1,5 +1,7 @@
 // Serializes one document without changing it: one line of JSON for it, then one for each node, in document order;
-// docs/dom-snapshots.md describes them. `frames` are the elements of the child frames, in the order of the frame tree;
+// docs/dom-snapshots.md describes them. `frames` are the elements of the child frames, in the order of the frame tree, or
+// their number: then the result is `null` if the document does not have just as many, each with an element outside of shadow
+// trees;
 // `addresses` are replaced in what is digested, by pattern and match. The result is stored under `token`; if the stored
 // result has the token `since`, equal lines at both ends are only counted, and `data` is null if it is unchanged.
 (handed) => {
@@ -195,7 +197,22 @@
   // Querying the offsets of each element would take half as long as everything else.
   const scroller = getter("Document", "scrollingElement")(document);
   const childFrames = new Map();
-  for (let index = 0; index < frames.length; index += 1) childFrames.set(frames[index], index);
+  const counted = typeof frames === "number";
+  if (counted && window.length !== frames) return "null";
+  // A window lists its child frames in the order in which they were made, which is that of the frame tree.
+  for (let index = 0; index < (counted ? frames : frames.length); index += 1) {
+    childFrames.set(counted ? window[index] : frames[index], index);
+  }
+  const FRAME_WINDOWS = {
+    iframe: getter("HTMLIFrameElement", "contentWindow"),
+    frame: getter("HTMLFrameElement", "contentWindow"),
+    object: getter("HTMLObjectElement", "contentWindow"),
+  };
+  const noteFrame = (element, tag, slot) => {
+    if (counted && !FRAME_WINDOWS[tag]) return;
+    const place = childFrames.get(counted ? FRAME_WINDOWS[tag](element) : element);
+    if (place !== undefined) pushNative(frameNodes, `[${slot},${place}]`);
+  };
 
   const rootOf = (element) => openRoot(element) || (shared.shadowOf ? shared.shadowOf(element) : null);
   const noteBlock = (element, slot) => {
@@ -208,7 +225,7 @@
     if (element === scroller && (scrollLeft(element) || scrollTop(element))) {
       pushNative(scroll, `[${slot},${scrollLeft(element)},${scrollTop(element)}]`);
     }
-    if (childFrames.has(element)) pushNative(frameNodes, `[${slot},${childFrames.get(element)}]`);
+    if (childFrames.size) noteFrame(element, tag, slot);
     if (tag === "script" && JSON_TYPE.test(attribute(element, "type") || "")) noteBlock(element, slot);
     if (tag !== "canvas") return;
     let seen = "unreadable";
@@ -382,6 +399,7 @@
   if (active && active !== root && localName(active) !== "body") focused.add(active);
   if (root) walk(root);
   else pushNative(out, '["#document","",[],[],0,"",0]');
+  if (counted && frameNodes.length !== frames) return "null";
   const type = getter("Document", "doctype")(document);
   const ids = type ? [type.name, type.publicId, type.systemId] : [""];
   const doctype = ids[1] || ids[2] ? joinNative(ids, "|") : ids[0];

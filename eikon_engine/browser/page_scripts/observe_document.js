@@ -1,6 +1,8 @@
-// Observes the main document of a page in one call. Returns a line of JSON, then the lines of dom_snapshot.js, which gets
-// `handed`: {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text, "storage": [origin,
-// local, session]}, both with [key, value] for each item.
+// Observes the main document of a page in one call. Returns a line of JSON, the lines of dom_snapshot.js for the document,
+// which gets `handed`, and those for each of the frames in `handed.inner`, by path and URL, or `null` if it is out of reach;
+// a line `=` separates them. The first line is {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text,
+// "storage": [origin, local, session], both with [key, value] for each item, "target": {"state": see inspect_elements.js}
+// for the selector `handed.target`, or null without one and if only Playwright can evaluate it}.
 (handed, snapshot = window.__eikon__.snapshot) => {
   const own = window.__eikon__ ?? {};
   const natives = own.natives ?? {};
@@ -28,11 +30,30 @@
     for (const each of documents) writes += each.cookieWrites;
     return Number.isInteger(writes) ? writes : null;
   };
+  const target = () => {
+    const found = handed.target && own.inspect && own.query ? own.query(handed.target) : null;
+    if (!found) return null;
+    const { state } = own.inspect(found, {});
+    if (!state) return '{"state":null}';
+    const value = typeof state.value === "string" ? quote(state.value) : null;
+    return `{"state":{"value":${value},"checked":${typeof state.checked === "boolean" ? state.checked : null}}}`;
+  };
+  const inside = ({ path, url, ...request }) => {
+    try {
+      let place = window;
+      for (const index of path) place = place[index];
+      return place.location.href === url ? place.__eikon__.snapshot(request) : "null";
+    } catch {
+      return "null"; // another origin, or removed
+    }
+  };
   const observe = ([loading, animating, pending, workers, timer]) => {
     const storage = `[${quote(location.origin)},${items("localStorage")},${items("sessionStorage")}]`;
     const title = quote(apply(titleOf, document, []));
-    return `{"activity":[${loading},${animating},${pending},${workers},${timer}],"cookie_writes":${cookieWrites()},`
-      + `"title":${title},"storage":${storage}}\n${snapshot(handed)}`;
+    let text = `{"activity":[${loading},${animating},${pending},${workers},${timer}],"cookie_writes":${cookieWrites()},`
+      + `"title":${title},"storage":${storage},"target":${target()}}\n=\n${snapshot(handed)}`;
+    for (const each of handed.inner) text += `\n=\n${inside(each)}`;
+    return text;
   };
 
   const activity = own.activity?.() ?? [document.readyState === "complete" ? 0 : 1, 0, 0, 0, 0];
