@@ -100,12 +100,8 @@ async def _observe_page(page: Page, urls: BaseUrlMap | None, selector: str | Non
     main, *inner = (
         _SnapshotRequest.of(frame, path, urls) for path, frame in frame_tree(page.main_frame) if _is_shown(frame)
     )
-    places = [{"path": list(map(int, each.path.split("."))), "url": each.frame.url} for each in inner]
-    text = await main.call(
-        "observe_document.js",
-        inner=[{**place, **each.arguments} for place, each in zip(places, inner, strict=True)],
-        target=selector,
-    )
+    places = [{"path": _place(each.frame), "url": each.frame.url, **each.arguments} for each in inner]
+    text = await main.call("observe_document.js", inner=places, target=selector)
     head, *texts = text.split("\n=\n")
     first, *others = await asyncio.gather(*(map(_SnapshotRequest.parse_or_repeat, (main, *inner), texts)))
     if first is None:
@@ -115,6 +111,14 @@ async def _observe_page(page: Page, urls: BaseUrlMap | None, selector: str | Non
         main=_MainDocument.model_validate_json(head),
         snapshot=PageSnapshot(frames=(first, *(frame for frame in others if frame is not None))),
     )
+
+
+def _place(frame: Frame) -> list[tuple[int, int]]:
+    """Return the index of a frame among its siblings and their number, for each level below the main frame."""
+    if (parent := frame.parent_frame) is None:
+        return []
+    siblings = parent.child_frames
+    return [*_place(parent), (siblings.index(frame), len(siblings))]
 
 
 def _is_shown(frame: Frame) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.observation import capture_page
-from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.page_scripts.loader import load_script, stored_scripts_init
 from eikon_engine.dom import DomNode, PageSnapshot, encode_snapshot, page_digest, render_html
 from eikon_engine.dom.digest import snapshot_json
 from eikon_engine.errors import BrowserError
@@ -56,6 +56,7 @@ old</textarea></form>
   open.querySelector("#deep").focus();
 </script></body></html>"""
 ORIGIN = "http://shop.test/"
+HTML = "text/html"
 
 
 @asynccontextmanager
@@ -302,6 +303,59 @@ def test_a_hooked_function_still_looks_native() -> None:
             )
 
     assert asyncio.run(run()) == [True, "attachShadow", 1, False]
+
+
+ADD_FRAME = (
+    "const add = (place, name, at = document) => { const frame = at.createElement('iframe'); frame.name = name;"
+    "frame.srcdoc = `<p>${name}</p>`; place.prepend(frame); return frame };"
+)
+FRAMES = {
+    "in the order of the document": "<iframe name=a srcdoc='<p>a'></iframe><iframe name=b srcdoc='<p>b'></iframe>",
+    "in another order": f"<div id=d></div><script>{ADD_FRAME} add(d, 'a'); add(d, 'b'); add(d, 'c')</script>",
+    "in a shadow tree": (
+        f"<x-i id=host></x-i><p id=d><script>{ADD_FRAME}"
+        "add(host.attachShadow({mode: 'closed'}), 'a'); add(d, 'b')</script>"
+    ),
+    "in frames": (
+        f"<p id=d><script>{ADD_FRAME} add(d, 'a').onload = event => {{ const inner = event.target.contentDocument;"
+        "add(inner.body, 'b', inner); add(inner.body, 'c', inner) }</script>"
+    ),
+    "as objects": "<object name=a type=text/html data=/a></object><iframe name=b srcdoc='<p>b'></iframe>",
+    "as frames of a frame set": "<frameset cols=50%,50%><frame name=a src=/a><frame name=b src=/b></frameset>",
+    "with the name of a property": "<iframe name=length srcdoc='<p>length'></iframe>",
+}
+
+
+@pytest.mark.parametrize("place", FRAMES)
+def test_child_frames_are_found_wherever_they_are(place: str) -> None:
+    """Each frame has the document with its name, and the element of its parent that shows it."""
+
+    async def run() -> tuple[PageSnapshot, PageSnapshot]:
+        async with a_context() as context:
+            await context.add_init_script(stored_scripts_init())
+            page = await context.new_page()
+            await page.route(
+                "**/*", lambda route: route.fulfill(body=_framed(route.request.url, place), content_type=HTML)
+            )
+            await page.goto(ORIGIN, wait_until="networkidle")
+            return await capture_page(page), await capture_page(page)
+
+    first, again = asyncio.run(run())
+
+    inner = first.frames[1:]
+    assert inner
+    for frame in inner:
+        texts = [node.text for node in frame.root.walk() if node.is_text]
+        parent = next(each for each in first.frames if each.path == frame.path.rpartition(".")[0])
+        owners = {place: list(parent.root.walk())[slot] for slot, place in parent.extras.frames}
+        assert texts[:1] == [frame.name]
+        assert owners[int(frame.path.rpartition(".")[2])].attribute("name") == frame.name
+    assert again == first
+
+
+def _framed(url: str, place: str) -> str:
+    name = url.removeprefix(ORIGIN)
+    return f"<p>{name}</p>" if name else f"<!doctype html>{FRAMES[place]}"
 
 
 def test_frames_of_other_origins_and_in_closed_roots_are_found() -> None:

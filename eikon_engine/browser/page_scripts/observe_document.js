@@ -1,6 +1,6 @@
 // Observes the main document of a page in one call. Returns a line of JSON, the lines of dom_snapshot.js for the document,
-// which gets `handed`, and those for each of the frames in `handed.inner`, by path and URL, or `null` if it is out of reach;
-// a line `=` separates them. The first line is {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text,
+// which gets `handed`, and those for each of the frames in `handed.inner`, or `null` if it is out of reach; a line `=`
+// separates them. The first line is {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text,
 // "storage": [origin, local, session], both with [key, value] for each item, "target": {"state": see inspect_elements.js}
 // for the selector `handed.target`, or null without one and if only Playwright can evaluate it}.
 (handed, snapshot = window.__eikon__.snapshot) => {
@@ -38,10 +38,14 @@
     const value = typeof state.value === "string" ? quote(state.value) : null;
     return `{"state":{"value":${value},"checked":${typeof state.checked === "boolean" ? state.checked : null}}}`;
   };
+  // `path` has the index of a frame and the number of its siblings, with itself, for each level.
   const inside = ({ path, url, ...request }) => {
     try {
       let place = window;
-      for (const index of path) place = place[index];
+      for (const [index, count] of path) {
+        if (place.length !== count) return "null"; // some are in shadow trees, which a window does not list
+        place = place[index];
+      }
       return place.location.href === url ? place.__eikon__.snapshot(request) : "null";
     } catch {
       return "null"; // another origin, or removed
