@@ -24,6 +24,8 @@ PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
 PICTURES = 12
 CONNECTIONS = 6
 """Connections of Chromium to one host: once it requested more pictures than this, the first ones have arrived."""
+TRIES = 5
+"""Recordings until one has such pictures: a busy renderer learns of the next document first, which cancels all."""
 
 
 def test_bodies_of_a_document_that_is_left_are_recorded(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
@@ -40,12 +42,16 @@ def test_bodies_of_a_document_that_is_left_are_recorded(live_browser: Room, site
     load = f"for (let each = 0; each < {PICTURES}; each++) new Image().src = `/left-${{each}}.svg`"
     here = site.put(f'<a href="/then" onmousedown="{load}">Leave</a>')
 
-    with live_browser.recording(tmp_path) as desk:
-        desk.ok(Navigate(url=here))
-        desk.ok(Click(target=at("a")))
-    exchanges = [each for each in read_network(tmp_path).exchanges if "/left-" in each.key]
+    for number in range(TRIES):
+        with live_browser.recording(tmp_path / str(number)) as desk:
+            desk.ok(Navigate(url=here))
+            desk.ok(Click(target=at("a")))
+        exchanges = [each for each in read_network(tmp_path / str(number)).exchanges if "/left-" in each.key]
+        whole = [each.response for each in exchanges if each.failure is None]
 
-    assert len(exchanges) == PICTURES
-    whole = [each for each in exchanges if each.failure is None]
-    assert whole
-    assert [each.response.body_missing for each in whole if each.response is not None] == [None] * len(whole)
+        assert len(exchanges) == PICTURES
+        assert [each.body_missing for each in whole if each is not None] == [None] * len(whole)
+        if whole:
+            return
+        site.asked.clear()
+    pytest.fail(f"the next document cancelled all pictures in each of {TRIES} recordings")

@@ -211,7 +211,9 @@ class NewPageAttacher:
 
 
 MERGE_S: Final = 0.005
-"""Pieces closer together than this are one: the network splits bodies arbitrarily."""
+"""Pieces closer together than this are one if the first is at least `SPLIT_BYTES` long: the network splits bodies."""
+SPLIT_BYTES: Final = 1024
+"""Shorter pieces were sent separately. A page on a loaded machine reads them one by one, but soon after each other."""
 PROTOCOL_TIMEOUT_S: Final = 2.0
 """Wall time for the protocol to report the end of a body that has ended."""
 MAX_STREAM_BYTES: Final = 1_000_000
@@ -471,7 +473,7 @@ class StreamCapture:
         if event.get("data"):
             stream.content.append(base64.b64decode(event["data"]))
         length, moment = stream.moments[-1]
-        if length and event["timestamp"] - stream.last_s < MERGE_S:
+        if length >= SPLIT_BYTES and event["timestamp"] - stream.last_s < MERGE_S:
             stream.moments[-1] = (length + event["dataLength"], moment)
         else:
             stream.moments.append((event["dataLength"], self._session.timeline.moment()))
