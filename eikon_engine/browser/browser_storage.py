@@ -117,9 +117,12 @@ class CookieReader:
     def __init__(self, context: BrowserContext) -> None:
         """Read each time."""
         self._context = context
-        self._keeps = False
-        self._known: list[BrowserItem] | None = None
+        self._is_kept = False
+        """Whether cookies are kept until they may have changed."""
+        self._cookies: list[BrowserItem] | None = None
         """The cookies, unless they may have changed."""
+        self._changes = 0
+        """How often they may have changed."""
         self._script_writes: int | None = None
         """How often scripts of the documents had written cookies when they were read."""
         self._expiry_s = math.inf
@@ -127,26 +130,27 @@ class CookieReader:
 
     def keep_until_change(self) -> None:
         """Read only after a change from now on: every response that may be one is announced to `note_change`."""
-        self._keeps = True
+        self._is_kept = True
         self._context.on("page", self._on_page)
         for page in self._context.pages:
             self._on_page(page)
 
     def note_change(self, *_event: object) -> None:
         """Note that cookies may have changed."""
-        self._known = None
+        self._cookies = None
+        self._changes += 1
 
     async def read(self, script_writes: int | None = None) -> list[BrowserItem]:
         """Return the cookies; none while the context is closing.
 
         `script_writes` is how often scripts of the open documents have written some; None if that is unknown.
         """
-        known = self._known
         is_current = script_writes is not None and script_writes == self._script_writes
-        if known is not None and is_current and time.time() < self._expiry_s:
-            return known
+        if self._cookies is not None and is_current and time.time() < self._expiry_s:
+            return self._cookies
+        changes = self._changes
         cookies = await self._read()
-        self._known = cookies if self._keeps else None
+        self._cookies = cookies if self._is_kept and changes == self._changes else None
         self._script_writes = script_writes
         return cookies
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakKeyDictionary
-
-from pydantic import BaseModel, ConfigDict
 
 from eikon_engine.browser.actions.targets import Readiness, inspect_target
 from eikon_engine.browser.browser_storage import WebStorage, stored_items
@@ -60,24 +59,38 @@ async def capture_page(page: Page, urls: BaseUrlMap | None = None) -> PageSnapsh
     return (await _observe_page(page, urls)).snapshot
 
 
-class _ObservedTarget(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-    state: TargetState | None
-
-
-class _MainDocument(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MainDocument:
     """The first line of what observe_document.js returns."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     activity: DocumentActivity
     title: str
     storage: WebStorage
     cookie_writes: int | None
     """How often scripts of the document and its frames have written cookies; None if a frame is out of reach."""
-    target: _ObservedTarget | None
-    """The state of the selector that was asked for; None without one, and if only Playwright can evaluate it."""
+    target: dict[str, Any] | None
+    """`state` of the selector that was asked for; None without one, and if only Playwright can evaluate it."""
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        """Parse the line with the parser that takes surrogates without their pair, as texts of pages have them.
+
+        Raises:
+            BrowserError: the page has replaced what our script uses.
+        """
+        try:
+            data = json.loads(line)
+            origin, local, own = data["storage"]
+            return cls(
+                activity=tuple(data["activity"]),
+                title=data["title"],
+                storage=(origin, tuple(map(tuple, local)), tuple(map(tuple, own))),
+                cookie_writes=data["cookie_writes"],
+                target=data["target"],
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            message = f"expected the JSON of an observation, got {line[:MAX_SHOWN]!r}: {error}"
+            raise BrowserError(message) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,17 +111,17 @@ async def _observe_page(page: Page, urls: BaseUrlMap | None, selector: str | Non
         BrowserError: a document was replaced, or the browser is gone.
     """
     main, *inner = (
-        _SnapshotRequest.of(frame, path, urls) for path, frame in frame_tree(page.main_frame) if _is_shown(frame)
+        _FrameCapture.of(frame, path, urls) for path, frame in frame_tree(page.main_frame) if _is_shown(frame)
     )
     places = [{"path": _place(each.frame), "url": each.frame.url, **each.arguments} for each in inner]
     text = await main.call("observe_document.js", inner=places, target=selector)
     head, *texts = text.split("\n=\n")
-    first, *others = await asyncio.gather(*(map(_SnapshotRequest.parse_or_repeat, (main, *inner), texts)))
+    first, *others = await asyncio.gather(*(map(_FrameCapture.parse_or_repeat, (main, *inner), texts)))
     if first is None:
         message = f"{page.url}: its main document was replaced"
         raise BrowserError(message)
     return _ObservedPage(
-        main=_MainDocument.model_validate_json(head),
+        main=_MainDocument.parse(head),
         snapshot=PageSnapshot(frames=(first, *(frame for frame in others if frame is not None))),
     )
 
@@ -127,13 +140,13 @@ def _is_shown(frame: Frame) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SnapshotRequest:
-    """A request for the snapshot of a document."""
+class _FrameCapture:
+    """Takes the snapshot of a document."""
 
     frame: Frame
     path: str
     reader: FrameReader
-    change: SnapshotRequest
+    since: SnapshotRequest
     """Names the previous snapshot, which the document has as well."""
     arguments: dict[str, Any]
     """Those of dom_snapshot.js."""
@@ -141,14 +154,14 @@ class _SnapshotRequest:
     @classmethod
     def of(cls, frame: Frame, path: str, urls: BaseUrlMap | None) -> Self:
         reader = _FRAME_READERS.setdefault(frame, FrameReader())
-        change = reader.prepare_request(token_hex(8))
+        since = reader.prepare_request(token_hex(8))
         arguments = {
             "frames": len(frame.child_frames),
             "addresses": {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None,
-            "since": change.previous_token,
-            "token": change.token,
+            "since": since.previous_token,
+            "token": since.token,
         }
-        return cls(frame=frame, path=path, reader=reader, change=change, arguments=arguments)
+        return cls(frame=frame, path=path, reader=reader, since=since, arguments=arguments)
 
     async def call(self, script: str, **more: object) -> str:
         """Call a stored script in the document; where our init scripts did not run, evaluate it."""
@@ -156,7 +169,7 @@ class _SnapshotRequest:
 
         arguments = {**self.arguments, **more}
         try:
-            async with asyncio.timeout(SNAPSHOT_S):
+            async with asyncio.timeout(SNAPSHOT_TIMEOUT_S):
                 text = await self.frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
                 return str(await self.frame.evaluate(standalone_script(script), arguments) if text is None else text)
         except Error as error:
@@ -165,7 +178,9 @@ class _SnapshotRequest:
             message = f"DOM snapshot of {place} failed: {reason}; wait until the page is idle"
             raise BrowserError(message) from error
         except TimeoutError as error:
-            message = f"{self.frame.url} did not respond within {SNAPSHOT_S:.0f} s; it may be in an endless loop"
+            message = (
+                f"{self.frame.url} did not respond within {SNAPSHOT_TIMEOUT_S:.0f} s; it may be in an endless loop"
+            )
             raise BrowserDiedError(message) from error
 
     async def parse_or_repeat(self, text: str) -> FrameSnapshot | None:
@@ -183,7 +198,7 @@ class _SnapshotRequest:
             if self.path and self.frame.is_detached():
                 return None
             raise
-        return self.reader.parse_response(text, self.change, path=self.path, url=self.frame.url, name=self.frame.name)
+        return self.reader.parse_response(text, self.since, path=self.path, url=self.frame.url, name=self.frame.name)
 
 
 _FRAME_READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
@@ -207,9 +222,11 @@ async def _owner_element(frame: Frame) -> ElementHandle | None:
     return owner
 
 
+MAX_SHOWN: Final = 80
+"""Characters of an unexpected text in a message."""
 _NO_SNAPSHOT: Final = "null"
 """Returned for a frame out of reach, and where child frames could not be found by counting them."""
-SNAPSHOT_S: Final = 120.0
+SNAPSHOT_TIMEOUT_S: Final = 120.0
 """Wall time for a document to answer with its snapshot; large ones take seconds on a loaded machine."""
 FORM_TAGS: Final = frozenset({"input", "textarea", "select"})
 CAPTURE_TRIES: Final = 20
@@ -349,10 +366,11 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
         with session.stabilizer.barrier.hold():
             pages = await _observe_pages(session, bound)
             cookies = await _read_cookies(session, pages or {})
+            target = await _target_state(session, bound, pages or {})
             activity = PageActivity.total(each.main.activity for each in (pages or {}).values())
             is_idle = await session.stabilizer.confirm_idle(activity, events)
-            if is_idle and pages is not None:
-                return _page_state(session, await _target_state(session, bound, pages), pages, cookies)
+        if is_idle and pages is not None:
+            return _page_state(session, target, pages, cookies)
         await session.stabilizer.wait_until_idle()
     session.stabilizer.notes.append(
         f"events arrived during each of {OBSERVATION_TRIES} observations; the last one was used"
@@ -366,9 +384,9 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
 async def _read_cookies(session: Session, pages: Mapping[int, _ObservedPage]) -> list[BrowserItem]:
     """Return the cookies: known ones, if only recorded responses and counted writes can have changed them."""
     writes = [page.main.cookie_writes for page in pages.values()]
-    known = [each for each in writes if each is not None]
-    is_counted = writes and len(known) == len(writes) and not session.is_live_now
-    return await session.cookies.read(sum(known) if is_counted else None)
+    counted = [each for each in writes if each is not None]
+    is_known = bool(pages) and len(counted) == len(writes) and not session.is_live_now
+    return await session.cookies.read(sum(counted) if is_known else None)
 
 
 def _page_state(
@@ -438,7 +456,8 @@ async def _target_state(
         return None
     page = pages.get(session.tracker.ordinal(bound.locator.page))
     if page is not None and page.main.target is not None:
-        state = page.main.target.state
+        seen = page.main.target["state"]
+        state = None if seen is None else TargetState(value=seen["value"], checked=seen["checked"])
     else:
         try:
             state = (await inspect_target(bound.locator.page, bound.target, Readiness(visible=False))).state

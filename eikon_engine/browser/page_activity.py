@@ -6,6 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 from eikon_engine.errors import BrowserDiedError
 
@@ -94,9 +95,10 @@ class PageActivity:
             next_timer_ms=min((answer[4] for answer in answers), default=NO_TIMER_MS),
         )
 
-    async def render_frame(self, tracker: PageTracker) -> None:
-        """Render one frame of every page."""
-        await asyncio.gather(*(_render_frame(page.main_frame) for _, page in tracker.open_pages()))
+
+async def render_frames(tracker: PageTracker) -> None:
+    """Render one frame of every page."""
+    await asyncio.gather(*(_render_frame(page.main_frame) for _, page in tracker.open_pages()))
 
 
 async def query_activity(
@@ -113,12 +115,21 @@ async def query_activity(
 
 async def _query_page(page: Page, script: str, *, main_only: bool) -> list[DocumentActivity]:
     """Query the frames of a page; in one evaluation if the main frame reaches them all."""
-    frames = [page.main_frame, *(() if main_only else filter(has_document, page.frames[1:]))]
-    if len(frames) > 1 and script == ACTIVITY:
+    frames = [page.main_frame, *filter(has_document, page.frames[1:])]
+    if len(frames) > 1 and script == ACTIVITY and len(set(map(_site, frames)) - {""}) <= 1:
         inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, len(frames))
         if inside is not None:
             return [_document_activity(inside)]
+    if main_only and len(frames) > 1:
+        loading, animating, pending, workers, _ = await _query_frame(page.main_frame, script)
+        return [(loading, animating, pending, workers, 0.0)]  # the timers of the others are unknown
     return list(await asyncio.gather(*(_query_frame(frame, script) for frame in frames)))
+
+
+def _site(frame: Frame) -> str:
+    """Return scheme and host of a frame's URL; empty without a host, as for `about:srcdoc`."""
+    url = urlsplit(frame.url)
+    return f"{url.scheme}://{url.netloc}" if url.netloc else ""
 
 
 def has_document(frame: Frame) -> bool:

@@ -21,6 +21,7 @@ from eikon_engine.browser.page_activity import (
     STOP_WAITING,
     has_document,
     query_activity,
+    render_frames,
 )
 from eikon_engine.browser.page_timeline import PageTimeline
 from eikon_engine.errors import BrowserDiedError
@@ -107,13 +108,13 @@ class PageStabilizer:
         timeline = self.timeline
         if at_ms is not None:
             await self._pass_time(at_ms + timeline.lag_ms - timeline.now_ms)
-            if self.pending_deliveries is not None and self.pending_deliveries.due_count():
-                await self.wait_until_idle()
+            await self._wait_if_busy()
             timeline.lag_ms = max(0.0, timeline.now_ms - at_ms)
         self._next_timer_ms = 0.0
         timeline.mark_begin()
         if acts_at_ms is not None and timeline.has_acting_phase:
             await self._pass_time(acts_at_ms + timeline.lag_ms - timeline.now_ms)
+            await self._wait_if_busy()
 
     def mark_observed(self) -> None:
         """Mark that the pages were observed: whatever a live server sends from now on belongs after the action."""
@@ -131,6 +132,7 @@ class PageStabilizer:
         `seen` is the activity of their main documents just before, and `data_events` the tracker's count by then.
         """
         await self.collect_events()
+        self._next_timer_ms = seen.next_timer_ms
         complete = self._is_complete(seen.loading, seen.pending) and not seen.animating
         return complete and not self._is_busy() and data_events == self._tracker.data_events
 
@@ -140,6 +142,7 @@ class PageStabilizer:
         Takes as much wall time while a live server may push: otherwise page time would end before the server responds.
         """
         end_s = time.monotonic() + duration_ms / 1000
+        self._next_timer_ms = 0.0  # check even so: a person may act meanwhile
         await self._pass_time(duration_ms)
         if self.pending_deliveries is None and self._can_server_push() and (left_s := end_s - time.monotonic()) > 0:
             await asyncio.sleep(left_s)
@@ -200,6 +203,7 @@ class PageStabilizer:
                 idle_checks, busy_at = 0, time.monotonic()
                 if not await self._wait_for_change(deadline):
                     self._stop_waiting()
+                    self._next_timer_ms = 0.0
                     return
                 continue
             arrived = self._tracker.requests.take_navigation_end()
@@ -210,11 +214,10 @@ class PageStabilizer:
                 main_only=bool(idle_checks) and not arrived,
             )
             self._has_workers = bool(seen.workers) or (bool(idle_checks) and self._has_workers)
-            known_ms = self._next_timer_ms if idle_checks else NO_TIMER_MS  # later checks query main frames alone
-            self._next_timer_ms = min(seen.next_timer_ms, known_ms)
+            self._next_timer_ms = seen.next_timer_ms
             if seen.animating and repaints < MAX_REPAINTS:
                 repaints += 1
-                await seen.render_frame(self._tracker)
+                await render_frames(self._tracker)
             complete = self._is_complete(seen.loading, seen.pending) and not (
                 seen.animating and repaints < MAX_REPAINTS
             )
@@ -228,6 +231,7 @@ class PageStabilizer:
                 await query_activity(self._tracker, STOP_WAITING)
             if time.monotonic() > deadline:
                 self._note_not_idle("pages were still loading, animating or sending requests")
+                self._next_timer_ms = 0.0
                 return
 
     async def collect_events(self) -> None:
@@ -247,15 +251,27 @@ class PageStabilizer:
     async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS) -> None:
         """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end.
 
-        Nothing is checked after steps in which nothing could happen.
+        Time in which nothing can happen passes at once, without a check after it.
         """
         end = self._clock.now_ms + duration_ms
+        is_rendered = False
         while (left := end - self._clock.now_ms) > CLOCK_RESOLUTION_MS:
-            if free_ms := self._undisturbed_ms(left):
+            free_ms = self._undisturbed_ms(left)
+            if free_ms > self._tick_ms and not is_rendered:
+                await render_frames(self._tracker)  # what a page does as an element comes into view, for example
+                await self.wait_until_idle(checks=1)
+                is_rendered = True
+            elif free_ms:
                 await self._move_clock(free_ms)
-                continue
-            await self._step_clock(left)
-            await self.wait_until_idle(checks if end - self._clock.now_ms <= CLOCK_RESOLUTION_MS else IDLE_CHECKS)
+                await self._wait_if_busy()
+            else:
+                await self._step_clock(left)
+                await self.wait_until_idle(checks if end - self._clock.now_ms <= CLOCK_RESOLUTION_MS else IDLE_CHECKS)
+
+    async def _wait_if_busy(self) -> None:
+        """Wait until the pages are idle if something is pending, such as a delivery that is due."""
+        if self._is_busy():
+            await self.wait_until_idle()
 
     def _undisturbed_ms(self, left_ms: float) -> float:
         """Return how much page time can pass at once because nothing happens meanwhile: all, or a number of ticks."""
@@ -263,7 +279,7 @@ class PageStabilizer:
             return 0.0
         coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
         free_ms = min(self._next_timer_ms, NO_TIMER_MS if coming is None else coming - self._clock.now_ms)
-        if free_ms > left_ms:
+        if free_ms > left_ms + 1.0:  # the clock moves by whole milliseconds
             return left_ms
         return max(0, math.ceil(free_ms / self._tick_ms) - 1) * self._tick_ms
 
@@ -278,9 +294,10 @@ class PageStabilizer:
     async def _move_clock(self, duration_ms: float) -> None:
         """Move the clock once; responses wait until it stops."""
         self.timeline.is_timer_driven = True
+        before_ms = self._clock.now_ms
         with self.barrier.hold():
             await self._advance_clock(duration_ms)
-        self._next_timer_ms = max(0.0, self._next_timer_ms - duration_ms)
+        self._next_timer_ms = max(0.0, self._next_timer_ms - (self._clock.now_ms - before_ms))
         self._wake_deliveries()
 
     async def _advance_clock(self, duration: float) -> None:

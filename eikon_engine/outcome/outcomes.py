@@ -49,7 +49,7 @@ Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
 NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
 
 ResumeNetwork: TypeAlias = Literal["sealed", "live"]
-"""Source of responses in the second part of a replay."""
+"""Source of responses from the step at which a replay resumes."""
 
 ViolationKind: TypeAlias = Literal["page", "browser"]
 

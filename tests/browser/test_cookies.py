@@ -78,6 +78,7 @@ CHANGES = {
     "frame": IN_FRAME,
     "frame that is removed": f"{IN_FRAME}; document.querySelector('iframe').remove()",
     "frame of another site": "frames[1].postMessage('', '*')",
+    "frame in a shadow tree": "shadowed.contentWindow.eval(\"document.cookie = 'c=1'\")",
     "popup that closes": "window.open('/popup')",
     "document that is left": "document.cookie = 'c=1'; location = '/then'",
 }
@@ -93,7 +94,11 @@ def test_a_sealed_replay_observes_each_change_of_cookies(
     site.answers["/popup"] = Answer(body="<script>document.cookie = 'c=1'; window.close()</script>")
     site.answers["/then"] = Answer(body="<p>then</p>")
     site.answers["/inner"] = Answer(body="<script>onmessage = () => fetch('/set')</script>")
-    frames = f"<iframe></iframe><iframe src={site.elsewhere}/inner></iframe>"
+    frames = (
+        f"<iframe></iframe><iframe src={site.elsewhere}/inner></iframe><x-i id=host></x-i>"
+        "<script>const shadowed = document.createElement('iframe');"
+        "host.attachShadow({mode: 'closed'}).append(shadowed)</script>"
+    )
     site.answers["/here"] = Answer(
         body=f'{frames}<button onclick="{CHANGES[change].replace(chr(34), "&quot;")}">Do</button><i>Else</i>',
         headers=(("Set-Cookie", "old=1"),),

@@ -20,6 +20,7 @@ from tests.browser.desk import Desk, at
 
 pytestmark = pytest.mark.browser
 
+SURROGATES = (r"\ud83d", r"\ud83e")
 PNG = b"\x89PNG\r\n\x1a\n"
 PAGE = "<h1 id=h>  Two\n words </h1><p>1<p>2<i id=i hidden>x</i>"
 
@@ -142,3 +143,14 @@ def test_a_query_reports_movement_once(desk: Desk, place: str) -> None:
     looks = [desk.portal.call(query_activity, desk.worker.session.tracker).animating for _ in range(2)]
 
     assert looks == [True, False]
+
+
+def test_half_of_a_pair_of_surrogates_is_observed(desk: Desk) -> None:
+    """A title that was cut, and texts compressed into storage: two of them differ, and none is an error."""
+    seen = [
+        desk.ok(Navigate(url=desk.site.put(f"<script>document.title = localStorage.packed = 'a{half}'</script>")))
+        for half in SURROGATES
+    ]
+
+    assert [each.pages[0].title[0] for each in seen] == ["a", "a"]
+    assert len({each.storage for each in seen}) == len(SURROGATES)

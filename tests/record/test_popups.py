@@ -13,7 +13,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.record import AttachOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import at
-from tests.browser.pages import Answer, PageSite
+from tests.browser.pages import Answer, Asked, PageSite
 from tests.record.recorded_page import recorded_page
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
@@ -91,9 +91,18 @@ def test_windows_of_forms_and_scripts_are_recorded(
 def test_our_own_recorder_keeps_the_last_response_of_a_window_that_closes_itself(
     site: PageSite, tmp_path: Path
 ) -> None:
-    """It is still arriving when the window's script closes it; the replay is faithful."""
-    site.answers["/late"] = Answer(pieces=PIECES)
-    site.answers["/add"] = Answer(body="<script>fetch('/late'); window.close();</script>")
+    """It is still arriving when the window's script closes it; the replay is faithful.
+
+    What the window has only requested is cancelled, as by any window that closes.
+    """
+    document = (b"<script>fetch('/never'); window.close()</script>", *PIECES)
+
+    def never(_asked: Asked) -> Answer:
+        site.released.wait()
+        return Answer()
+
+    site.answers["/add"] = Answer(pieces=document)
+    site.answers["/never"] = never
     opener = site.put("<button onclick=\"window.open('/add')\">Add</button>")
 
     async def record() -> None:
@@ -104,8 +113,8 @@ def test_our_own_recorder_keeps_the_last_response_of_a_window_that_closes_itself
     SHARED.run(record())
 
     network = read_network(tmp_path / "b" / "network")
-    found = next(each.response for each in network.exchanges if each.key.endswith("/late"))
+    found = next(each.response for each in network.exchanges if each.key.endswith("/add"))
     assert found is not None
     assert found.body is not None
-    assert network.body(found.body) == b"".join(PIECES)
+    assert network.body(found.body) == b"".join(document)
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"

@@ -87,11 +87,11 @@ def test_a_mission_resumes_on_its_site(recorded: Recorded, tmp_path: Path) -> No
     assert outcome.network.live > outcome.network.served > 0
     assert outcome.network.unmatched == ()
     changed = [str(value) for change in outcome.network.response_changes for value in change.what]
-    assert changed == ["cookies set: recorded (absent), live sid"]  # no first part on this shop
+    assert changed == ["cookies set: recorded (absent), live sid"]  # this shop has not seen the earlier steps
 
 
 def test_what_the_site_lacks_is_reported_before_its_first_request(recorded: Recorded, tmp_path: Path) -> None:
-    """Events and outcome list the state-changing requests of the first part and the browser's stored data."""
+    """Events and outcome list the state-changing requests of the earlier steps and the browser's stored data."""
     outcome = replay(
         recorded.bundles["banana"], tmp_path / "run", from_step=18, then_network="live", on_divergence="continue"
     )
@@ -140,7 +140,7 @@ def test_older_recordings_report_less_of_what_a_site_has_not_received() -> None:
     assert (sealed.unseen, sealed.carried) == ((), ())
 
 
-def test_site_that_changed_diverges_in_the_second_part(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_site_that_changed_diverges_after_the_resume_step(recorded: Recorded, tmp_path: Path) -> None:
     """A changed response of the site diverges and explains the divergence, as in a live replay."""
     recorded.shop.restart("frame-text")
 

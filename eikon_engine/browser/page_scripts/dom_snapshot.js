@@ -1,9 +1,8 @@
 // Serializes one document without changing it: one line of JSON for it, then one for each node, in document order;
 // docs/dom-snapshots.md describes them. `frames` are the elements of the child frames, in the order of the frame tree, or
-// their number: then the result is `null` if the document does not have just as many, each with an element outside of shadow
-// trees;
-// `addresses` are replaced in what is digested, by pattern and match. The result is stored under `token`; if the stored
-// result has the token `since`, equal lines at both ends are only counted, and `data` is null if it is unchanged.
+// their number: then the result is `null` if the document has another number of them, or some in shadow trees. `addresses`
+// are replaced in what is digested, by pattern and match. The result is stored under `token`; if the stored result has the
+// token `since`, equal lines at both ends are only counted, and `data` is null if it is unchanged.
 (handed) => {
   "use strict";
   const { frames, addresses, since, token } = handed;

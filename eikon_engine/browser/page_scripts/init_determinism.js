@@ -172,15 +172,17 @@
   } });
   const { set: keepCookie, delete: deleteCookie } = window.CookieStore?.prototype ?? {};
   if (keepCookie) {
-    CookieStore.prototype.delete = function (...values) {
-      own.cookieWrites += 1;
-      return deleteCookie.apply(this, values);
+    const counted = written => {
+      const count = () => { own.cookieWrites += 1; };
+      count();
+      written.then(count, count);
+      return written;
     };
+    CookieStore.prototype.delete = { delete(name) { return counted(deleteCookie.apply(this, arguments)); } }.delete;
     CookieStore.prototype.set = function set(named, ...rest) {
-      own.cookieWrites += 1;
       const dated = typeof named?.expires === 'number';
       const given = dated ? { ...named, expires: named.expires - Date.now() + RealDate.now() } : named;
-      return keepCookie.call(this, given, ...rest);
+      return counted(keepCookie.call(this, given, ...rest));
     };
   }
 

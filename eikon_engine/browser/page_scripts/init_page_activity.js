@@ -81,8 +81,8 @@
     return all;
   };
 
-  // The sum over this many documents, with the first of their timers; null, without querying any, if there are more or fewer. A query is not repeated:
-  // the animations that it finished would be missing from the second result.
+  // The sum over this many documents, with the first of their timers; null, without querying any, if there are more or
+  // fewer. A query is not repeated: the animations that it finished would be missing from the second result.
   own.activityOfTree = async documents => {
     const all = own.tree();
     if (all?.length !== documents) return null;

@@ -1,8 +1,11 @@
-// Observes the main document of a page in one call. Returns a line of JSON, the lines of dom_snapshot.js for the document,
-// which gets `handed`, and those for each of the frames in `handed.inner`, or `null` if it is out of reach; a line `=`
-// separates them. The first line is {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text,
-// "storage": [origin, local, session], both with [key, value] for each item, "target": {"state": see inspect_elements.js}
-// for the selector `handed.target`, or null without one and if only Playwright can evaluate it}.
+// Observes the main document of a page in one call, and the documents of its frames as far as it reaches them. The result
+// has these parts, with a line `=` between them:
+//
+// 1. {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text, "storage": [origin, local,
+//    session] with [key, value] for each item, "target": {"state": see inspect_elements.js}}. `target` is what the selector
+//    `handed.target` matches; null without one, and if only Playwright can evaluate it.
+// 2. The lines of dom_snapshot.js, which gets `handed`.
+// 3. Its lines for each of the frames in `handed.inner`, or `null` for one that is out of reach.
 (handed, snapshot = window.__eikon__.snapshot) => {
   const own = window.__eikon__ ?? {};
   const natives = own.natives ?? {};
@@ -22,18 +25,30 @@
     }
     return `[${json}]`;
   };
-  // Of the document and all its frames; null if one is out of reach.
+  // The shared objects of the document and all its frames; null if one is out of reach.
+  const tree = own.tree?.();
+  const documents = tree?.length === handed.inner.length + 1 ? tree : null;
   const cookieWrites = () => {
-    const documents = own.tree?.();
     if (!documents) return null;
     let writes = 0;
     for (const each of documents) writes += each.cookieWrites;
     return Number.isInteger(writes) ? writes : null;
   };
+  const nextTimer = () => {
+    if (!documents) return 0;
+    let next = Infinity;
+    for (const each of documents) next = Math.min(next, each.nextTimer());
+    return next;
+  };
   const target = () => {
-    const found = handed.target && own.inspect && own.query ? own.query(handed.target) : null;
-    if (!found) return null;
-    const { state } = own.inspect(found, {});
+    let state = null;
+    try {
+      const found = handed.target && own.inspect && own.query ? own.query(handed.target) : null;
+      if (!found) return null;
+      ({ state } = own.inspect(found, {}));
+    } catch {
+      return null; // a property that the page has replaced
+    }
     if (!state) return '{"state":null}';
     const value = typeof state.value === "string" ? quote(state.value) : null;
     return `{"state":{"value":${value},"checked":${typeof state.checked === "boolean" ? state.checked : null}}}`;
@@ -51,15 +66,15 @@
       return "null"; // another origin, or removed
     }
   };
-  const observe = ([loading, animating, pending, workers, timer]) => {
+  const observe = ([loading, animating, pending, workers]) => {
     const storage = `[${quote(location.origin)},${items("localStorage")},${items("sessionStorage")}]`;
     const title = quote(apply(titleOf, document, []));
-    let text = `{"activity":[${loading},${animating},${pending},${workers},${timer}],"cookie_writes":${cookieWrites()},`
+    let text = `{"activity":[${loading},${animating},${pending},${workers},${nextTimer()}],"cookie_writes":${cookieWrites()},`
       + `"title":${title},"storage":${storage},"target":${target()}}\n=\n${snapshot(handed)}`;
     for (const each of handed.inner) text += `\n=\n${inside(each)}`;
     return text;
   };
 
-  const activity = own.activity?.() ?? [document.readyState === "complete" ? 0 : 1, 0, 0, 0, 0];
+  const activity = own.activity?.() ?? [document.readyState === "complete" ? 0 : 1, 0, 0, 0];
   return Array.isArray(activity) ? observe(activity) : activity.then(observe);
 }

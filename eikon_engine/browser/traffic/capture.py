@@ -44,7 +44,7 @@ SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
 FINISH_TIMEOUT_S: Final = 0.9
 """Wall time for which a window that closes itself stays open until its responses are read."""
 FINISH_INTERVAL_S: Final = 0.01
-CLOSE_S: Final = 1.0
+CLOSE_TIMEOUT_S: Final = 1.0
 """Wall time that it then has to close: scripts may not close each window."""
 UNREAD_ERROR_TYPES: Final = frozenset({"font", "manifest", "other", "script", "stylesheet"})
 """Resource types whose body is of no use if it is an error, such as a missing script of a worker (type `other`)."""
@@ -104,18 +104,30 @@ class NetworkCapture:
         return self._finish_page(page) if report["subject"] == "window" else None
 
     async def _finish_page(self, page: Page) -> None:
-        """Wait, for a bounded time, until what a page requested so far is written; then it closes."""
-        impl, deadline = impl_of(page), time.monotonic() + FINISH_TIMEOUT_S
+        """Wait, for a bounded time, until the responses that a page is receiving are written; then it closes.
+
+        Its other requests, and its streams, are cancelled as by any window that closes.
+        """
+        deadline = time.monotonic() + FINISH_TIMEOUT_S
+        arriving = {request for request in self._ordinals if self._is_arriving(request, page)}
         self._closing_pages.add(page)
         page.once("close", self._forget_closing_page)
         try:
             while time.monotonic() < deadline:
-                frames = (frame_of(each) for each in self._ordinals)
-                if not any(frame is not None and impl_of(frame.page) is impl for frame in frames):
+                if not arriving & self._ordinals.keys():
                     return
                 await asyncio.sleep(FINISH_INTERVAL_S)
         finally:
-            asyncio.get_running_loop().call_later(CLOSE_S, self._forget_closing_page, page)
+            asyncio.get_running_loop().call_later(CLOSE_TIMEOUT_S, self._forget_closing_page, page)
+
+    def _is_arriving(self, request: Request, page: Page) -> bool:
+        """Whether a page has received a part of the response to a request, or all of it, that is not written yet."""
+        frame = frame_of(request)
+        if frame is None or impl_of(frame.page) is not impl_of(page):
+            return False
+        requests = self._session.tracker.requests
+        is_stream = request in requests.event_streams or requests.is_stream(request)
+        return not is_stream and (request in self._ends or request.existing_response is not None)
 
     def _forget_closing_page(self, page: Page) -> None:
         self._closing_pages.discard(page)

@@ -211,9 +211,10 @@ class NewPageAttacher:
 
 
 MERGE_S: Final = 0.005
-"""Pieces closer together than this are one if the first is at least `SPLIT_BYTES` long: the network splits bodies."""
+"""Pieces closer together than this are one: the network splits bodies arbitrarily."""
 SPLIT_BYTES: Final = 1024
-"""Shorter pieces were sent separately. A page on a loaded machine reads them one by one, but soon after each other."""
+"""Where pieces came apart before, shorter ones were sent separately, and stay so: a page on a loaded machine reads them
+one by one, but soon after each other."""
 PROTOCOL_TIMEOUT_S: Final = 2.0
 """Wall time for the protocol to report the end of a body that has ended."""
 MAX_STREAM_BYTES: Final = 1_000_000
@@ -241,10 +242,14 @@ class ResponseStream:
         return sum(length for length, _ in self.moments)
 
     @property
+    def came_apart(self) -> bool:
+        """Whether a part arrived some time after another."""
+        return sum(length > 0 for length, _ in self.moments) > 1
+
+    @property
     def has_pieces(self) -> bool:
         """Whether a page may have seen one part without the next."""
-        pieces = sum(length > 0 for length, _ in self.moments)
-        return self.is_event_stream or (pieces > 1 and self.size <= MAX_STREAM_BYTES)
+        return self.is_event_stream or (self.came_apart and self.size <= MAX_STREAM_BYTES)
 
 
 class _PlaywrightKey(NamedTuple):
@@ -473,7 +478,8 @@ class StreamCapture:
         if event.get("data"):
             stream.content.append(base64.b64decode(event["data"]))
         length, moment = stream.moments[-1]
-        if length >= SPLIT_BYTES and event["timestamp"] - stream.last_s < MERGE_S:
+        was_split = length >= SPLIT_BYTES or (length and not stream.came_apart)
+        if was_split and event["timestamp"] - stream.last_s < MERGE_S:
             stream.moments[-1] = (length + event["dataLength"], moment)
         else:
             stream.moments.append((event["dataLength"], self._session.timeline.moment()))
