@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.browser.browser_storage import CookieReader, open_page_with_session_storage
 from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
-from eikon_engine.browser.page_scripts.loader import load_script, stored_scripts_init, worker_script
+from eikon_engine.browser.page_scripts.loader import join_scripts, load_script, stored_scripts_init, worker_script
 from eikon_engine.browser.page_tracker import PageTracker
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone
 from eikon_engine.browser.request_bodies import RequestBodies
@@ -274,10 +274,8 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
         context = await browser.new_context(**context_arguments(options))
         if options.javascript_enabled:
             await clock.install(context, options.environment.clock_start_ms)
-            for script in init_scripts(options):
-                await context.add_init_script(script)
-            if options.proxy is not None:
-                await context.add_init_script(load_script("init_sealed.js"))
+            sealed = () if options.proxy is None else (load_script("init_sealed.js"),)
+            await context.add_init_script(join_scripts((*init_scripts(options), *sealed)))
     return context
 
 

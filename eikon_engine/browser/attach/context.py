@@ -23,7 +23,7 @@ from eikon_engine.browser.environment import (
 )
 from eikon_engine.browser.observation import capture_page
 from eikon_engine.browser.page_clock import NaturalClock
-from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.page_scripts.loader import join_scripts, load_script
 from eikon_engine.browser.page_tracker import PageTracker
 from eikon_engine.browser.playwright_internals import context_options
 from eikon_engine.browser.redaction import redact_snapshot
@@ -205,9 +205,8 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
     """Add our init scripts; documents that are open already are blank and get them too."""
     blocking = load_script("init_blocking_requests.js")  # it writes to the console, which the agent may read
     scripts = init_scripts(SessionOptions(environment=environment, natural_clock=True))
-    for script in (*scripts, *map(load_script, ATTACHED_SCRIPTS)):
-        if script != blocking:
-            await context.add_init_script(script)
+    added = (*scripts, *map(load_script, ATTACHED_SCRIPTS))
+    await context.add_init_script(join_scripts(script for script in added if script != blocking))
 
 
 async def _environment(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 STORED_SCRIPTS: Final = {
     "inspect_elements.js": "inspect",
@@ -27,6 +30,11 @@ def stored_scripts_init() -> str:
     """Return the init script that puts `STORED_SCRIPTS` into `window.__eikon__`, which an earlier script creates."""
     kept = ",\n".join(f"{name}: {load_script(file).strip().rstrip(';')}" for file, name in STORED_SCRIPTS.items())
     return f"Object.assign(window.__eikon__, {{\n{kept}\n}});"
+
+
+def join_scripts(scripts: Iterable[str]) -> str:
+    """Join init scripts: the browser takes a message for each, for each page. One that fails does not stop the next."""
+    return "\n".join(f"try {{\n{script}\n}} catch (error) {{ reportError(error); }}" for script in scripts)
 
 
 @cache
