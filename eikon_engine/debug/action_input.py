@@ -8,12 +8,12 @@ import shlex
 from itertools import islice, product
 from typing import TYPE_CHECKING, Final, get_args
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.errors import UsageError
 from eikon_engine.files.models import validation_error
-from eikon_engine.trace.actions import Action
+from eikon_engine.trace.actions import ACTION_ADAPTER, Action
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.edit_arguments import MAX_INTERPRETATIONS, parse_field_edits
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from eikon_engine.debug.timeline import Branch
     from eikon_engine.trace.execution import ExecutionTrace
 
-_ACTIONS: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 _POSITIONAL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_dialog": ("accept",),
     "close_page": ("page",),
@@ -67,7 +66,7 @@ def parse_action(kind: str, texts: Sequence[str]) -> Action:
         fields = [(name, value) for (name, _), value in zip(pairs, values, strict=True)]
         text = json.dumps(_nested(kind, fields)).encode()
         try:
-            return _ACTIONS.validate_json(text)
+            return ACTION_ADAPTER.validate_json(text)
         except ValidationError as error:
             refused = refused or error
     assert refused is not None  # noqa: S101 - at least one reading was tried

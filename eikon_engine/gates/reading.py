@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from eikon_engine.errors import YamlError
-from eikon_engine.files.models import describe_fault, describe_value, field_location
+from eikon_engine.files.models import DEFERRED, describe_fault, describe_value, field_location
 from eikon_engine.files.yaml import YamlDocument, read_yaml_file
 from eikon_engine.gates.monitor import Gate, GateSet
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.files.yaml import ValuePath
 
-_GATE: Final[TypeAdapter[Gate]] = TypeAdapter(Gate)
+_GATE: Final[TypeAdapter[Gate]] = TypeAdapter(Gate, config=DEFERRED)
 GATE_TYPES: Final[Mapping[str, Any]] = {kind.model_fields["gate"].default: kind for kind in get_args(get_args(Gate)[0])}
 GATE_NAMES: Final = tuple(sorted(GATE_TYPES))
 

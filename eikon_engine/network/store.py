@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
-from eikon_engine.files.models import FileModel
+from eikon_engine.files.models import DEFERRED, FileModel
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
 
@@ -112,7 +112,7 @@ SOCKETS_NAME: Final = "sockets.jsonl"
 BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
 _EXCHANGE: Final[TypeAdapter[Exchange]] = TypeAdapter(Exchange)
-_SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent)
+_SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent, config=DEFERRED)
 _RecordT = TypeVar("_RecordT", bound=FileModel)
 
 

@@ -6,11 +6,11 @@ import json
 from itertools import count, islice, product
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from eikon_engine.errors import TraceFieldError, UsageError
 from eikon_engine.files.models import validation_error
-from eikon_engine.trace.actions import Action
+from eikon_engine.trace.actions import ACTION_ADAPTER, Action
 from eikon_engine.trace.edits import DeleteStep, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
 from eikon_engine.trace.patch import TracePatch, apply_patch
 from eikon_engine.trace.steps import iter_steps, locate_step
@@ -27,7 +27,6 @@ EditModel = TypeVar("EditModel", SetFields, SetVariable, DeleteStep, InsertStep,
 
 Side: TypeAlias = Literal["before", "after"]
 
-_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 MAX_INTERPRETATIONS: Final = 64
 """Maximum number of combinations tried, each value as JSON or as text."""
 
@@ -74,7 +73,7 @@ def parse_action(text: str) -> Action:
     """
     require_utf8(text, "ACTION")
     try:
-        return _ACTION.validate_json(text)
+        return ACTION_ADAPTER.validate_json(text)
     except ValidationError as error:
         raise validation_error(error, text.encode(), "ACTION") from error
 

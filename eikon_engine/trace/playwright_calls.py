@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urljoin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from eikon_engine.trace.actions import (
+    ACTION_ADAPTER,
     DEFAULT_NAVIGATION_TIMEOUT_MS,
     UNBOUNDED_TIMEOUT_MS,
     Action,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.actions import FileInput, ReadKind
 
-_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
 """Part of a selector that enters the document of an iframe."""
 
@@ -95,7 +95,7 @@ def build_action(kind: str, **fields: object) -> Action:
     """
     given = {name: _to_json(value) for name, value in fields.items() if value is not None}
     try:
-        return _ACTION.validate_json(json.dumps({"type": kind, **given}))
+        return ACTION_ADAPTER.validate_json(json.dumps({"type": kind, **given}))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"][1:]))

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pydantic import JsonValue, TypeAdapter
 
 from eikon_engine.scenario.tool_box import Tool
-from eikon_engine.trace.actions import Action
+from eikon_engine.trace.actions import ACTION_ADAPTER, Action
 
 if TYPE_CHECKING:
     from eikon_engine.scenario.fixtures import ToolResultValue
     from eikon_engine.trace.observation import Observation
 
 BROWSER_TOOL: Final = "browser"
-ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 
 
 class Driver(Protocol):
