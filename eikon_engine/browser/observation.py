@@ -56,7 +56,7 @@ async def capture_page(page: Page, urls: BaseUrlMap | None = None) -> PageSnapsh
     Raises:
         BrowserError: a document was replaced, or the browser is gone.
     """
-    return (await _observe_page(page, urls)).snapshot
+    return (await _observe_page(page, urls, queries_activity=False)).snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +102,13 @@ class _ObservedPage:
     snapshot: PageSnapshot
 
 
-async def _observe_page(page: Page, urls: BaseUrlMap | None, selector: str | None = None) -> _ObservedPage:
+async def _observe_page(
+    page: Page, urls: BaseUrlMap | None, selector: str | None = None, *, queries_activity: bool = True
+) -> _ObservedPage:
     """Observe the main document of a page, with the form state of what `selector` matches, and take snapshots.
 
-    The main document takes those of frames in its reach; the others take a call each.
+    The main document takes those of frames in its reach; the others take a call each. To query its activity ends
+    animations.
 
     Raises:
         BrowserError: a document was replaced, or the browser is gone.
@@ -114,7 +117,13 @@ async def _observe_page(page: Page, urls: BaseUrlMap | None, selector: str | Non
         _FrameCapture.of(frame, path, urls) for path, frame in frame_tree(page.main_frame) if _is_shown(frame)
     )
     places = [{"path": _place(each.frame), "url": each.frame.url, **each.arguments} for each in inner]
-    text = await main.call("observe_document.js", inner=places, target=selector)
+    text = await main.call(
+        "observe_document.js",
+        queries=queries_activity,
+        documents=len(page.frames),
+        inner=places,
+        target=selector,
+    )
     head, *texts = text.split("\n=\n")
     first, *others = await asyncio.gather(*(map(_FrameCapture.parse_or_repeat, (main, *inner), texts)))
     if first is None:
@@ -362,13 +371,12 @@ def _console_errors(session: Session, happened: PageEvents) -> tuple[str, ...]:
 async def _read_page_state(session: Session, bound: BoundTarget | None) -> _PageState:
     """Observe again while live traffic arrives, so that it is certain what arrived before and after."""
     for _ in range(OBSERVATION_TRIES):
-        events = session.tracker.data_events
+        counts = session.tracker.event_counts
         with session.stabilizer.barrier.hold():
-            pages = await _observe_pages(session, bound)
-            cookies = await _read_cookies(session, pages or {})
+            pages, cookies = await _observe_pages_and_cookies(session, bound)
             target = await _target_state(session, bound, pages or {})
             activity = PageActivity.total(each.main.activity for each in (pages or {}).values())
-            is_idle = await session.stabilizer.confirm_idle(activity, events)
+            is_idle = await session.stabilizer.confirm_idle(activity, counts)
         if is_idle and pages is not None:
             return _page_state(session, target, pages, cookies)
         await session.stabilizer.wait_until_idle()
@@ -379,6 +387,16 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
         pages = await _observe_with_retries(session, bound)
         target = await _target_state(session, bound, pages)
         return _page_state(session, target, pages, await _read_cookies(session, pages))
+
+
+async def _observe_pages_and_cookies(
+    session: Session, bound: BoundTarget | None
+) -> tuple[dict[int, _ObservedPage] | None, list[BrowserItem]]:
+    """Observe the pages; cookies at the same time, unless what is observed says whether they must be read."""
+    if session.stabilizer.pending_deliveries is None:
+        return await asyncio.gather(_observe_pages(session, bound), session.cookies.read())
+    pages = await _observe_pages(session, bound)
+    return pages, await _read_cookies(session, pages or {})
 
 
 async def _read_cookies(session: Session, pages: Mapping[int, _ObservedPage]) -> list[BrowserItem]:

@@ -117,7 +117,7 @@ async def _query_page(page: Page, script: str, *, main_only: bool) -> list[Docum
     """Query the frames of a page; in one evaluation if the main frame reaches them all."""
     frames = [page.main_frame, *filter(has_document, page.frames[1:])]
     if len(frames) > 1 and script == ACTIVITY and len(set(map(_site, frames)) - {""}) <= 1:
-        inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, len(frames))
+        inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, len(page.frames))
         if inside is not None:
             return [_document_activity(inside)]
     if main_only and len(frames) > 1:

@@ -114,6 +114,11 @@ class PageTracker:
         """Return how many requests began or ended, and pages opened."""
         return self.requests.event_count + len(self.pages)
 
+    @property
+    def event_counts(self) -> tuple[int, int]:
+        """Return `data_events` and `event_count`: equal ones mean that nothing happened in between."""
+        return self.data_events, self.event_count
+
     def take_events(self) -> PageEvents:
         """Return the events since the last call, and start over."""
         happened, self._events = self._events, PageEvents()

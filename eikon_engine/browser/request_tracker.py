@@ -233,6 +233,13 @@ def first_request(request: Request) -> Request:
     return request
 
 
+def last_request(request: Request) -> Request:
+    """Return the request to which redirects have led from this one so far."""
+    while request.redirected_to is not None:
+        request = request.redirected_to
+    return request
+
+
 _WORKER_ERROR: Final = "net::ERR_FAILED"
 """Chromium's error of a worker whose script has an error status."""
 

@@ -86,6 +86,8 @@ class PageStabilizer:
         """Whether a page had workers at the last check."""
         self._next_timer_ms = 0.0
         """Page time to the next timer of any page, as known from the last checks; 0 if unknown."""
+        self._counts_then = (0, 0)
+        """Counts of the tracker at that time."""
 
     @property
     def has_pending_work(self) -> bool:
@@ -126,15 +128,15 @@ class PageStabilizer:
         await self.wait_until_idle(checks=IDLE_CHECKS if duration_ms > CLOCK_RESOLUTION_MS else 1)
         await self._pass_time(duration_ms, checks=1)
 
-    async def confirm_idle(self, seen: PageActivity, data_events: int) -> bool:
+    async def confirm_idle(self, seen: PageActivity, counts: tuple[int, int]) -> bool:
         """Return whether pages that seemed idle were idle while they were observed.
 
-        `seen` is the activity of their main documents just before, and `data_events` the tracker's count by then.
+        `seen` is the activity of their main documents just before, and `counts` those of the tracker by then.
         """
         await self.collect_events()
-        self._next_timer_ms = seen.next_timer_ms
+        self._note_next_timer(seen, counts)
         complete = self._is_complete(seen.loading, seen.pending) and not seen.animating
-        return complete and not self._is_busy() and data_events == self._tracker.data_events
+        return complete and not self._is_busy() and counts[0] == self._tracker.data_events
 
     async def pass_time_waiting(self, duration_ms: float) -> None:
         """Let a little page time pass for an action that waits, and wait until the pages are idle.
@@ -142,8 +144,7 @@ class PageStabilizer:
         Takes as much wall time while a live server may push: otherwise page time would end before the server responds.
         """
         end_s = time.monotonic() + duration_ms / 1000
-        self._next_timer_ms = 0.0  # check even so: a person may act meanwhile
-        await self._pass_time(duration_ms)
+        await self._pass_time(duration_ms, checks_ticks=True)  # a person may act meanwhile
         if self.pending_deliveries is None and self._can_server_push() and (left_s := end_s - time.monotonic()) > 0:
             await asyncio.sleep(left_s)
             await self.wait_until_idle()
@@ -207,14 +208,14 @@ class PageStabilizer:
                     return
                 continue
             arrived = self._tracker.requests.take_navigation_end()
-            news = self._tracker.data_events
+            counts = self._tracker.event_counts
             seen = await query_activity(
                 self._tracker,
                 ACTIVITY_AFTER_NAVIGATION if arrived else ACTIVITY,
                 main_only=bool(idle_checks) and not arrived,
             )
             self._has_workers = bool(seen.workers) or (bool(idle_checks) and self._has_workers)
-            self._next_timer_ms = seen.next_timer_ms
+            self._note_next_timer(seen, counts)
             if seen.animating and repaints < MAX_REPAINTS:
                 repaints += 1
                 await render_frames(self._tracker)
@@ -224,7 +225,7 @@ class PageStabilizer:
             if idle_checks:
                 await self.collect_events()
             idle_checks = (
-                idle_checks + 1 if complete and not self._is_busy() and news == self._tracker.data_events else 0
+                idle_checks + 1 if complete and not self._is_busy() and counts[0] == self._tracker.data_events else 0
             )
             if not complete and time.monotonic() > busy_at + UNFINISHED_DOCUMENT_S:
                 self._tracker.requests.uncommitted_documents.clear()
@@ -248,15 +249,15 @@ class PageStabilizer:
             not loading or bool(self.pending_deliveries.waiting_requests())
         ) and pending <= self.pending_deliveries.unanswered_fetches()
 
-    async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS) -> None:
+    async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS, *, checks_ticks: bool = False) -> None:
         """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end.
 
-        Time in which nothing can happen passes at once, without a check after it.
+        Unless `checks_ticks` is set, time in which nothing can happen passes at once, without a check after it.
         """
         end = self._clock.now_ms + duration_ms
         is_rendered = False
         while (left := end - self._clock.now_ms) > CLOCK_RESOLUTION_MS:
-            free_ms = self._undisturbed_ms(left)
+            free_ms = 0.0 if checks_ticks else self._undisturbed_ms(left)
             if free_ms > self._tick_ms and not is_rendered:
                 await render_frames(self._tracker)  # what a page does as an element comes into view, for example
                 await self.wait_until_idle(checks=1)
@@ -265,8 +266,13 @@ class PageStabilizer:
                 await self._move_clock(free_ms)
                 await self._wait_if_busy()
             else:
+                is_rendered = False
                 await self._step_clock(left)
                 await self.wait_until_idle(checks if end - self._clock.now_ms <= CLOCK_RESOLUTION_MS else IDLE_CHECKS)
+
+    def _note_next_timer(self, seen: PageActivity, counts: tuple[int, int]) -> None:
+        """Note what documents said of their timers; `counts` are those of the tracker before."""
+        self._next_timer_ms, self._counts_then = seen.next_timer_ms, counts
 
     async def _wait_if_busy(self) -> None:
         """Wait until the pages are idle if something is pending, such as a delivery that is due."""
@@ -275,7 +281,9 @@ class PageStabilizer:
 
     def _undisturbed_ms(self, left_ms: float) -> float:
         """Return how much page time can pass at once because nothing happens meanwhile: all, or a number of ticks."""
-        if self._clock.is_natural or self._is_busy() or (self.pending_deliveries is None and self._can_server_push()):
+        is_stale = self._counts_then != self._tracker.event_counts
+        can_server_push = self.pending_deliveries is None and self._can_server_push()
+        if self._clock.is_natural or is_stale or can_server_push or self._is_busy():
             return 0.0
         coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
         free_ms = min(self._next_timer_ms, NO_TIMER_MS if coming is None else coming - self._clock.now_ms)

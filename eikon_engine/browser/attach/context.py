@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 NATURAL_TICK_MS: Final = 50.0
 """Longest clock step, in ms, of a replay of a natural-clock recording."""
 ATTACHED_SCRIPTS: Final = (
+    "init_attached_bindings.js",
     "init_reports.js",
     "init_attached_sockets.js",
     "init_attached_uploads.js",

@@ -173,10 +173,8 @@
   const { set: keepCookie, delete: deleteCookie } = window.CookieStore?.prototype ?? {};
   if (keepCookie) {
     const counted = written => {
-      const count = () => { own.cookieWrites += 1; };
-      count();
-      written.then(count, count);
-      return written;
+      own.cookieWrites += 1;
+      return written.finally(() => { own.cookieWrites += 1; });
     };
     CookieStore.prototype.delete = { delete(name) { return counted(deleteCookie.apply(this, arguments)); } }.delete;
     CookieStore.prototype.set = function set(named, ...rest) {

@@ -21,20 +21,28 @@
 
   // A window that closes itself still answers for a while; one that may not close is waited for like any other. While
   // recording, it closes once its responses have been read.
-  let isHeld = false;
-  window.close = new Proxy(window.close, {
-    apply(native, self, values) {
-      if (window === window.top && (window.opener || history.length < 2)) own.leaving = true;
-      if (isHeld) return;
-      if (!own.holdClosing) return Reflect.apply(native, self, values);
-      isHeld = true;
-      const close = () => {
-        isHeld = false;
-        Reflect.apply(native, self, values);
-      };
-      own.holdClosing().then(close, close);
-    },
-  });
+  if (!('isHeld' in own)) { // the first document of a popup shares its window with the next one
+    own.isHeld = false;
+    window.close = new Proxy(window.close, {
+      apply(native, self, values) {
+        const closes = window === window.top && (window.opener || history.length < 2);
+        if (closes) own.leaving = true;
+        if (own.isHeld) return;
+        if (!closes || !own.holdClosing) return Reflect.apply(native, self, values);
+        own.isHeld = true;
+        const close = () => {
+          own.isHeld = false;
+          Reflect.apply(native, self, values);
+        };
+        own.holdClosing().then(close, close);
+      },
+    });
+    const closed = Object.getOwnPropertyDescriptor(window, 'closed');
+    const get = closed && new Proxy(closed.get, {
+      apply: (native, self, values) => own.isHeld || Reflect.apply(native, self, values),
+    });
+    if (closed?.configurable) Object.defineProperty(window, 'closed', { ...closed, get });
+  }
 
   // Animations have a clock of their own, which nothing can step: finish them now, with their events, or pause them.
   const stopAnimations = () => {

@@ -4,10 +4,6 @@
   const own = window.__eikon__;
   const binding = window.__eikon_observed__;
   delete window.__eikon_observed__;
-  for (const name of ['__playwright__binding__', '__playwright__binding__controller__']) {
-    const found = Object.getOwnPropertyDescriptor(window, name);
-    if (found?.configurable) Object.defineProperty(window, name, { ...found, enumerable: false });
-  }
   if (!binding || own.report) return;
   const { stringify } = JSON;
   const place = performance.timeOrigin;

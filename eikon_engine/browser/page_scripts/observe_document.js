@@ -2,8 +2,9 @@
 // has these parts, with a line `=` between them:
 //
 // 1. {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text, "storage": [origin, local,
-//    session] with [key, value] for each item, "target": {"state": see inspect_elements.js}}. `target` is what the selector
-//    `handed.target` matches; null without one, and if only Playwright can evaluate it.
+//    session] with [key, value] for each item, "target": {"state": see inspect_elements.js}}. `activity` is zero unless
+//    `handed.queries` is set. `target` is what the selector `handed.target` matches; null without one, and if only Playwright
+//    can evaluate it.
 // 2. The lines of dom_snapshot.js, which gets `handed`.
 // 3. Its lines for each of the frames in `handed.inner`, or `null` for one that is out of reach.
 (handed, snapshot = window.__eikon__.snapshot) => {
@@ -27,7 +28,7 @@
   };
   // The shared objects of the document and all its frames; null if one is out of reach.
   const tree = own.tree?.();
-  const documents = tree?.length === handed.inner.length + 1 ? tree : null;
+  const documents = tree?.length === handed.documents ? tree : null;
   const cookieWrites = () => {
     if (!documents) return null;
     let writes = 0;
@@ -75,6 +76,7 @@
     return text;
   };
 
+  if (!handed.queries) return observe([0, 0, 0, 0]);
   const activity = own.activity?.() ?? [document.readyState === "complete" ? 0 : 1, 0, 0, 0];
   return Array.isArray(activity) ? observe(activity) : activity.then(observe);
 }

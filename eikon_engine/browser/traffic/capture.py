@@ -19,6 +19,7 @@ from eikon_engine.browser.request_tracker import (
     NULL_BODY_STATUSES,
     dropped_response,
     first_request,
+    last_request,
 )
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
@@ -125,9 +126,10 @@ class NetworkCapture:
         frame = frame_of(request)
         if frame is None or impl_of(frame.page) is not impl_of(page):
             return False
-        requests = self._session.tracker.requests
-        is_stream = request in requests.event_streams or requests.is_stream(request)
-        return not is_stream and (request in self._ends or request.existing_response is not None)
+        last, requests = last_request(request), self._session.tracker.requests
+        return (
+            last.existing_response is not None and last not in requests.event_streams and not requests.is_stream(last)
+        )
 
     def _forget_closing_page(self, page: Page) -> None:
         self._closing_pages.discard(page)
@@ -319,9 +321,7 @@ class NetworkCapture:
         from playwright.async_api import Error
 
         await self._complete_body(request)
-        last = request
-        while last.redirected_to is not None:
-            last = last.redirected_to
+        last = last_request(request)
         stream = await self._streams.stream(last)
         if stream is not None and last.existing_response is not None:
             try:
