@@ -213,8 +213,8 @@ class NewPageAttacher:
 MERGE_S: Final = 0.005
 """Pieces closer together than this are one: the network splits bodies arbitrarily."""
 SPLIT_BYTES: Final = 1024
-"""Where pieces came apart before, shorter ones were sent separately, and stay so: a page on a loaded machine reads them
-one by one, but soon after each other."""
+"""In a body that arrives in parts, shorter ones were sent separately, and stay so: a page on a loaded machine reads
+them separately, however close together."""
 PROTOCOL_TIMEOUT_S: Final = 2.0
 """Wall time for the protocol to report the end of a body that has ended."""
 MAX_STREAM_BYTES: Final = 1_000_000
@@ -242,14 +242,14 @@ class ResponseStream:
         return sum(length for length, _ in self.moments)
 
     @property
-    def came_apart(self) -> bool:
-        """Whether a part arrived some time after another."""
+    def is_in_parts(self) -> bool:
+        """Whether it arrived in parts, some time after each other."""
         return sum(length > 0 for length, _ in self.moments) > 1
 
     @property
     def has_pieces(self) -> bool:
         """Whether a page may have seen one part without the next."""
-        return self.is_event_stream or (self.came_apart and self.size <= MAX_STREAM_BYTES)
+        return self.is_event_stream or (self.is_in_parts and self.size <= MAX_STREAM_BYTES)
 
 
 class _PlaywrightKey(NamedTuple):
@@ -478,7 +478,7 @@ class StreamCapture:
         if event.get("data"):
             stream.content.append(base64.b64decode(event["data"]))
         length, moment = stream.moments[-1]
-        was_split = length >= SPLIT_BYTES or (length and not stream.came_apart)
+        was_split = length >= SPLIT_BYTES or (length and not stream.is_in_parts)
         if was_split and event["timestamp"] - stream.last_s < MERGE_S:
             stream.moments[-1] = (length + event["dataLength"], moment)
         else:
