@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.traffic.capture import NetworkCapture
+from eikon_engine.browser.traffic.streams import SPLIT_BYTES, ResponseStream
+from eikon_engine.network.exchange import Moment
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, SwitchPage, WaitFor
 from tests.browser.desk import at
@@ -42,6 +44,29 @@ LINES = (b'{"n":1}\n', b'{"n":2}\n', b'{"n":3}\n')
 def shows(text: str) -> WaitFor:
     """Wait until the page shows a text."""
     return WaitFor(condition=FunctionCondition(expression=f"() => p.textContent.includes({text!r})"))
+
+
+LONG = SPLIT_BYTES
+ARRIVALS = {
+    "all apart": ([(9, 0.0), (9, 0.1), (9, 0.2)], [9, 9, 9]),
+    "an ordinary body, split": ([(9, 0.0), (LONG, 0.001), (9, 0.002)], [LONG + 18]),
+    "short ones together after one apart": ([(9, 0.0), (9, 0.1), (9, 0.1), (9, 0.101)], [9, 9, 9, 9]),
+    "a long one, split after one apart": ([(9, 0.0), (LONG, 0.1), (9, 0.101)], [9, LONG + 9]),
+}
+
+
+@pytest.mark.parametrize("arrivals", ARRIVALS)
+def test_data_is_joined_only_if_the_network_may_have_split_it(arrivals: str) -> None:
+    """Short pieces of a body in parts stay apart: a busy page reads them one by one, though soon after each other."""
+    received, expected = ARRIVALS[arrivals]
+    moments = (Moment(order=order, at_ms=0, phase=1) for order in itertools.count())
+    stream = ResponseStream(is_event_stream=False, moments=[(0, next(moments))])
+
+    for length, at_s in received:
+        stream.append(length, at_s, lambda: next(moments))
+
+    assert [length for length, _ in stream.moments[1:]] == expected
+    assert [moment.order for _, moment in stream.moments] == list(range(len(expected) + 1))
 
 
 def test_an_unfinished_body_keeps_its_pieces(

@@ -241,6 +241,16 @@ class ResponseStream:
         """Return the number of bytes that arrived."""
         return sum(length for length, _ in self.moments)
 
+    def append(self, length: int, at_s: float, issue_moment: Callable[[], Moment]) -> None:
+        """Add data that arrived at `at_s`, in seconds of the browser: to the last piece, or as one of its own."""
+        last_length, moment = self.moments[-1]
+        may_be_split = last_length >= SPLIT_BYTES or (last_length > 0 and not self.is_in_parts)
+        if may_be_split and at_s - self.last_s < MERGE_S:
+            self.moments[-1] = (last_length + length, moment)
+        else:
+            self.moments.append((length, issue_moment()))
+        self.last_s = at_s
+
     @property
     def is_in_parts(self) -> bool:
         """Whether it arrived in parts, some time after each other."""
@@ -477,13 +487,7 @@ class StreamCapture:
             return
         if event.get("data"):
             stream.content.append(base64.b64decode(event["data"]))
-        length, moment = stream.moments[-1]
-        was_split = length >= SPLIT_BYTES or (length and not stream.is_in_parts)
-        if was_split and event["timestamp"] - stream.last_s < MERGE_S:
-            stream.moments[-1] = (length + event["dataLength"], moment)
-        else:
-            stream.moments.append((event["dataLength"], self._session.timeline.moment()))
-        stream.last_s = event["timestamp"]
+        stream.append(event["dataLength"], event["timestamp"], self._session.timeline.moment)
         self._session.tracker.note_data()
 
     def _on_end(self, event: dict[str, Any]) -> None:
