@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from eikon_engine.browser.traffic.socket_replay import SocketReplay
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.network.store import read_network
 from eikon_engine.record import AttachOptions
@@ -18,6 +20,8 @@ from tests.sites.torture import serve_torture
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from playwright.async_api import WebSocketRoute
 
     from eikon_engine.record import AgentMission
     from tests.browser.pages import Asked
@@ -47,6 +51,7 @@ const socket = new WebSocket('{url}');
 socket.onopen = () => setInterval(() => socket.send(JSON.stringify({{ ping: true, at: Date.now() }})), 150);
 socket.onmessage = event => {{ if (event.data.includes('note')) out.textContent = event.data; }};
 </script>"""
+LATE_S: Final = 0.4
 BORROWED = """<button onclick="send()">Send</button><p id=out></p><script>
 const frame = document.createElement('iframe');
 document.head.append(frame);
@@ -130,6 +135,24 @@ def test_a_mission_on_an_ordinary_page_is_certified(
 
 def test_messages_between_heartbeats_are_certified(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A timer and an agent use one socket; which of two messages is first may differ from run to run."""
+    with heartbeats(site) as mission:
+        recorded = record(chromium, site, tmp_path / "b", mission)
+
+    assert recorded.report is not None
+    assert recorded.report.status == "certified", recorded.report.findings
+
+
+def test_page_time_does_not_overtake_a_socket_that_opens(
+    chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay that learns late that its page opens a socket, as on a loaded machine, waits for it."""
+    play = SocketReplay.play
+
+    async def play_late(replay: SocketReplay, route: WebSocketRoute) -> None:
+        await asyncio.sleep(LATE_S)
+        await play(replay, route)
+
+    monkeypatch.setattr(SocketReplay, "play", play_late)
     with heartbeats(site) as mission:
         recorded = record(chromium, site, tmp_path / "b", mission)
 

@@ -95,7 +95,7 @@ async def _wait_for_load(session: Session, load: Awaitable[Response | None], ope
     from playwright.async_api import Error
 
     redirects, downloads = session.redirects_served, session.tracker.download_count
-    session.timeline.is_timer_driven = False
+    session.timeline.mark_acting()
     task = asyncio.ensure_future(load)
     try:
         await session.stabilizer.run_with_deliveries(task)

@@ -11,6 +11,7 @@
     #announced = false;
     #asked = false;
     #inside = false;
+    #isPending = true; // until the driver, or the server behind it, knows of the socket: page time must not overtake that
 
     constructor(...values) {
       own.unseeded = true; // Playwright draws random socket ids here, for all contexts together
@@ -19,6 +20,7 @@
       } finally {
         own.unseeded = false;
       }
+      own.pending += 1;
       this.#state = this.readyState;
       Object.defineProperty(this, 'readyState', {
         get: () => this.#announced || this.#inside || this.#state > 1 ? this.#state : 0,
@@ -37,6 +39,10 @@
     }
 
     dispatchEvent(event) {
+      if (this.#isPending) {
+        this.#isPending = false;
+        own.pending -= 1;
+      }
       if (event.type === 'message' && typeof event.data === 'string' && event.data.startsWith(MARK)) {
         this.#hear(JSON.parse(event.data.slice(MARK.length)));
         return true;
