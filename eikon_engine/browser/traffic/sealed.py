@@ -4,40 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urldefrag
 
-from eikon_engine.browser.frames import frame_of, is_main_document
+from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWorkers
-from eikon_engine.browser.playwright_errors import ABORT_CODES
-from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
-from eikon_engine.browser.traffic.recorded_responses import (
-    COOKIE_HEADERS,
-    REDIRECTED_HEADER,
-    STREAM_HEADER,
-    cors_denial,
-    cors_denial_headers,
-    delivery_moments,
-    delivery_orders,
-    detour_of,
-    redirect_cookies,
-    redirect_document,
-    served_headers,
-    stream_body,
-    was_blocked_by_cors,
-    with_engine_header,
-    with_relative_lifetimes,
-)
+from eikon_engine.browser.traffic.recorded_responder import RecordedResponder, Turn
+from eikon_engine.browser.traffic.recorded_responses import delivery_moments, delivery_orders
 from eikon_engine.browser.traffic.response_changes import RecordingComparison, RedactedRequest
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
 from eikon_engine.errors import InternalError
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import FETCH_TYPES
-from eikon_engine.network.keys import canonical_url, request_key
+from eikon_engine.network.keys import request_key
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.rules import find_telemetry_rule
@@ -47,101 +28,15 @@ from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from playwright.async_api import Frame, Request, Route
+    from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.live_responses import LiveResponder
-    from eikon_engine.network.exchange import Exchange, HeaderPairs, Moment, RecordedResponse
+    from eikon_engine.network.exchange import Exchange, Moment, RecordedResponse
     from eikon_engine.network.matching import Match
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.rules import VolatileRule
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RedirectContinuation:
-    """A redirect from the requested document to the one that was served."""
-
-    exchange: Exchange
-    frame: Frame | None
-    """The frame that we navigate; None if a document of ours at `source` redirects."""
-    source: str
-    target: str
-
-    def is_started_by(self, request: Request) -> bool:
-        """Whether a navigation is the one that completes this redirect."""
-        if urldefrag(request.url).url != urldefrag(self.target).url:
-            return False
-        frame = frame_of(request)
-        if self.frame is not None:
-            return frame is self.frame
-        return frame is not None and urldefrag(frame.url).url == urldefrag(self.source).url
-
-
-class RedirectContinuations:
-    """Redirects to complete, each once."""
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._pending: list[RedirectContinuation] = []
-
-    def pending_count(self) -> int:
-        """Count our own navigations whose request has not arrived yet."""
-        return sum(each.frame is not None for each in self._pending)
-
-    def add(self, continuation: RedirectContinuation) -> None:
-        """Expect one more."""
-        self._pending.append(continuation)
-
-    def take(self, request: Request) -> Exchange | None:
-        """Return the exchange that a navigation completes; None if the page navigates by itself."""
-        found = next((each for each in self._pending if each.is_started_by(request)), None)
-        if found is None:
-            return None
-        self._pending.remove(found)
-        return found.exchange
-
-    def drop(self, continuation: RedirectContinuation) -> None:
-        """Stop expecting one."""
-        if continuation in self._pending:
-            self._pending.remove(continuation)
-
-
-def redirect_target(exchange: Exchange, requested: str = "") -> str:
-    """Return where the redirects of a `requested` URL led, with the fragment that the browser shows.
-
-    A `Location` without a fragment keeps the previous one: https://fetch.spec.whatwg.org/#http-redirect-fetch.
-    """
-    url = exchange.response.url if exchange.response is not None else ""
-    if "#" in url:
-        return url
-    for hop in reversed(exchange.hops):
-        location = next((value for name, value in hop.headers if name.lower() == "location"), "")
-        _, mark, fragment = location.partition("#")
-        if mark:
-            return f"{url}#{fragment}"
-    _, mark, fragment = requested.partition("#")
-    return f"{url}{mark}{fragment}"
-
-
-async def _requested_fragment(frame: Frame, url: str) -> str:
-    """Return the fragment, with its mark, of the URL that a document of a frame navigated to; Playwright omits it.
-
-    Top-level documents answer only when the navigation is over.
-    """
-    from playwright.async_api import Error
-
-    destination = ""
-    with suppress(Error, TimeoutError):
-        async with asyncio.timeout(RECEIVED_S):
-            destination = await frame.evaluate("window.__eikon__?.destination ?? ''")
-    _, mark, fragment = destination.partition("#")
-    return f"{mark}{fragment}" if canonical_url(destination) == canonical_url(url) else ""
-
-
-def is_same_document(frame: Frame, target: str) -> bool:
-    """Whether navigating a frame would only scroll its document, because the URL differs only in its fragment."""
-    return "#" in target and urldefrag(frame.url).url == urldefrag(target).url
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,10 +64,6 @@ class OnDemandDeliveries:
 
 MAX_REPEATS_AT_ONCE: Final = 10
 """How often one key is repeated at one page time: a page that asks again at once would never be idle."""
-RECEIVED_S: Final = 1.0
-"""Wall time after which a fulfilled response counts as received by the page."""
-NO_CONTENT: Final = 204
-OK: Final = 200
 
 
 class SealedTraffic:
@@ -222,11 +113,6 @@ class SealedTraffic:
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
         self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
         self._recorded_keys: dict[Request, str] = {}
-        self._continuations = RedirectContinuations()
-        self._continued: dict[Request, Exchange] = {}
-        self._unanswered: list[Route] = []
-        """Routes of requests that get no response, as in the recording or because the replay has ended."""
-        self._ended_routes: list[asyncio.Future[None]] = []
         self._misses: list[NetworkMiss] = []
         """Misses of requests and sockets, in order."""
         self._notes: list[str] = [recording.truncation] if recording.truncation else []
@@ -263,11 +149,10 @@ class SealedTraffic:
         rules = SocketRules(self._playback.rule_use, self._learner)
         on_opened = self._response_comparison.compare_socket if self._response_comparison is not None else None
         sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
-        self._running = _ServedSession(session, schedule, sockets, BackgroundTasks(session.tracker))
+        responder = RecordedResponder(session, schedule, self._body, self._notes)
+        self._running = _ServedSession(session, schedule, sockets, responder, BackgroundTasks(session.tracker))
         self._uninstrumented_workers.listen(session)
         session.stabilizer.pending_deliveries = schedule.queue
-        session.stabilizer.pending_work.append(self._continuations.pending_count)
-        session.context.on("close", lambda _context: self._on_context_closed())
         telemetry = [each for each in self._recording.exchanges if self._is_telemetry_key(each.key)]
         self._telemetry = frozenset(each.ordinal for each in telemetry)
         schedule.queue.stop_expecting(delivery_orders(telemetry))
@@ -282,6 +167,7 @@ class SealedTraffic:
             await self._running.sockets.stop()
             await self._running.schedule.stop()
             await self._running.background.stop()
+            await self._running.responder.stop()
 
     async def deliver_on_demand(self) -> OnDemandDeliveries:
         """Serve responses on request from now on, because the mission departs from its recording.
@@ -303,12 +189,11 @@ class SealedTraffic:
 
     def is_continuation(self, request: Request) -> bool:
         """Whether a request is our own navigation to the target of a recorded redirect."""
-        return request in self._continued
+        return self._started.responder.is_continuation(request)
 
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
         """Return the recorded redirects that our own navigation replaces."""
-        exchange = self._continued.get(request)
-        return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
+        return self._started.responder.document_hops(request)
 
     def is_timer_driven(self, request: Request) -> bool:
         """Whether a timer caused a request, directly or by another request."""
@@ -374,18 +259,17 @@ class SealedTraffic:
         serving = self._started.background.start(self._serve_from_match(route))
         await asyncio.wait({serving})
         if serving.cancelled():
-            self._unanswered.append(route)
+            self._started.responder.end_with_context(route)
         elif serving.exception() is not None:
-            await self._abort(route, "failed")
+            await self._started.responder.abort(route, "failed")
 
     async def _serve_from_match(self, route: Route) -> None:
         """Look a request up in the recording, and serve the match."""
         request = route.request
         session = self._started.session
-        exchange = self._continuations.take(request) if request.is_navigation_request() else None
-        if exchange is not None:
-            self._continued[request] = exchange
-            await self._serve_in_turn(route, exchange)
+        continued = self._started.responder.take_continued(request)
+        if continued is not None:
+            await self._started.responder.respond_in_turn(route, continued, self._turn(request, continued))
             return
         redacted = RedactedRequest.of(session, request)
         match = redacted.match(self._playback, self._timer_ms(request))
@@ -437,9 +321,9 @@ class SealedTraffic:
             or exchange.ordinal in self._deferred
             or self._repeats_by_time[match.key, round(timeline.now_ms)] > MAX_REPEATS_AT_ONCE
         ):
-            self._leave_unanswered(route)
+            self._started.responder.leave_unanswered(route)
             return
-        await self._deliver(route, _without_moment(exchange))
+        await self._respond(route, _without_moment(exchange))
 
     def _is_telemetry_key(self, key: str) -> bool:
         return find_telemetry_rule(key, self._playback.rule_use.rules) is not None
@@ -454,7 +338,7 @@ class SealedTraffic:
             return
         self._note_requested(match.exchange)
         self._started.schedule.queue.stop_expecting(delivery_orders((match.exchange,)))
-        await self._deliver(route, _without_moment(answered))
+        await self._respond(route, _without_moment(answered))
 
     async def _serve_recorded(self, route: Route, match: Hit) -> None:
         """Serve the recorded response, or leave the request pending if it never got one."""
@@ -465,9 +349,9 @@ class SealedTraffic:
         if match.exchange.is_pending or (self._on_delivery is not None and is_never_answered):
             if self._on_demand is not None:
                 self._on_demand.unanswered.add(match.exchange.ordinal)
-            self._leave_unanswered(route)
+            self._started.responder.leave_unanswered(route)
         else:
-            await self._deliver(route, match.exchange)
+            await self._respond(route, match.exchange)
 
     async def _serve_live(self, route: Route, live: LiveResponder, match: Match) -> None:
         """Serve the live site's response as if it had been recorded."""
@@ -484,20 +368,24 @@ class SealedTraffic:
         exchange = await live.respond(self._started.session, route.request, match)
         if self._on_demand is not None:
             self._on_demand.add(exchange)
-        await self._deliver(route, exchange)
+        await self._respond(route, exchange)
 
     async def _block(self, route: Route, miss: NetworkMiss) -> None:
         self._misses.append(miss)
         if self._learner is not None:
             self._learner.note_miss(miss)
-        await self._abort(route, "blockedbyclient")
+        await self._started.responder.abort(route, "blockedbyclient")
 
-    async def _deliver(self, route: Route, exchange: Exchange) -> None:
-        is_document = route.request.is_navigation_request()
-        if exchange.hops and is_document and exchange.response is not None:
-            await self._redirect(route, exchange)
-        else:
-            await self._serve_in_turn(route, exchange)
+    async def _respond(self, route: Route, exchange: Exchange) -> None:
+        await self._started.responder.respond(route, exchange, self._turn(route.request, exchange))
+
+    def _turn(self, request: Request, exchange: Exchange) -> Turn:
+        is_timer_driven = exchange.ordinal in self._scheduled or request in self._timer_driven
+        return Turn(
+            is_timer_driven=is_timer_driven,
+            is_background=is_timer_driven or exchange.ordinal in self._deferred,
+            has_cause=lambda: self._has_cause(exchange),
+        )
 
     def _note_requested(self, exchange: Exchange) -> None:
         """Note a request that a long poll may have waited for."""
@@ -511,143 +399,13 @@ class SealedTraffic:
         causes = self._long_polls.get(exchange.ordinal, frozenset()) - self._telemetry
         return causes <= self._requested
 
-    async def _serve_in_turn(self, route: Route, exchange: Exchange) -> None:
-        """Deliver an exchange when its turn comes."""
-        moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
-        at_once = is_main_document(route.request)
-        is_poll = exchange.ordinal in self._scheduled
-        async with self._started.schedule.in_turn(
-            moment,
-            route.request,
-            is_immediate=at_once,
-            is_background=is_poll or exchange.ordinal in self._deferred or route.request in self._timer_driven,
-            has_cause=lambda: self._has_cause(exchange),
-        ):
-            self._started.session.timeline.is_timer_driven = is_poll or route.request in self._timer_driven
-            response = exchange.response
-            if response is None and was_blocked_by_cors(exchange):
-                await self._fulfill(route, OK, cors_denial(exchange), b"")
-            elif response is None:
-                await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
-            elif response.body_missing is not None:
-                self._notes.append(f"{exchange.key}: the recording has no body ({response.body_missing})")
-                await self._abort(route, "failed")
-            else:
-                await self._fulfill_response(route, exchange, response)
-                await self._wait_until_received(route.request)
-
-    async def _fulfill_response(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
-        hops = () if exchange.request.is_navigation else exchange.hops
-        cookies = redirect_cookies(exchange, self._now_s) if hops else ()
-        headers: HeaderPairs = (
-            *cookies,
-            *with_relative_lifetimes(response.headers, self._now_s),
-            *cors_denial_headers(exchange, response),
-        )
-        if hops and route.request.resource_type in FETCH_TYPES:
-            target = self._started.session.restore_secrets(response.url.encode()).decode()
-            headers = with_engine_header(headers, REDIRECTED_HEADER, target)
-        if not exchange.pieces or route.request.resource_type != "fetch":
-            await self._fulfill(route, response.status, headers, self._body(exchange, response))
-            return
-        headers = with_engine_header(headers, STREAM_HEADER, str(exchange.ordinal))
-        await self._fulfill(route, response.status, headers, b"")
-        body = self._body(exchange, response) if response.body is not None else b""
-        self._started.background.start(stream_body(self._started.schedule, route.request, exchange, body))
-
-    async def _wait_until_received(self, request: Request) -> None:
-        """Wait until a page has its response: two in transit at once could overtake each other."""
-        if is_main_document(request):
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(RECEIVED_S):
-                await self._started.session.tracker.requests.wait_until_ended(request)
-
-    async def _redirect(self, route: Route, exchange: Exchange) -> None:
-        """Serve a redirected document: set the cookies, then navigate to the redirect's target.
-
-        A fulfilled redirect would send the browser past our routes, to the network.
-        """
-        session = self._started.session
-        request = route.request
-        is_asked = canonical_url(session.requested_url) == canonical_url(request.url)
-        requested = session.requested_url if is_asked else request.url
-        target = session.restore_secrets(redirect_target(exchange, requested).encode()).decode()
-        frame = frame_of(request)
-        if frame is not None and is_same_document(frame, target):
-            frame = None
-        session.redirects_served += 1
-        detour = detour_of(request.url, target) if frame is None else None
-        source = detour or request.url
-        continuation = RedirectContinuation(exchange=exchange, frame=frame, source=source, target=target)
-        self._continuations.add(continuation)
-        cookies = tuple(redirect_cookies(exchange, self._now_s))
-        if frame is None:
-            # A popup is no page before its first document, and a URL that differs only in its fragment does not load a
-            # document again: a document of ours redirects instead, and is not observed.
-            headers = (*cookies, ("content-type", "text/html"), (REDIRECT_DOCUMENT_HEADER, "1"))
-            await self._fulfill(route, OK, headers, redirect_document(target, detour))
-            return
-        await self._fulfill(route, NO_CONTENT, cookies, b"")
-        self._started.background.start(self._navigate(request, frame, continuation))
-
-    async def _navigate(self, request: Request, frame: Frame, continuation: RedirectContinuation) -> None:
-        from playwright.async_api import Error
-
-        target = continuation.target
-        if "#" not in target and not self._started.session.requested_url:
-            fragment = await _requested_fragment(frame, request.url)
-            if not is_same_document(frame, f"{target}{fragment}"):  # which would not load again
-                target += fragment
-        try:
-            await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
-        except Error as error:
-            if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
-                self._notes.append(f"could not follow the redirect to {target}: {error.message.splitlines()[0]}")
-        finally:
-            self._continuations.drop(continuation)
-            self._started.session.tracker.changed.set()
-
-    def _leave_unanswered(self, route: Route) -> None:
-        self._unanswered.append(route)
-        self._started.schedule.queue.mark_never_answered(route.request)
-        self._started.session.tracker.changed.set()
-
-    def _on_context_closed(self) -> None:
-        """End Playwright's tasks for unanswered requests, of which asyncio would warn when its loop is gone."""
-        self._ended_routes.extend(asyncio.ensure_future(_end(route)) for route in self._unanswered)
-
-    async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
-        from playwright.async_api import Error
-
-        try:
-            await route.fulfill(status=status, headers=served_headers(headers, route.request.method), body=body)
-        except Error:
-            self._started.session.tracker.changed.set()  # the page or the request is gone
-        finally:
-            if any(name.lower() in COOKIE_HEADERS for name, _ in headers):
-                self._started.session.cookies.note_change()
-
-    async def _abort(self, route: Route, code: str) -> None:
-        from playwright.async_api import Error
-
-        try:
-            await route.abort(code)
-        except Error:
-            self._started.session.tracker.changed.set()  # as above
-
     def _body(self, exchange: Exchange, response: RecordedResponse) -> bytes:
+        """Return the body of a response, recorded or live, with its secrets."""
         if response.body is None:
             return b""
         bodies = (live.pop_body(exchange) for live in self._live_responders)
         body = next((each for each in bodies if each is not None), None)
         return self._started.session.restore_secrets(self._recording.body(response.body) if body is None else body)
-
-    @property
-    def _now_s(self) -> float:
-        """Return page time as a Unix timestamp, in seconds."""
-        session = self._started.session
-        return (session.environment.clock_start_ms + session.timeline.now_ms) / 1000
 
     @property
     def _started(self) -> _ServedSession:
@@ -662,14 +420,6 @@ def _without_moment(exchange: Exchange) -> Exchange:
     return exchange.model_copy(update={"pieces": (), "completed_ms": None, "completion": None})
 
 
-async def _end(route: Route) -> None:
-    """End a route of a context that is closed."""
-    from playwright.async_api import Error
-
-    with suppress(Error):  # it was handled after all
-        await route.fallback()
-
-
 @dataclass(frozen=True, slots=True)
 class _ServedSession:
     """The parts that serve one session."""
@@ -677,4 +427,5 @@ class _ServedSession:
     session: Session
     schedule: DeliverySchedule
     sockets: SocketReplay
+    responder: RecordedResponder
     background: BackgroundTasks
