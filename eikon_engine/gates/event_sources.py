@@ -393,4 +393,5 @@ def _read_file(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise TraceError(f"{file}: cannot read the file ({error.strerror}); check its permissions") from error
+        advice = "check its permissions" if isinstance(error, PermissionError) else "check the path"
+        raise TraceError(f"{file}: cannot read the file ({error.strerror}); {advice}") from error

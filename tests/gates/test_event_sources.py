@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from eikon_engine.errors import EikonError, TraceError
 from eikon_engine.gates import parse_gates
-from eikon_engine.gates.event_sources import read_run_events
+from eikon_engine.gates.event_sources import read_outcome, read_run_events
 from eikon_engine.outcome.events import (
     ActionPerformed,
     CompletionReceived,
@@ -100,3 +100,9 @@ def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
         TraceError, match=r"expected events\.jsonl, outcome\.json, trace\.json", check=has_code("trace-missing")
     ):
         read_run_events(tmp_path / "other.json")
+
+
+def test_the_outcome_of_a_wrong_path_is_no_matter_of_permissions(tmp_path: Path) -> None:
+    """The advice fits the reason."""
+    with pytest.raises(TraceError, match=r"outcome\.json: cannot read the file \(No such file .*\); check the path"):
+        read_outcome(tmp_path / "outcome.json")
