@@ -110,8 +110,8 @@ class BrowserItem:
 class CookieReader:
     """Reads the cookies of a context: each time, or only if they may have changed since.
 
-    The browser does not report changes. Responses set cookies, which are known only if they are all served by us;
-    scripts do, whose writes each document counts; and cookies expire.
+    The browser does not report changes. Responses set cookies: known only if we serve them all. Scripts set them: each
+    document counts its writes. Cookies also expire.
     """
 
     def __init__(self, context: BrowserContext) -> None:

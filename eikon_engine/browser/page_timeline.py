@@ -86,9 +86,10 @@ class PageTimeline:
     def mark_acting(self) -> None:
         """Mark that the action acts on its target now; deliveries while locating the target precede it."""
         self.is_timer_driven = False
-        self._begin_acting()
+        self.begin_acting_phase()
 
-    def _begin_acting(self) -> None:
+    def begin_acting_phase(self) -> None:
+        """Begin the phase in which an action acts, or has what it waited for; nothing that pages do is its effect."""
         if self.has_acting_phase and self.acted_ms is None:
             self.acted_ms = self._clock.now_ms
             self._advance_phase()
@@ -97,7 +98,7 @@ class PageTimeline:
         """End the action; an action that did not act has the same number of phases."""
         if self._are_phases_over:
             return
-        self._begin_acting()
+        self.begin_acting_phase()
         self._advance_phase()
         self._are_phases_over = True
 

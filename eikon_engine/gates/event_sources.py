@@ -393,5 +393,6 @@ def _read_file(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        advice = "check its permissions" if isinstance(error, PermissionError) else "check the path"
-        raise TraceError(f"{file}: cannot read the file ({error.strerror}); {advice}") from error
+        if isinstance(error, FileNotFoundError):
+            raise TraceError(f"{file}: no such file; check the path", code="trace-missing") from error
+        raise TraceError(f"{file}: cannot read the file ({error.strerror}); check its permissions") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.files.blobs import blob_ref
-from eikon_engine.trace.actions import ReadValue
+from eikon_engine.trace.actions import Read, ReadValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.files.blobs import BlobRef
+    from eikon_engine.trace.actions import Action
 
+RENDERED_TEXTS: Final = frozenset({"all_inner_texts", "inner_text"})
+"""Reads of text as it is rendered. Its white space depends on style sheets, which may have been loading at that moment;
+as in Playwright's assertions about texts, all white space is equal."""
 LONG_VALUE: Final = 4_000
 """Length from which the JSON text of a value is stored in a file of its own."""
 _MAX_INTEGER: Final = 2**53
@@ -54,6 +58,33 @@ def to_read_value(
 def value_text(value: JsonValue) -> str:
     """Return the JSON text of a value; equal values have equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def is_same_value(
+    action: Action, recorded: ReadValue, observed: ReadValue, texts: tuple[str, str] | None = None
+) -> bool:
+    """Return whether two values of an action are equal, apart from white space in rendered texts.
+
+    `texts` are the JSON texts of two long values.
+    """
+    if recorded == observed:
+        return True
+    if not isinstance(action, Read) or action.what not in RENDERED_TEXTS:
+        return False
+    if texts is not None:
+        return _collapse(json.loads(texts[0])) == _collapse(json.loads(texts[1]))
+    return not (recorded.long or observed.long) and _collapse(recorded.value) == _collapse(observed.value)
+
+
+def _collapse(value: JsonValue) -> JsonValue:
+    """Replace each run of white space by a space; lists are those of `all_inner_texts`."""
+    match value:
+        case str():
+            return " ".join(value.split())
+        case list():
+            return [_collapse(each) for each in value]
+        case _:
+            return value
 
 
 def _canonical(value: object) -> JsonValue:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from eikon_engine.browser.traffic.recorded_responder import RedirectContinuation, RedirectContinuations, redirect_target
+from eikon_engine.browser.traffic.sealed_responder import RedirectContinuation, RedirectContinuations, redirect_target
 from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
 
 if TYPE_CHECKING:

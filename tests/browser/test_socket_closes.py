@@ -43,3 +43,29 @@ def test_each_side_closes_a_socket_once(live_browser: Room, site: PageSite, tmp_
         (2, "page"),
         (2, "server"),
     ]
+
+
+def test_a_socket_closed_before_it_opens_ends(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """The page gets the events of a failed connection, as from the browser, and counts as idle afterwards."""
+    with serve_torture() as torture:
+        here = torture.url.replace("http", "ws")
+        url = site.put(
+            f"<p id=p></p><script>const s = new WebSocket('{here}/ws/echo'); s.close();"
+            "s.onerror = () => { p.textContent += 'error '; };"
+            "s.onclose = ({ code }) => { p.textContent += code; };</script>"
+        )
+        with live_browser.recording(tmp_path) as desk:
+            recorded = desk.ok(Navigate(url=url))
+            desk.ok(
+                shows_end := WaitFor(condition=FunctionCondition(expression="() => p.textContent === 'error 1006'"))
+            )
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        performed = desk.do(Navigate(url=url), recorded)
+        desk.ok(shows_end)
+        notes = desk.network().notes
+
+    assert performed.observation is not None
+    assert (performed.error, notes) == (None, ())

@@ -102,7 +102,9 @@ def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
         read_run_events(tmp_path / "other.json")
 
 
-def test_the_outcome_of_a_wrong_path_is_no_matter_of_permissions(tmp_path: Path) -> None:
-    """The advice fits the reason."""
-    with pytest.raises(TraceError, match=r"outcome\.json: cannot read the file \(No such file .*\); check the path"):
+def test_a_missing_outcome_gets_advice_about_its_path(tmp_path: Path) -> None:
+    """Permissions are mentioned only where they are the reason."""
+    with pytest.raises(
+        TraceError, match=r"outcome\.json: no such file; check the path", check=has_code("trace-missing")
+    ):
         read_outcome(tmp_path / "outcome.json")

@@ -63,6 +63,7 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
         step = await fast_forward(session.stabilizer, step_ms, action.timeout_ms - waited)
         await session.stabilizer.pass_time_waiting(step)
         waited += step
+    session.timeline.begin_acting_phase()
     return ActionEffect()
 
 

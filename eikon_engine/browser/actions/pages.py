@@ -170,10 +170,12 @@ async def screenshot(session: Session, action: Screenshot) -> ActionEffect:
     """Take a screenshot of an idle page, or of the target on it."""
     page = require_page(session, action.page)
     if action.target is None:
+        session.timeline.begin_acting_phase()
         async with translated_errors("taking a screenshot"):
             picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="hide")
         return ActionEffect(screenshot=picture)
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    session.timeline.begin_acting_phase()
     async with translated_errors(f"taking a screenshot of {action.target}"):
         picture = await bound.locator.screenshot(animations="allow", caret="hide", timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound, screenshot=picture)

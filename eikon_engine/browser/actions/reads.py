@@ -16,7 +16,7 @@ from eikon_engine.files.blobs import blob_ref
 from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS, ReadValue
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.playwright_calls import EXPECTED_TEXT_NAMES
-from eikon_engine.trace.read_values import NotJsonError, to_read_value
+from eikon_engine.trace.read_values import NotJsonError, is_same_value, to_read_value
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ async def read(session: Session, action: Read) -> ActionEffect:
     while True:
         try:
             effect = _effect(session, await _read_once(page, action), action.value)
-            if expected is None or effect.value == expected or waited >= deadline_ms:
+            is_recorded = expected is None or (effect.value and is_same_value(action, expected, effect.value))
+            if is_recorded or waited >= deadline_ms:
                 return effect
         except ActionError as error:
             if error.code != "target-missing" or waited >= action.timeout_ms:

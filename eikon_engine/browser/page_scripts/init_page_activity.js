@@ -63,12 +63,14 @@
     return Math.max(0, next);
   };
 
-  // Returns: loading or unloading, animating, number of pending fetches and other work, number of workers, next timer.
+  // Returns: loading or unloading, animating, number of pending fetches, opening sockets and other work, number of
+  // workers, next timer.
   own.activity = () => {
     const moves = !stopAnimations() || isPointerStale();
     const loaded = document.readyState === 'complete' || own.ignoredDocument === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
-    const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0)) + (own.working?.() ?? 0);
+    const fetching = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
+    const pending = fetching + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0, own.nextTimer()];
     if (!seen[3]) return seen;
     return own.settleWorkers().then(fetches => {

@@ -6,12 +6,21 @@
   if (!window.WebSocket || own.sockets === window.WebSocket) return;
   const Routed = window.WebSocket;
 
+  // Sockets that the driver, or in live sessions the server, has not answered yet, and when they were created: page time
+  // must not overtake that. It is real time, which bounds the wait.
+  const opening = new Map();
+  const OPENING_MS = 1500;
+  const RealDate = window.__pwClock?.builtins?.Date ?? Date;
+  const now = () => RealDate.now();
+  own.openingSockets = () => [...opening.values()].filter(since => now() - since < OPENING_MS).length;
+
+  const isMark = message => typeof message === 'string' && message.startsWith(MARK);
+
   class WebSocket extends Routed {
     #state;
     #announced = false;
     #asked = false;
     #inside = false;
-    #isPending = true; // until the driver, or the server behind it, knows of the socket: page time must not overtake that
 
     constructor(...values) {
       own.unseeded = true; // Playwright draws random socket ids here, for all contexts together
@@ -20,7 +29,7 @@
       } finally {
         own.unseeded = false;
       }
-      own.pending += 1;
+      opening.set(this, now());
       this.#state = this.readyState;
       Object.defineProperty(this, 'readyState', {
         get: () => this.#announced || this.#inside || this.#state > 1 ? this.#state : 0,
@@ -28,8 +37,25 @@
       });
     }
 
-    // Messages of the driver reach a socket that is open for Playwright, but not yet for the page.
+    // Called by the driver in any state, also if the page has closed the socket meanwhile.
+    _apiEnsureOpened() {
+      opening.delete(this);
+      super._apiEnsureOpened();
+    }
+
+    _apiConnect() {
+      try {
+        super._apiConnect();
+      } catch (error) {
+        opening.delete(this);
+        throw error;
+      }
+    }
+
+    // Messages of the driver reach a socket that is open for Playwright, but not yet for the page, or closing.
     _apiSendToPage(message) {
+      opening.delete(this);
+      if (this.#state === 2 && isMark(message)) return this.#hear(message);
       this.#inside = true;
       try {
         super._apiSendToPage(message);
@@ -39,12 +65,9 @@
     }
 
     dispatchEvent(event) {
-      if (this.#isPending) {
-        this.#isPending = false;
-        own.pending -= 1;
-      }
-      if (event.type === 'message' && typeof event.data === 'string' && event.data.startsWith(MARK)) {
-        this.#hear(JSON.parse(event.data.slice(MARK.length)));
+      opening.delete(this);
+      if (event.type === 'message' && isMark(event.data)) {
+        this.#hear(event.data);
         return true;
       }
       if (this.#announced) return super.dispatchEvent(event);
@@ -60,7 +83,8 @@
       return super.dispatchEvent(event);
     }
 
-    #hear({ accepted, closed }) {
+    #hear(message) {
+      const { accepted, closed } = JSON.parse(message.slice(MARK.length));
       if (this.#state === 3) return;
       this.#announced = true;
       if (accepted) {

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWorkers
-from eikon_engine.browser.traffic.recorded_responder import RecordedResponder, Turn
 from eikon_engine.browser.traffic.recorded_responses import delivery_moments, delivery_orders
 from eikon_engine.browser.traffic.response_changes import RecordingComparison, RedactedRequest
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
+from eikon_engine.browser.traffic.sealed_responder import DeliveryCause, SealedResponder
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
 from eikon_engine.errors import InternalError
 from eikon_engine.files.text import pluralize
@@ -149,7 +149,7 @@ class SealedTraffic:
         rules = SocketRules(self._playback.rule_use, self._learner)
         on_opened = self._response_comparison.compare_socket if self._response_comparison is not None else None
         sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
-        responder = RecordedResponder(session, schedule, self._body, self._notes)
+        responder = SealedResponder(session, schedule, self._body, self._notes)
         self._running = _ServedSession(session, schedule, sockets, responder, BackgroundTasks(session.tracker))
         self._uninstrumented_workers.listen(session)
         session.stabilizer.pending_deliveries = schedule.queue
@@ -259,7 +259,7 @@ class SealedTraffic:
         serving = self._started.background.start(self._serve_from_match(route))
         await asyncio.wait({serving})
         if serving.cancelled():
-            self._started.responder.end_with_context(route)
+            self._started.responder.end_when_context_closes(route)
         elif serving.exception() is not None:
             await self._started.responder.abort(route, "failed")
 
@@ -269,7 +269,7 @@ class SealedTraffic:
         session = self._started.session
         continued = self._started.responder.take_continued(request)
         if continued is not None:
-            await self._started.responder.respond_in_turn(route, continued, self._turn(request, continued))
+            await self._started.responder.respond_in_turn(route, continued, self._cause(request, continued))
             return
         redacted = RedactedRequest.of(session, request)
         match = redacted.match(self._playback, self._timer_ms(request))
@@ -377,11 +377,11 @@ class SealedTraffic:
         await self._started.responder.abort(route, "blockedbyclient")
 
     async def _respond(self, route: Route, exchange: Exchange) -> None:
-        await self._started.responder.respond(route, exchange, self._turn(route.request, exchange))
+        await self._started.responder.respond(route, exchange, self._cause(route.request, exchange))
 
-    def _turn(self, request: Request, exchange: Exchange) -> Turn:
+    def _cause(self, request: Request, exchange: Exchange) -> DeliveryCause:
         is_timer_driven = exchange.ordinal in self._scheduled or request in self._timer_driven
-        return Turn(
+        return DeliveryCause(
             is_timer_driven=is_timer_driven,
             is_background=is_timer_driven or exchange.ordinal in self._deferred,
             has_cause=lambda: self._has_cause(exchange),
@@ -427,5 +427,5 @@ class _ServedSession:
     session: Session
     schedule: DeliverySchedule
     sockets: SocketReplay
-    responder: RecordedResponder
+    responder: SealedResponder
     background: BackgroundTasks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.execution import Failed, Succeeded
-from eikon_engine.trace.read_values import value_text
+from eikon_engine.trace.read_values import is_same_value, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,9 @@ def detect_read(comparison: Comparison) -> Iterator[Divergence]:
     """Compare what the agent got with what the replay got; for a failed assertion, what the page had instead."""
     expected = recorded_value(comparison.recorded, comparison.result)
     observed = comparison.observed.value if comparison.observed is not None else None
-    if expected is None or observed is None or expected == observed:
+    if expected is None or observed is None:
+        return
+    if is_same_value(comparison.recorded.action, expected, observed, comparison.read_texts):
         return
     before, now = comparison.read_texts or (None, None)
     is_script = isinstance(comparison.recorded.action, Evaluate)

@@ -132,8 +132,8 @@ def is_same_document(frame: Frame, target: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """When a response may be delivered, and what follows from it."""
+class DeliveryCause:
+    """What caused a request, and whether its response may be delivered."""
 
     is_timer_driven: bool
     """Whether a timer, and not an action, causes what the page does with the response."""
@@ -143,7 +143,7 @@ class Turn:
     """See `Delivery.has_cause`."""
 
 
-class RecordedResponder:
+class SealedResponder:
     """Fulfill the requests of one session with recorded responses."""
 
     def __init__(
@@ -175,7 +175,10 @@ class RecordedResponder:
         await self._background.stop()
 
     def take_continued(self, request: Request) -> Exchange | None:
-        """Return the exchange whose recorded redirect a request of ours continues; None for requests of pages."""
+        """Return the exchange whose recorded redirect a request of ours continues, once; None for requests of pages.
+
+        The request counts as a continuation from now on.
+        """
         exchange = self._continuations.take(request) if request.is_navigation_request() else None
         if exchange is not None:
             self._continued[request] = exchange
@@ -190,25 +193,25 @@ class RecordedResponder:
         exchange = self._continued.get(request)
         return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
 
-    async def respond(self, route: Route, exchange: Exchange, turn: Turn) -> None:
+    async def respond(self, route: Route, exchange: Exchange, cause: DeliveryCause) -> None:
         """Respond with an exchange when its turn comes; a redirected document is navigated to its target at once."""
         is_document = route.request.is_navigation_request()
         if exchange.hops and is_document and exchange.response is not None:
             await self._redirect(route, exchange)
         else:
-            await self.respond_in_turn(route, exchange, turn)
+            await self.respond_in_turn(route, exchange, cause)
 
-    async def respond_in_turn(self, route: Route, exchange: Exchange, turn: Turn) -> None:
+    async def respond_in_turn(self, route: Route, exchange: Exchange, cause: DeliveryCause) -> None:
         """Respond with the last response of an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
         async with self._schedule.in_turn(
             moment,
             route.request,
             is_immediate=is_main_document(route.request),
-            is_background=turn.is_background,
-            has_cause=turn.has_cause,
+            is_background=cause.is_background,
+            has_cause=cause.has_cause,
         ):
-            self._session.timeline.is_timer_driven = turn.is_timer_driven
+            self._session.timeline.is_timer_driven = cause.is_timer_driven
             response = exchange.response
             if response is None and was_blocked_by_cors(exchange):
                 await self._fulfill(route, OK, cors_denial(exchange), b"")
@@ -231,12 +234,12 @@ class RecordedResponder:
             self._session.tracker.changed.set()  # the page or the request is gone
 
     def leave_unanswered(self, route: Route) -> None:
-        """Send no response, as in the recording."""
-        self.end_with_context(route)
+        """Send no response; the route ends when its context is closed."""
+        self.end_when_context_closes(route)
         self._schedule.queue.mark_never_answered(route.request)
         self._session.tracker.changed.set()
 
-    def end_with_context(self, route: Route) -> None:
+    def end_when_context_closes(self, route: Route) -> None:
         """Remember to end a route when its context is closed."""
         self._unanswered.append(route)
 
