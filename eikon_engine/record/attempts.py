@@ -84,10 +84,24 @@ class Attempts:
 
 
 def status_for_error(error: BaseException | None) -> MissionStatus:
-    """Map the exception that ended a block to a status; `SystemExit(0)` counts as complete."""
+    """Map the exception that ended a block to a status; `SystemExit(0)` counts as complete.
+
+    After Ctrl-C the driver is gone, too: an error while the block ends replaces the `KeyboardInterrupt`.
+    """
     if error is None or (isinstance(error, SystemExit) and not error.code):
         return "complete"
-    return "failed" if isinstance(error, Exception | SystemExit) else "aborted"
+    is_failure = isinstance(error, Exception | SystemExit)
+    return "failed" if is_failure and not _replaced_interrupt(error) else "aborted"
+
+
+def _replaced_interrupt(error: BaseException) -> bool:
+    """Whether an error was raised while a `KeyboardInterrupt` was being handled."""
+    earlier = error.__context__
+    while earlier is not None:
+        if isinstance(earlier, KeyboardInterrupt):
+            return True
+        earlier = earlier.__context__
+    return False
 
 
 def describe_error(error: BaseException) -> str:

@@ -250,4 +250,4 @@ def test_a_recording_command_that_is_stopped_completes_the_bundle(
     assert "BrokenPipeError" not in stderr
     assert ends_quietly(stderr)
     assert f"{tmp_path / 'b'}: recorded, " in stdout
-    assert open_bundle(tmp_path / "b").trace.status == "aborted"
+    assert open_bundle(tmp_path / "b").trace.status == "aborted", stderr
