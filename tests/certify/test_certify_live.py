@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.serializer import TRACE_FILE, write_trace
@@ -44,7 +45,7 @@ def helpdesk() -> Iterator[OrdinarySite]:
 def bundle(chromium: Browser, helpdesk: OrdinarySite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Record and certify the mission, and learn what the site varies."""
     folder = tmp_path_factory.mktemp("helpdesk") / "b"
-    with recorded_page(chromium, folder, AttachOptions(secrets=SECRETS)) as agent:
+    with recorded_page(chromium, folder, AttachOptions(certify=CertifyOptions(runs=2), secrets=SECRETS)) as agent:
         report_a_fault(agent.page, helpdesk.url)
     learned = certify(folder, helpdesk, "--accept")
     assert learned.returncode == 0, learned.stderr

@@ -14,7 +14,7 @@ from eikon_engine.report.certification import render_certification
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import read_certificate
 from tests.browser.pages import Answer, serve_pages
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def cart_anywhere(site: PageSite) -> None:
 
 def certify_mission(chromium: Browser, folder: Path, url: str, done: str) -> CertificationReport:
     """Record an agent that clicks and waits for a text, and certify it with two runs."""
-    options = AttachOptions(certify=CertifyOptions(runs=2))
-    with recorded_page(chromium, folder, options) as agent:
+    with recorded_page(chromium, folder, TWICE) as agent:
         agent.page.goto(url)
         agent.page.click("button")
         agent.page.wait_for_function(f"document.body.innerText.includes({done!r})")
@@ -165,7 +164,7 @@ def test_a_mission_that_failed_is_called_so(chromium: Browser, site: PageSite, t
     error = RuntimeError("the model gave up")
 
     def give_up() -> None:
-        with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             missions.append(agent.mission)
             agent.page.goto(page_url)
             agent.page.click("button")

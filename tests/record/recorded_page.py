@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AgentMission, AttachOptions, record_mission
 from eikon_engine.trace.bundle import open_bundle
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace
 
 QUICK = AttachOptions(certify=None)
+TWICE = AttachOptions(certify=CertifyOptions(runs=2))
+"""Certifies with the fewest replays that can agree."""
 
 
 @dataclass(frozen=True, slots=True)

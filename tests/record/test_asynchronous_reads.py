@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Final
 
 import pytest
 from playwright.async_api import async_playwright, expect
 
 from eikon_engine.browser.executable import find_browser
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions, record_mission
+from eikon_engine.record import record_mission
 from eikon_engine.trace.actions import Read, ReadValue
 from tests.browser.pages import PageSite
 from tests.record.order_shop import Shop, read_divergence
-from tests.record.recorded_page import QUICK, recorded_actions
+from tests.record.recorded_page import QUICK, TWICE, recorded_actions
 from tests.replay.conftest import replay
 
 pytestmark = pytest.mark.browser
-
-TWICE: Final = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 
 
 def test_reads_of_an_asynchronous_agent_are_compared(site: PageSite, tmp_path: Path) -> None:

@@ -7,15 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.trace.actions import Click
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import recorded_actions, recorded_page, warnings
+from tests.record.recorded_page import TWICE, recorded_actions, recorded_page, warnings
 
 pytestmark = pytest.mark.browser
 
-TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE = """<input id=name value="an old name"> <p id=said></p> <p id=typed></p>
 <div style="position: relative; width: 100px; height: 40px">
 <button id=under style="position: absolute; inset: 0">Under</button>

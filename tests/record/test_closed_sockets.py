@@ -7,17 +7,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketClosed, SocketMessage
-from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import recorded_page, warnings
+from tests.record.recorded_page import TWICE, recorded_page, warnings
 from tests.sites.torture import serve_torture
 
 pytestmark = pytest.mark.browser
 
-TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE = """<p id=end>open</p><script>
 const socket = new WebSocket('{url}');
 socket.onclose = event => {{ end.textContent = `${{event.code}} ${{event.reason}} ${{event.wasClean}}`;

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Browser, expect
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AgentMission, AttachOptions
+from eikon_engine.record import AgentMission
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, serve_pages
-from tests.record.recorded_page import recorded_page, warnings
+from tests.record.recorded_page import TWICE, recorded_page, warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ LISTENERS = {
 
 def watch_stock(browser: Browser, bundle: Path, listener: str, *, in_popup: bool) -> AgentMission:
     """Record an agent that reads the first event of a stream and leaves the page while the stream is open."""
-    with serve_pages() as site, recorded_page(browser, bundle, AttachOptions(certify=CertifyOptions(runs=2))) as agent:
+    with serve_pages() as site, recorded_page(browser, bundle, TWICE) as agent:
         site.answers["/stock"] = Answer(
             content_type="text/event-stream", pieces=(b"data: 12\n\n",), ending="open", is_at_once=True
         )

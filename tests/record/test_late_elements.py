@@ -9,18 +9,15 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.record import target_probe as asking
 from eikon_engine.trace.actions import Drag
 from eikon_engine.trace.target import Identity
 from tests.browser.pages import PageSite
-from tests.record.recorded_page import recorded_actions, recorded_page, warnings
+from tests.record.recorded_page import TWICE, recorded_actions, recorded_page, warnings
 from tests.replay.conftest import replay
 
 pytestmark = pytest.mark.browser
 
-TWICE: Final = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE: Final = """<script>
 const late = (ms, html) => setTimeout(() => {
   document.body.insertAdjacentHTML('beforeend', html);

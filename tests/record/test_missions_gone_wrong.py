@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import Browser, Error
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.journal import JOURNAL_FILE
 from tests.browser.pages import Answer, PageSite, serve_pages
-from tests.record.recorded_page import recorded_page, steps, warnings
+from tests.record.recorded_page import TWICE, recorded_page, steps, warnings
 from tests.replay.conftest import replay
 from tests.until import wait_until
 
@@ -33,7 +31,6 @@ pytestmark = pytest.mark.browser
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE_S: Final = 240.0
 """Wall time for a process to end on a busy machine."""
-CERTIFIED: Final = AttachOptions(certify=CertifyOptions(runs=2))
 
 
 def start(*command: object) -> subprocess.Popen[str]:
@@ -147,7 +144,7 @@ def test_an_agent_that_handles_a_site_that_is_down_replays(
 ) -> None:
     """The failed navigation is expected to fail again, and the mission is complete."""
     url = site.put("<button>Go</button>")
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         with pytest.raises(Error, match="ERR_CONNECTION_REFUSED"):
             agent.page.goto(down_url)
         agent.page.wait_for_url("chrome-error://**")  # else the error page may interrupt the next navigation

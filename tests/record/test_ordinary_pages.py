@@ -10,11 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from eikon_engine.browser.traffic.socket_replay import SocketReplay
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.network.store import read_network
 from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import recorded_page, warnings
+from tests.record.recorded_page import TWICE, recorded_page, warnings
 from tests.sites.torture import serve_torture
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-TWICE = AttachOptions(certify=CertifyOptions(runs=2))
 SCRIPT = "text/javascript"
 
 TAGGED = """<button onclick="load()">Load</button><p id=out></p><script>

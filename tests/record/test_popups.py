@@ -8,13 +8,12 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser
 
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.network.store import read_network
-from eikon_engine.record import AttachOptions, open_recorder
+from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import at
 from tests.browser.pages import Answer, Asked, PageSite
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
 
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.browser
 
 PIECES: Final = tuple(b"%d" % number for number in range(10))
 """Take so long to arrive that a window which does not wait has closed by then."""
-CERTIFIED = AttachOptions(certify=CertifyOptions(runs=2))
 OPENER = """<button onclick="window.open('/add', 'add', 'width=400,height=300')">Add</button><p id=chosen></p>
 <script>window.choose = name => { document.getElementById('chosen').textContent = name; };</script>"""
 ADD = "<form method=post action=/add><input name=name><button>Save</button></form>"
@@ -38,7 +36,7 @@ def admin(site: PageSite) -> str:
 
 def test_a_window_that_closes_itself_after_its_post_is_recorded(chromium: Browser, admin: str, tmp_path: Path) -> None:
     """The answer of the POST is the last that the window loads; it is kept, and each replay ends as the recording."""
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(admin)
         with agent.page.expect_popup() as opening:
             agent.page.click("button")
@@ -77,7 +75,7 @@ def test_windows_of_forms_and_scripts_are_recorded(
     """They are certified without a change."""
     html, answer = SOURCES[source]
     site.answers["/add"] = Answer(body=answer)
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(site.put(html))
         with agent.page.expect_popup() as opening:
             agent.page.click("button")

@@ -8,8 +8,6 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.actions import Evaluate, Expect, Read, ReadValue
 from eikon_engine.trace.bundle import open_bundle
@@ -17,12 +15,10 @@ from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.masks import Mask, ReadPart, SelectorPart
 from tests.browser.pages import Answer, PageSite
 from tests.record.order_shop import Shop, all_divergences, read_divergence
-from tests.record.recorded_page import QUICK, recorded_actions, recorded_page, steps, warnings
+from tests.record.recorded_page import QUICK, TWICE, recorded_actions, recorded_page, steps, warnings
 from tests.replay.conftest import replay
 
 pytestmark = pytest.mark.browser
-
-TWICE: Final = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 
 
 def order(page: Page, url: str) -> None:

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error
 
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.errors import OutputError, SkillError, UsageError
-from eikon_engine.record import AttachOptions, record_mission
+from eikon_engine.record import record_mission
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed, Succeeded
 from tests.browser.pages import PageSite
-from tests.record.recorded_page import QUICK, kinds, recorded_actions, recorded_page, steps, warnings
+from tests.record.recorded_page import QUICK, TWICE, kinds, recorded_actions, recorded_page, steps, warnings
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
 
@@ -38,8 +37,7 @@ def test_calls_on_handles_and_coordinates_replay(chromium: Browser, site: PageSi
     """Keys, mouse buttons, handles and file choosers are replayed on the same elements."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name\n")
-    options = AttachOptions(certify=CertifyOptions(runs=2))
-    with recorded_page(chromium, tmp_path / "b", options) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         page = agent.page
         page.goto(site.put(WIDGETS))
         page.focus("#text")

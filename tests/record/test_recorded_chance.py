@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import QUICK, recorded_page
+from tests.record.recorded_page import QUICK, TWICE, recorded_page
 from tests.replay.conftest import replay
 
 pytestmark = pytest.mark.browser
 
-CERTIFIED = AttachOptions(certify=CertifyOptions(runs=2))
 DRAWS = """const id = () => Math.random().toString(36).slice(2);
 const show = text => { const line = document.createElement('li'); line.textContent = text; list.append(line); };
 const { list } = window;
@@ -61,7 +58,7 @@ def drawn(page: Page) -> list[str]:
 
 def test_what_pages_draw_repeats_without_a_rule(chromium: Browser, lottery: PageSite, tmp_path: Path) -> None:
     """Ids in a page, a path, a frame, a popup and a worker are certified, and no two documents draw the same."""
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         page = agent.page
         page.goto(lottery.url + "/")
         seen = drawn(page)

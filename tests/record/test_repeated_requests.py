@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from tests.browser.pages import Answer, PageSite, serve_pages
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,9 +154,8 @@ def test_a_page_that_asks_again_is_certified_at_once_and_replays(
 ) -> None:
     """Replays do not poll as often as the recording: what they ask for beyond it gets what was last."""
     bundle = tmp_path / "bundle"
-    options = AttachOptions(certify=CertifyOptions(runs=2))
 
-    with serve_pages() as site, recorded_page(chromium, bundle, options) as recorded:
+    with serve_pages() as site, recorded_page(chromium, bundle, TWICE) as recorded:
         mission(site, recorded.page)
     outcomes = [
         ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / str(number))).replay(bundle) for number in range(REPLAYS)

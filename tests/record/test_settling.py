@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Browser, TimeoutError  # noqa: A004 - what Playwright raises
 
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.dom import render_plain_html
 from eikon_engine.outcome.certification import CertificationReport
-from eikon_engine.record import AttachOptions, record_mission
+from eikon_engine.record import record_mission
 from eikon_engine.trace.actions import Read, ReadValue
 from eikon_engine.trace.bundle import load_page, open_bundle
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import steps
+from tests.record.recorded_page import TWICE, steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,9 +74,8 @@ def chat(site: PageSite) -> str:
 def test_the_response_to_a_long_poll_arrives_after_its_cause(chromium: Browser, chat: str, tmp_path: Path) -> None:
     """The poll is pending from page load; replays do not show its response before the message was sent."""
     page = chromium.new_page()
-    options = AttachOptions(certify=CertifyOptions(runs=2))
 
-    with record_mission(page, mission_text="Speak", directory=tmp_path / "b", options=options) as mission:
+    with record_mission(page, mission_text="Speak", directory=tmp_path / "b", options=TWICE) as mission:
         page.goto(chat)
         page.wait_for_timeout(KEPT_MS)
         page.get_by_role("button", name="Say").click()
@@ -108,9 +106,8 @@ def test_an_action_that_was_too_early_fails_again(
 
     site.answers["/late"] = late
     page = chromium.new_page()
-    options = AttachOptions(certify=CertifyOptions(runs=2))
 
-    with record_mission(page, mission_text="Buy", directory=tmp_path / "b", options=options) as mission:
+    with record_mission(page, mission_text="Buy", directory=tmp_path / "b", options=TWICE) as mission:
         page.goto(site.put(f"<template>{BUY}</template><script>{source}</script>"))
         for _ in range(2):
             with pytest.raises(TimeoutError):
@@ -137,9 +134,8 @@ def add_up(chromium: Browser, site: PageSite, folder: Path, *, reads: bool) -> C
 
     site.answers["/price"] = late
     page = chromium.new_page()
-    options = AttachOptions(certify=CertifyOptions(runs=2))
 
-    with record_mission(page, mission_text="Sum up", directory=folder, options=options) as mission:
+    with record_mission(page, mission_text="Sum up", directory=folder, options=TWICE) as mission:
         page.goto(site.put(TOTAL))
         page.get_by_role("button", name="Total").click()
         if reads:

@@ -12,10 +12,9 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import CompletionError, OutputError
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_folder
-from eikon_engine.record import AttachOptions
 from eikon_engine.trace.execution import Failed
 from tests.browser.pages import serve_pages
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.record.skill_models import PAGE, QUESTION, asking, skills_of
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
@@ -116,7 +115,7 @@ def test_recorded_tools_and_completions_do_not_affect_replays(chromium: Browser,
     """An agent that records tool calls and completions is certified like any other."""
     with serve_pages() as site:
         url = site.put(PAGE)
-        with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             agent.page.goto(url)
             agent.mission.completion(prompt="What now?", response="Press", model="gpt-test")
             agent.mission.tool("store", {"price": 1}, result="stored")

@@ -7,15 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.record import action_log as timeline
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import recorded_page, steps, warnings
+from tests.record.recorded_page import TWICE, recorded_page, steps, warnings
 
 pytestmark = pytest.mark.browser
-
-TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 
 
 @pytest.mark.parametrize("link", ["<a href=/slow>Get it</a>", "<a href=/slow download>Get it</a>"])

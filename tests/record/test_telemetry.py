@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.record import AttachOptions
 from eikon_engine.trace.rules import JsonPathRule, TelemetryRule
 from eikon_engine.trace.serializer import read_trace
 from tests.browser.pages import Answer
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -44,8 +42,7 @@ def record(chromium: Browser, site: PageSite, folder: Path, send: str) -> AgentM
     """Record and certify a mission on the page."""
     site.answers |= {"/add": Answer(body="1 item"), "/collect": Answer(status=204), "/vitals": Answer(status=204)}
     url = site.put(PAGE.replace("SEND", send))
-    options = AttachOptions(certify=CertifyOptions(runs=2))
-    with recorded_page(chromium, folder, options) as recorded:
+    with recorded_page(chromium, folder, TWICE) as recorded:
         page = recorded.page
         page.goto(url)
         page.get_by_role("button").click()

@@ -8,20 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.store import read_network
-from eikon_engine.record import AttachOptions
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.serializer import write_trace
 from tests.browser.pages import Answer, Asked, PageSite
-from tests.record.recorded_page import QUICK, recorded_actions, recorded_page
+from tests.record.recorded_page import QUICK, TWICE, recorded_actions, recorded_page
 from tests.replay.conftest import replay
 
 pytestmark = pytest.mark.browser
 
-CERTIFIED = AttachOptions(certify=CertifyOptions(runs=2))
 CONTENT = b"a\xff\x00\r\nb\n--x"
 FORM = """<form id=form method=post action=/sent enctype=multipart/form-data>
 <textarea name="a &quot;note&quot;">two
@@ -99,7 +96,7 @@ def test_an_upload_is_recorded_with_its_files(
     """A form, fetch, XMLHttpRequest, a file as a body and a beacon: certified, and another file is noticed."""
     file = tmp_path / "list.dat"
     file.write_bytes(CONTENT)
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(form)
         agent.page.set_input_files("#file", file)
         agent.page.click(button)
@@ -128,7 +125,7 @@ def test_an_upload_is_recorded_although_its_page_is_gone_while_the_agent_sleeps(
     site.answers["/next"] = Answer(body="<h1>next</h1>")
     file = tmp_path / "list.dat"
     file.write_bytes(CONTENT)
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(form)
         agent.page.set_input_files("#file", file)
         agent.page.click("#leave")
@@ -146,7 +143,7 @@ def test_two_uploads_of_one_file_are_two_occurrences_of_one_request(
     chromium: Browser, form: str, tmp_path: Path
 ) -> None:
     """Each gets its own answer; a third one has none."""
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(form)
         agent.page.set_input_files("#file", {"name": "a.txt", "mimeType": "text/x-own", "buffer": CONTENT})
         agent.page.click("#xhr")
@@ -181,7 +178,7 @@ def test_a_request_without_a_body_is_no_loss(chromium: Browser, site: PageSite, 
         "<button onclick=\"fetch('/empty', {method: 'POST', headers: {'content-type': 'application/json'}})"
         ".then(() => { document.title = 'done'; })\">Go</button>"
     )
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(url)
         agent.page.click("button")
         agent.page.wait_for_function("document.title === 'done'")
@@ -204,7 +201,7 @@ def test_a_body_that_nobody_reported_keeps_the_bundle_from_being_certified(
         "<script>const worker = new Worker('/worker.js'); worker.onmessage = () => { document.title = 'done'; };"
         "</script><button onclick=\"worker.postMessage('')\">Go</button>"
     )
-    with recorded_page(chromium, tmp_path / "b", CERTIFIED) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(url)
         agent.page.click("button")
         agent.page.wait_for_function("document.title === 'done'")

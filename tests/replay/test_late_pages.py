@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Browser, expect
 
-from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, serve_pages
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def site() -> Iterator[PageSite]:
 def bundle(chromium: Browser, site: PageSite, tmp_path: Path) -> Path:
     """Record an agent that waits for a list, clicks and reads."""
     serve_list(site)
-    with recorded_page(chromium, tmp_path / "b", AttachOptions()) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/")
         expect(agent.page.locator("#list li")).to_have_count(2)
         agent.page.locator("#b").click()

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.record import AttachOptions
 from tests.missions.ordinary import deploy_a_service
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 from tests.sites.ordinary import serve_board
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.browser
 def test_a_changed_message_is_the_cause(chromium: Browser, tmp_path: Path) -> None:
     """The socket has another token in its URL, and is the recorded one; its first message is another."""
     with serve_board() as site:
-        with recorded_page(chromium, tmp_path / "b", AttachOptions()) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             deploy_a_service(agent.page, site.url)
         site.restart(edit_message=lambda number, text: text.replace("online", "away") if number == 0 else text)
         outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})

@@ -9,9 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from eikon_engine.files.wall_clock import utc_now
-from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, serve_pages
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def test_a_response_with_the_present_time_is_not_listed(chromium: Browser, tmp_p
     with serve_pages() as site:
         site.answers["/"] = Answer(body=PAGE)
         site.answers["/stock.json"] = stock(4, now)
-        with recorded_page(chromium, tmp_path / "b", AttachOptions()) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             agent.page.goto(f"{site.url}/")
             expect(agent.page.locator("#state")).to_have_text("4")
         runs = {}

@@ -10,9 +10,8 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, redirect, serve_pages
-from tests.record.recorded_page import recorded_page
+from tests.record.recorded_page import QUICK, TWICE, recorded_page
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def order(page: Page, url: str) -> None:
 @pytest.fixture
 def bundle(chromium: Browser, shop: TokenSite, tmp_path: Path) -> Path:
     """Record and certify the mission."""
-    with recorded_page(chromium, tmp_path / "b", AttachOptions()) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         order(agent.page, shop.site.url)
     return tmp_path / "b"
 
@@ -146,7 +145,7 @@ def test_an_error_of_the_server_comes_first(
     is_certified: bool,  # noqa: FBT001 - of the test
 ) -> None:
     """A save that the server refuses is the divergence and its explanation, whether or not the bundle is certified."""
-    options = AttachOptions() if is_certified else AttachOptions(certify=None)
+    options = TWICE if is_certified else QUICK
     with recorded_page(chromium, tmp_path / "b", options) as agent:
         order(agent.page, shop.site.url)
     shop.status = 500
