@@ -89,7 +89,7 @@ class PageTimeline:
         self.begin_acting_phase()
 
     def begin_acting_phase(self) -> None:
-        """Begin the phase in which an action acts, or has what it waited for; nothing that pages do is its effect."""
+        """Begin the phase in which an action acts, or has what it waited for; see `mark_acting` for effects."""
         if self.has_acting_phase and self.acted_ms is None:
             self.acted_ms = self._clock.now_ms
             self._advance_phase()

@@ -50,6 +50,7 @@ socket.onopen = () => setInterval(() => socket.send(JSON.stringify({{ ping: true
 socket.onmessage = event => {{ if (event.data.includes('note')) out.textContent = event.data; }};
 </script>"""
 LATE_S: Final = 0.4
+"""Wall time by which a replay learns late of a socket: a few ticks of page time pass meanwhile unless it waits."""
 BORROWED = """<button onclick="send()">Send</button><p id=out></p><script>
 const frame = document.createElement('iframe');
 document.head.append(frame);
