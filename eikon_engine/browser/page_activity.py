@@ -31,8 +31,8 @@ PENDING_RESPONSES: Final = """async () => {
   const own = window.__eikon__ ?? {};
   const fetches = own.workerCount?.() ? await own.settleWorkers() : 0;
   const loading = document.readyState !== 'complete' || own.hasStartingWorkers?.();
-  const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.openingSockets?.() ?? 0);
-  return [loading ? 1 : 0, 0, pending + (own.working?.() ?? 0) + fetches, 0, 0];
+  const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.reading?.() ?? 0);
+  return [loading ? 1 : 0, 0, pending + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0) + fetches, 0, 0];
 }"""
 """Returns whether a document loads, and how many responses it waits for."""
 ACTIVITY_AFTER_NAVIGATION: Final = (
@@ -78,8 +78,8 @@ class PageActivity:
     animating: bool
     """Whether an animation runs, or the pointer lies over an element that was not notified yet."""
     pending: int
-    """Fetches that wait for a response, those of workers included, WebSockets that open, and pending browser work for a
-    page."""
+    """Fetches that wait for a response, those of workers included, bodies that scripts read, WebSockets that open, and
+    pending browser work for a page."""
     workers: int
     next_timer_ms: float
     """Page time to the next timer; 0 if unknown."""

@@ -94,6 +94,25 @@ def test_requests_of_one_url_get_their_responses_in_order(
     assert seen[0].pages[0].frames != seen[1].pages[0].frames
 
 
+def test_no_response_overtakes_the_body_that_a_script_still_reads(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A blob is read some time after its request ended, on the way to the page through another process."""
+
+    def slow(_: Asked) -> Answer:
+        threading.Event().wait(0.3)
+        return Answer(body="slow")
+
+    site.answers |= {"/blob": Answer(body="blob" * 50_000), "/slow": slow}
+    url = site.put(
+        page("fetch('/blob').then(r => r.blob()).then(b => say(b.size)); fetch('/slow').then(r => say(r.status))")
+    )
+    recorded = record(live_browser, tmp_path, [Navigate(url=url)])
+
+    for _ in range(10):
+        assert replay(sealed_browser, tmp_path, [Navigate(url=url)], recorded)[0] == recorded
+
+
 FORM = "<form method=post action=/post><input name=q value=1><button id=b>Send</button></form>"
 
 
