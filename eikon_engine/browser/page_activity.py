@@ -31,8 +31,8 @@ PENDING_RESPONSES: Final = """async () => {
   const own = window.__eikon__ ?? {};
   const fetches = own.workerCount?.() ? await own.settleWorkers() : 0;
   const loading = document.readyState !== 'complete' || own.hasStartingWorkers?.();
-  const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.reading?.() ?? 0);
-  return [loading ? 1 : 0, 0, pending + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0) + fetches, 0, 0];
+  const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.openingSockets?.() ?? 0);
+  return [loading ? 1 : 0, 0, pending + (own.working?.() ?? 0) + fetches, 0, 0];
 }"""
 """Returns whether a document loads, and how many responses it waits for."""
 ACTIVITY_AFTER_NAVIGATION: Final = (
@@ -48,6 +48,8 @@ STOP_WAITING: Final = """() => {
 }"""
 """Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose
 requests never end."""
+BROWSER_WORK: Final = "() => [0, 0, window.__eikon__?.working?.() ?? 0, 0, 0]"
+"""Returns how much the browser works for a document off the main thread; see init_browser_work.js."""
 STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0, 0] }"
 """Advance the workers of a document to its time; resolves when their timers ran and their messages arrived."""
 NEXT_FRAME: Final = """() => new Promise(painted => {
@@ -78,8 +80,8 @@ class PageActivity:
     animating: bool
     """Whether an animation runs, or the pointer lies over an element that was not notified yet."""
     pending: int
-    """Fetches that wait for a response, those of workers included, bodies that scripts read, WebSockets that open, and
-    pending browser work for a page."""
+    """Fetches that wait for a response, those of workers included, WebSockets that open, and pending browser work for a
+    page, such as bodies that scripts read."""
     workers: int
     next_timer_ms: float
     """Page time to the next timer; 0 if unknown."""
@@ -112,6 +114,14 @@ async def query_activity(
     pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.requests.is_navigating(page))]
     answers = await asyncio.gather(*(_query_page(page, script, main_only=main_only) for page in pages))
     return PageActivity.total(answer for some in answers for answer in some)
+
+
+async def count_browser_work(tracker: PageTracker, frame: Frame) -> int:
+    """Count what the browser does for a document; 0 if its page waits for the next one, as above."""
+    if tracker.requests.is_navigating(frame.page):
+        return 0
+    _, _, pending, _, _ = await _query_frame(frame, BROWSER_WORK)
+    return pending
 
 
 async def _query_page(page: Page, script: str, *, main_only: bool) -> list[DocumentActivity]:

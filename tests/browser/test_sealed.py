@@ -94,8 +94,20 @@ def test_requests_of_one_url_get_their_responses_in_order(
     assert seen[0].pages[0].frames != seen[1].pages[0].frames
 
 
-def test_no_response_overtakes_the_body_that_a_script_still_reads(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+READ = "then(r => r.blob()).then(b => say(b.size))"
+SLOW = "fetch('/slow').then(r => say(r.status))"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(f"fetch('/blob').{READ}; {SLOW}", id="at once"),
+        pytest.param(f"fetch('/moved').{READ}; {SLOW}", id="redirected"),
+        pytest.param(f"fetch('/blob').then(r => {{ Promise.resolve(r).{READ}; {SLOW} }})", id="while reading"),
+    ],
+)
+def test_no_response_overtakes_a_body_that_a_script_still_reads(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, script: str
 ) -> None:
     """A blob is read some time after its request ended, on the way to the page through another process."""
 
@@ -103,13 +115,11 @@ def test_no_response_overtakes_the_body_that_a_script_still_reads(
         threading.Event().wait(0.3)
         return Answer(body="slow")
 
-    site.answers |= {"/blob": Answer(body="blob" * 50_000), "/slow": slow}
-    url = site.put(
-        page("fetch('/blob').then(r => r.blob()).then(b => say(b.size)); fetch('/slow').then(r => say(r.status))")
-    )
+    site.answers |= {"/blob": Answer(body="blob" * 50_000), "/moved": redirect("/blob"), "/slow": slow}
+    url = site.put(page(script))
     recorded = record(live_browser, tmp_path, [Navigate(url=url)])
 
-    for _ in range(10):
+    for _ in range(5):
         assert replay(sealed_browser, tmp_path, [Navigate(url=url)], recorded)[0] == recorded
 
 

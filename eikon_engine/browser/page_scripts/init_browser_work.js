@@ -7,16 +7,17 @@
   const { addEventListener } = EventTarget.prototype;
   const RealDate = window.__pwClock?.builtins?.Date ?? Date;
   const { now } = RealDate;
-  // Start of each piece of work, in real time; what takes longer than this may never end, such as a blocked database.
-  const LONGEST_MS = 10000;
+  // Until when each piece of work counts, in real time: one that takes longer may never end, such as a blocked database,
+  // or the body of a response while recording.
+  const WORK_MS = 10000, BODY_MS = 2000;
   const works = new Set();
   own.working = () => {
     let young = 0;
-    for (const work of works) young += now() - work.began < LONGEST_MS;
+    for (const work of works) young += now() < work.until;
     return young;
   };
-  const begin = () => {
-    const work = { began: now() };
+  const begin = (longestMs = WORK_MS) => {
+    const work = { until: now() + longestMs };
     works.add(work);
     return () => { works.delete(work); };
   };
@@ -36,6 +37,9 @@
   };
 
   counted(Blob.prototype, ['arrayBuffer', 'bytes', 'text'], promised);
+  // The browser may have a body some time before a script has read it, as a Blob through another process.
+  counted(window.Response?.prototype, ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'], (answer, response) =>
+    own.isWhole?.(response) ? Reflect.apply(afterwards, answer, [begin(BODY_MS)]) : answer);
   counted(window, ['createImageBitmap'], promised);
   // An image still loading is waited for as a request, which may be delivered later, or never.
   counted(HTMLImageElement.prototype, ['decode'], (answer, image) => image.complete ? promised(answer) : answer);

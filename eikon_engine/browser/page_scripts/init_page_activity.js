@@ -70,7 +70,7 @@
     const loaded = document.readyState === 'complete' || own.ignoredDocument === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
     const fetching = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
-    const pending = fetching + (own.reading?.() ?? 0) + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0);
+    const pending = fetching + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0, own.nextTimer()];
     if (!seen[3]) return seen;
     return own.settleWorkers().then(fetches => {

@@ -28,45 +28,6 @@
     });
   }
 
-  // The browser may have a body some time before a script has read it: the next response must not overtake the read.
-  // A response that a script made has no URL, and may never end.
-  const LONGEST_MS = 1000;
-  const RealPromise = Promise;
-  const { now } = window.__pwClock?.builtins?.Date ?? Date;
-  const later = window.__pwClock?.builtins?.setTimeout ?? setTimeout;
-  const { finally: afterwards } = Promise.prototype;
-  const { get: urlOf } = Object.getOwnPropertyDescriptor(Response.prototype, 'url');
-  const isFetched = self => {
-    try {
-      return urlOf.call(self) !== '';
-    } catch {
-      return false; // no response, which rejects the read
-    }
-  };
-  const reads = new Map(); // when each began, in real time
-  for (const name of ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text']) {
-    if (!Response.prototype[name]) continue;
-    Response.prototype[name] = new Proxy(Response.prototype[name], {
-      apply(native, self, values) {
-        const answer = Reflect.apply(native, self, values);
-        if (!isFetched(self)) return answer;
-        let end;
-        const read = new RealPromise(resolve => { end = resolve; });
-        reads.set(read, now());
-        return Reflect.apply(afterwards, answer, [() => { reads.delete(read); end(); }]);
-      },
-    });
-  }
-  own.reading = () => {
-    let young = 0;
-    for (const began of reads.values()) young += now() - began < LONGEST_MS;
-    return young;
-  };
-  own.allRead = () => RealPromise.race([
-    RealPromise.all(reads.keys()),
-    new RealPromise(resolve => later(resolve, LONGEST_MS)),
-  ]);
-
   // Served requests are never uploaded, so no upload event fires: dispatch them when the response begins.
   const sizeOf = body => {
     if (typeof body === 'string') return new TextEncoder().encode(body).length;

@@ -30,9 +30,23 @@
 
   // Restore the properties of a response: a served redirect was flattened, and a stream is a Response that we
   // constructed.
+  const { get: urlOf } = Object.getOwnPropertyDescriptor(window.Response.prototype, 'url');
+  const redirected = new WeakSet();
+  // Whether the browser has, or will have, the whole body of a response: not of a stream, nor of one that a script made.
+  own.isWhole = response => {
+    try {
+      return urlOf.call(response) !== '' || redirected.has(response);
+    } catch {
+      return false; // no response
+    }
+  };
   const withFacts = (response, facts) => {
     for (const name of Object.keys(facts)) Object.defineProperty(response, name, { value: facts[name] });
-    const clone = () => withFacts(Response.prototype.clone.call(response), facts);
+    const clone = () => {
+      const copy = withFacts(Response.prototype.clone.call(response), facts);
+      if (redirected.has(response)) redirected.add(copy);
+      return copy;
+    };
     return Object.defineProperty(response, 'clone', { value: clone, configurable: true, writable: true });
   };
   const factsOf = native => {
@@ -64,7 +78,9 @@
       });
     }
     const { status, statusText } = native;
-    return withFacts(new Response(body, { status, statusText, headers: without(native.headers) }), factsOf(native));
+    const made = withFacts(new Response(body, { status, statusText, headers: without(native.headers) }), factsOf(native));
+    if (id === null) redirected.add(made);
+    return made;
   };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {

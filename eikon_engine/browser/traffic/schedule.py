@@ -11,17 +11,18 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.browser.delivery_barrier import BLOCKED_S
-from eikon_engine.browser.page_activity import PENDING_RESPONSES, PageActivity, query_activity
+from eikon_engine.browser.frames import frame_of
+from eikon_engine.browser.page_activity import PENDING_RESPONSES, count_browser_work, query_activity
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.delivery_queue import Delivery, DeliveryQueue
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
-    from playwright.async_api import Request
+    from playwright.async_api import Frame, Request
 
     from eikon_engine.browser.page_tracker import PageTracker
     from eikon_engine.browser.stabilizer import PageStabilizer
@@ -38,6 +39,7 @@ UNTIMED_CAUSE_TIMEOUT_S: Final = 0.1
 """As above, for events without a moment, as in imported HAR files: they are ordered by completion, which replays often
 do not reproduce. Also for any other missing cause in a phase in which one was missing already."""
 CAUSE_POLL_S: Final = 0.02
+_AnswerT = TypeVar("_AnswerT")
 
 
 def _has_always_cause() -> bool:
@@ -69,6 +71,8 @@ class DeliverySchedule:
         )
         self._phase_without_cause: int | None = None
         """The last phase in which an expected cause did not appear."""
+        self._unread: Frame | None = None
+        """The frame whose scripts may still read the body of a fetch that was delivered last."""
         self._background = BackgroundTasks(tracker)
         self._background.start(self._deliver_forever())
 
@@ -118,6 +122,9 @@ class DeliverySchedule:
             if delivery is None:
                 await self._wait_for_change()
                 continue
+            if delivery is not blocking and self._unread is not None:
+                await self._wait_until_read(self._unread)
+                continue
             if delivery is not blocking and not await self._is_next(delivery):
                 continue
             if delivery is not blocking and not self._stabilizer.barrier.is_open:
@@ -150,6 +157,8 @@ class DeliverySchedule:
         delivery.allowed.set()
         await self._wait_until_completed(delivery)
         self.queue.end_delivery(delivery, was_blocking=was_blocking)
+        if delivery.request is not None and delivery.request.resource_type == "fetch":
+            self._unread = frame_of(delivery.request)
         self._tracker.note_data()
 
     async def _wait_until_completed(self, delivery: Delivery) -> None:
@@ -161,6 +170,22 @@ class DeliverySchedule:
             with suppress(TimeoutError):
                 async with asyncio.timeout(COMPLETION_POLL_S):
                     await delivery.completed.wait()
+
+    async def _wait_until_read(self, frame: Frame) -> None:
+        """Wait until scripts have read the body delivered last, which the next event could overtake."""
+        before = self.queue.pending_orders()
+        try:
+            async with asyncio.timeout(BLOCKED_S):
+                while work := await self._unless_requested(before, count_browser_work(self._tracker, frame)):
+                    await self._pause(before)
+        except TimeoutError:
+            self._stabilizer.notes.append(
+                f"a response was delivered to a page that still read another one after {BLOCKED_S:.0f} s"
+            )
+        else:
+            if work is None:
+                return  # something else was requested, which scripts may wait for
+        self._unread = None
 
     async def _is_next(self, delivery: Delivery) -> bool:
         """Whether a delivery is the next one; if an earlier event is due and has no cause, the pages settle first."""
@@ -176,7 +201,9 @@ class DeliverySchedule:
         try:
             async with asyncio.timeout(BLOCKED_S):
                 while idle_checks < CAUSE_CHECKS or time.monotonic() < expected_until:
-                    seen = await self._query_activity(before)
+                    seen = await self._unless_requested(
+                        before, query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True)
+                    )
                     if seen is None:
                         return False
                     is_idle = seen.pending <= self.queue.unanswered_fetches() and not self._stabilizer.has_pending_work
@@ -204,9 +231,11 @@ class DeliverySchedule:
         """Whether a delivery was requested that is not in `before`, or a document blocks."""
         return bool(self.queue.pending_orders() - before) or self.queue.blocking_delivery() is not None
 
-    async def _query_activity(self, before: frozenset[int]) -> PageActivity | None:
-        """Check the pages; None once a delivery is requested that is not in `before`: pages may wait for it."""
-        looking = asyncio.ensure_future(query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True))
+    async def _unless_requested(
+        self, before: frozenset[int], query: Coroutine[None, None, _AnswerT]
+    ) -> _AnswerT | None:
+        """Query pages; None once a delivery is requested that is not in `before`: pages may wait for it."""
+        looking = asyncio.ensure_future(query)
         try:
             while not looking.done() and not self._has_new_request(before):
                 woken = asyncio.ensure_future(self.queue.wait_until_woken())

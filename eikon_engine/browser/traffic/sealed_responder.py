@@ -223,7 +223,6 @@ class SealedResponder:
             else:
                 await self._fulfill_response(route, exchange, response)
                 await self._wait_until_received(route.request)
-                await self._wait_until_read(route.request)
 
     async def abort(self, route: Route, code: str) -> None:
         """Let a request fail, with one of Playwright's error codes."""
@@ -270,18 +269,6 @@ class SealedResponder:
         with suppress(TimeoutError):
             async with asyncio.timeout(RECEIVED_S):
                 await self._session.tracker.requests.wait_until_ended(request)
-
-    async def _wait_until_read(self, request: Request) -> None:
-        """Wait until scripts have read a fetched body, if anything may be delivered next that could overtake them."""
-        from playwright.async_api import Error
-
-        requests, frame = self._session.tracker.requests, frame_of(request)
-        is_last = not requests.in_flight - {request} and self._schedule.queue.first_due() is None
-        if request.resource_type != "fetch" or frame is None or is_last or requests.is_navigating(frame.page):
-            return
-        with suppress(Error, TimeoutError):
-            async with asyncio.timeout(RECEIVED_S):
-                await frame.evaluate("window.__eikon__?.allRead?.()")
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Serve a redirected document: set the cookies, then navigate to the redirect's target.
