@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.traffic import sockets
 from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketClosed
 from eikon_engine.trace.actions import FunctionCondition, Navigate, WaitFor
@@ -13,6 +15,8 @@ from tests.sites.torture import serve_torture
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from playwright.async_api import WebSocketRoute
 
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
@@ -45,10 +49,23 @@ def test_each_side_closes_a_socket_once(live_browser: Room, site: PageSite, tmp_
     ]
 
 
+@pytest.mark.parametrize("delay_s", [0, 0.4])
 def test_a_socket_closed_before_it_opens_ends(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+    live_browser: Room,
+    sealed_browser: Room,
+    site: PageSite,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    delay_s: float,
 ) -> None:
-    """The page gets the events of a failed connection, as from the browser, and counts as idle afterwards."""
+    """The page gets the events of a failed connection, as from the browser, also if the server accepted meanwhile."""
+    close_side = sockets.close_side
+
+    async def close_late(side: WebSocketRoute, code: int | None, reason: str | None) -> None:
+        await asyncio.sleep(delay_s)
+        await close_side(side, code, reason)
+
+    monkeypatch.setattr(sockets, "close_side", close_late)
     with serve_torture() as torture:
         here = torture.url.replace("http", "ws")
         url = site.put(

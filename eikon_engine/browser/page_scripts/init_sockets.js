@@ -80,12 +80,15 @@
         return true;
       }
       if (event.type === 'error') return true;
-      return super.dispatchEvent(event);
+      if (event.type !== 'close') return super.dispatchEvent(event);
+      // The page closed it before it opened: https://websockets.spec.whatwg.org/#dom-websocket-close
+      super.dispatchEvent(new Event('error'));
+      return super.dispatchEvent(new CloseEvent('close', { code: 1006 }));
     }
 
     #hear(message) {
       const { accepted, closed } = JSON.parse(message.slice(MARK.length));
-      if (this.#state === 3) return;
+      if (this.#state === 3 || (accepted && this.#state === 2)) return;
       this.#announced = true;
       if (accepted) {
         this.protocol = accepted.protocol;

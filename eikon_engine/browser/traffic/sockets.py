@@ -134,7 +134,7 @@ class _SocketConnection:
         if self._closers:
             return
         self._report_closed("page", code, reason)
-        self._sockets.background.start(_close_side(self._server_side, code, reason))
+        self._sockets.background.start(close_side(self._server_side, code, reason))
 
     def _queue(self, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
         self.pending_messages += 1
@@ -180,11 +180,13 @@ class _SocketConnection:
     async def _close_page_side(self, code: int | None, reason: str | None) -> None:
         if "server" in self._closers:
             return
+        if "page" in self._closers and not self.accepted:  # https://websockets.spec.whatwg.org/#dom-websocket-close
+            code, reason = ABNORMAL_CLOSURE, ""
         self._report_closed("server", code, reason)
         if code == ABNORMAL_CLOSURE:
             notify_lost(self._page_side, reason or "", was_open=self.accepted)
         else:
-            await _close_side(self._page_side, code, reason)
+            await close_side(self._page_side, code, reason)
 
     def _report_closed(self, closer: SocketSide, code: int | None, reason: str | None) -> None:
         self._closers.add(closer)
@@ -201,7 +203,8 @@ def notify_lost(side: WebSocketRoute, reason: str, *, was_open: bool) -> None:
     notify_page(side, closed={"code": ABNORMAL_CLOSURE, "reason": reason, "wasClean": False, "error": not was_open})
 
 
-async def _close_side(side: WebSocketRoute, code: int | None, reason: str | None) -> None:
+async def close_side(side: WebSocketRoute, code: int | None, reason: str | None) -> None:
+    """Close a page's side of a socket, or its server's."""
     from playwright.async_api import Error
 
     try:
