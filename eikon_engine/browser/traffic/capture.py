@@ -288,7 +288,7 @@ class NetworkCapture:
                 return
             self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
             return
-        answer = await last.response()
+        answer = await _response_of(last)
         if last.redirected_to is not None:
             return  # a redirect: the request that it led to ends the exchange
         hops = await self._hops(root, last)
@@ -459,6 +459,16 @@ class NetworkCapture:
             is_navigation=request.is_navigation_request(),
             frame=frame,
         )
+
+
+async def _response_of(request: Request) -> Response | None:
+    """Return the response of a request that ended.
+
+    The driver is asked only where that response may be a redirect: it reports the next request meanwhile.
+    """
+    known = request.existing_response
+    is_final = known is not None and not HTTPStatus.MULTIPLE_CHOICES <= known.status < HTTPStatus.BAD_REQUEST
+    return known if is_final else await request.response()
 
 
 def is_attachment(answer: Response) -> bool:
