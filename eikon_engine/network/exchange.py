@@ -231,6 +231,8 @@ REPEATABLE_METHODS: Final = SAFE_METHODS | {"PUT"}
 """Methods whose request has the same effect and response when it is repeated at once."""
 FETCH_TYPES: Final = frozenset({"fetch", "xhr"})
 """Resource types of requests sent by scripts; the page scripts count them before Playwright reports them."""
+CACHED_TYPES: Final = frozenset({"font", "image", "media", "script", "stylesheet", "texttrack"})
+"""Resource types of requests that a browser may answer from its memory."""
 PASSIVE_TYPES: Final = frozenset({"font", "image", "manifest", "media", "texttrack"})
 """Types of resources whose absence changes nothing else on a page. What Playwright calls `other`, and importers call so
 if they do not know the type, may be anything."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.exchange import REPEATABLE_METHODS
+from eikon_engine.network.exchange import CACHED_TYPES, REPEATABLE_METHODS, SAFE_METHODS
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import MAX_SHOWN_PARTS, BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
@@ -246,6 +246,8 @@ class Hit:
     """Rules that were needed to match; empty for an exact match."""
     is_repeat: bool = False
     """Whether every recorded exchange was served already, and this is the last one that was answered by now."""
+    is_resource: bool = False
+    """Whether it is a repeat of a resource that the browser had in its memory when the mission was recorded."""
     has_predecessor: bool = field(default=False, compare=False)
     """Whether an equal request precedes it in the recording."""
     skipped: tuple[Exchange, ...] = field(default=(), compare=False)
@@ -502,7 +504,7 @@ class Playback:
         alike = tuple(each for each in group.values() if each is not None)
         if exchange is not None:
             return self._hit_after_skipped(exchange, alike)
-        repeat = self._repeat(alike) if count > max(group) else None
+        repeat = _cached_resource(alike) or self._repeat(alike) if count > max(group) else None
         return repeat or partial(_no_such_occurrence, sent, answers.first, group, count)
 
     def _hit_after_skipped(
@@ -561,6 +563,16 @@ def has_equal_answer(before: Exchange, after: Exchange) -> bool:
         return left is right and before.failure == after.failure
     has_body = left.body_missing is None and right.body_missing is None
     return has_body and (left.status, left.url, left.body) == (right.status, right.url, right.body)
+
+
+def _cached_resource(alike: tuple[Exchange, ...]) -> Hit | None:
+    """Return the first response with a resource that a browser may have in its memory one time and not another."""
+    first = alike[0]
+    has_body = first.response is not None and not first.response.body_missing
+    is_cached = (first.request.method in SAFE_METHODS and has_body) and all(
+        each.request.resource_type in CACHED_TYPES and has_equal_answer(first, each) for each in alike
+    )
+    return Hit(exchange=first, is_repeat=True, is_resource=True, has_predecessor=True) if is_cached else None
 
 
 def _delivery_order(exchange: Exchange) -> int:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
+from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import has_equal_answer
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ SEARCH_MS: Final = 2000.0
 """Maximum page time between two requests of a search while a user types."""
 BROWSER_TYPES: Final = frozenset({"manifest", "other", "preflight", "prefetch"})
 """Resource types of requests that the browser, and not the page, decides to send; reports of policies are others."""
-CACHED_TYPES: Final = frozenset({"font", "image", "media", "script", "stylesheet", "texttrack"})
-"""Resource types of requests that a browser may answer from its memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

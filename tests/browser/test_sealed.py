@@ -39,6 +39,10 @@ FETCH = """const say = t => p.textContent += t + ' ';
 const get = u => fetch(u).then(r => r.text()).then(say, () => say('failed'))"""
 
 
+SIDE = 7
+SQUARE = f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE}" height="{SIDE}"></svg>'
+
+
 def page(script: str, body: str = "") -> str:
     """Return a document that shows its fetched texts."""
     return f"<p id=p></p>{body}<script>{FETCH};{script}</script>"
@@ -254,6 +258,26 @@ def test_nothing_leaves_a_sealed_session(
         desk.ok(Click(target=at("#b")))
 
     assert site.paths()[asked:] == ()
+
+
+def test_a_picture_that_the_browser_had_in_its_memory_is_served_again(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Only in the replay does the second document request it from the network; that is counted."""
+    site.answers["/picture"] = Answer(body=SQUARE, content_type="image/svg+xml")
+    first, second = site.put('<img src="/picture">'), site.put("<p>second</p>")
+    record(live_browser, tmp_path, (Navigate(url=first), Navigate(url=second)))
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.ok(Navigate(url=first))
+        desk.ok(Navigate(url=second))
+        width = desk.js(
+            "new Promise(done => { i = new Image(); i.onload = i.onerror = () => done(i.width); i.src = '/picture' })"
+        )
+        network = desk.network()
+
+    assert width == SIDE
+    assert (network.misses, network.repeats) == ((), 1)
 
 
 def test_a_failure_is_replayed_as_a_failure(

@@ -33,6 +33,16 @@ DEEDS = {
     "leave": "location = '/left'",
     "leaves politely": "onpagehide = () => s.close(4002, 'gone'); location = '/left'",
     "nothing": "0",
+    "first, then a timer": "s.send('first'); setTimeout(() => s.send('late'), 20)",
+    "a timer, then first": "setTimeout(() => s.send('late'), 20); setTimeout(() => s.send('first'), 40)",
+    "late, then first": "s.send('late'); s.send('first')",
+    "a timer only": "setTimeout(() => s.send('late'), 20)",
+    "bytes, then a timer after the answer": (
+        "s.onmessage = () => setTimeout(() => s.send('late'), 20); s.send(new TextEncoder().encode('abc'))"
+    ),
+    "a timer, then bytes": (
+        "setTimeout(() => s.send('late'), 20); setTimeout(() => s.send(new TextEncoder().encode('abc')), 40)"
+    ),
 }
 
 
@@ -106,6 +116,41 @@ def test_a_page_that_departs_from_its_recording_has_a_miss(
     network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
 
     assert [(each.reason, each.describe_differences()) for each in network.misses] == [OTHERS[deeds]]
+
+
+def test_a_timer_may_send_its_message_before_the_one_of_an_action(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Timers of a busy page fire late; that of a replay fires when it is due, and overtakes the recorded event."""
+    deeds = ("first, then a timer", "a timer, then first")
+
+    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
+
+    assert (network.misses, network.unused) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "deeds",
+    [("first, then a timer", "late, then first"), ("bytes, then a timer after the answer", "a timer, then bytes")],
+    ids=["no timer sends it", "the server answers between the two"],
+)
+def test_another_order_is_a_miss(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deeds: tuple[str, str]
+) -> None:
+    """An action sends its messages in their order, and a timer cannot precede the answer that started it."""
+    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
+
+    assert network.misses[0].reason == "message 1 of the page on this socket differs from the recorded one"
+
+
+def test_a_message_that_was_overtaken_must_still_be_sent(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """What the timer sent early counts as sent, and the other message does not."""
+    network = replayed((live_browser, sealed_browser), site, tmp_path, ("first, then a timer", "a timer only"))
+
+    assert network.misses == ()
+    assert [key.partition(" sha256:")[1] for key in network.unused] == [" sha256:"]
 
 
 def test_a_close_that_does_not_happen_is_unused(

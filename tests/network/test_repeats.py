@@ -135,6 +135,38 @@ def test_another_request_is_never_answered_with_a_poll() -> None:
     assert isinstance(ask(playback, 5000.0, method="HEAD"), Miss)
 
 
+def resource(answers: Iterable[str], resource_type: str) -> tuple[Exchange, ...]:
+    """Make requests for a resource of a page."""
+    return tuple(
+        each.model_copy(update={"request": each.request.model_copy(update={"resource_type": resource_type})})
+        for each in poll(answers)
+    )
+
+
+@pytest.mark.parametrize("recorded", [1, 3])
+def test_a_resource_that_was_in_the_memory_of_the_browser_is_served_again(recorded: int) -> None:
+    """A page that an action loads gets its font from the network this time."""
+    playback = Playback(resource(["glyphs"] * recorded, "font"))
+
+    *_, extra = [ask(playback, None) for _ in range(recorded + 1)]
+
+    assert isinstance(extra, Hit)
+    assert (extra.is_repeat, extra.is_resource, extra.exchange.ordinal) == (True, True, 0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "resource_type"),
+    [(("old", "new"), "image"), (("same", "same"), "fetch"), (("same", "same"), "document")],
+)
+def test_what_no_browser_keeps_is_not_served_again(answers: tuple[str, ...], resource_type: str) -> None:
+    """A picture that changed is no resource of which the browser had a copy, and data and pages never are."""
+    playback = Playback(resource(answers, resource_type))
+
+    *_, extra = [ask(playback, None) for _ in range(len(answers) + 1)]
+
+    assert isinstance(extra, Miss)
+
+
 def test_polls_that_rules_make_equal_repeat_as_well() -> None:
     """A cache buster makes each poll another URL; the rule of the bundle makes them one."""
     rule = QueryKeyRule(name="_", reason="a cache buster")

@@ -308,11 +308,14 @@ class SealedTraffic:
         return None if is_departed else timeline.recorded_ms
 
     async def _serve_repeat(self, route: Route, match: Hit) -> None:
-        """Serve the last response again; what the server deferred, or had not sent by now, stays unanswered."""
+        """Serve a resource, or the last response, again; what was deferred, or not sent by now, stays unanswered."""
         request, exchange, timeline = route.request, match.exchange, self._started.session.timeline
         self._recorded_keys[request] = match.key
         self._repeats[match.key] += 1
         self._repeats_by_time[match.key, round(timeline.now_ms)] += 1
+        if match.is_resource:
+            await self._respond(route, _without_moment(exchange))
+            return
         moment = exchange.moment
         if (
             moment is None

@@ -46,6 +46,10 @@ MIN_HEARTBEATS: Final = 2
 """Equal messages of a page on one socket after which a further one is a heartbeat, whose number may vary."""
 MAX_JITTER: Final = 1.2
 """Ratio of two successive intervals between the heartbeats of a timer."""
+EARLY_MS: Final = 250
+"""Page time between two recorded messages of a page that may swap if a timer sends the later one: timers that are due
+while a page is busy fire late, and in any order with the events of an action. Replayed timers fire when they are due.
+"""
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
 JSON_TYPE: Final = "application/json"
@@ -274,6 +278,8 @@ class _PlayedSocket:
         self._server_events_left = sum(not isinstance(each, SocketOpened) and _is_from_server(each) for each in events)
         self._sent = 0
         """Number of recorded messages that the page has sent, or overtaken."""
+        self._early: set[int] = set()
+        """Positions of recorded messages that a timer has sent before their turn."""
         self.early_heartbeats = 0
         """Number of heartbeats that the page has sent before their turn, or beyond the recorded ones."""
         self._is_closed = self._is_accepted = self._closed_by_page = False
@@ -346,9 +352,13 @@ class _PlayedSocket:
         is_timer_driven = session.timeline.is_timer_driven
         if is_timer_driven:
             self._player.note_sent_by_timer(self._url, data)
-        place = self._find_expected(data)
+        early = self._find_early(data) if is_timer_driven else None
+        place = self._find_expected(data) if early is None else early
+        if early is not None:
+            self._early.add(early)
+        elif place is not None:
+            self._advance_to(place + 1)
         if place is not None:
-            self._sent = place + 1
             recorded = self._player.content(self._expected[place])
             key, differences = message_key(self._url, recorded), self._type_difference(self._expected[place], content)
             if differences:
@@ -360,14 +370,20 @@ class _PlayedSocket:
             self._add_difference(key, content, data)
         while self.early_heartbeats and self._is_heartbeat_expected(self._sent):
             self.early_heartbeats -= 1
-            self._sent += 1
+            self._advance_to(self._sent + 1)
         session.tracker.note_key(key)
         schedule.queue.wake()
+
+    def _advance_to(self, sent: int) -> None:
+        """Expect the message at a position next, or the first one behind it that was not sent early."""
+        self._sent = sent
+        while self._sent in self._early:
+            self._sent += 1
 
     def _add_difference(self, key: str, content: str | bytes, data: bytes) -> None:
         """Add a miss for a message that is not the next one of the recording, apart from heartbeats."""
         while self._is_heartbeat_expected(self._sent):
-            self._sent += 1
+            self._advance_to(self._sent + 1)
         if self._sent < len(self._expected):
             expected = self._expected[self._sent]
             differences = _differences(self._player.content(expected), data)
@@ -375,17 +391,40 @@ class _PlayedSocket:
         else:
             reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
             self._player.add_miss(NetworkMiss(key=key, reason=reason))
-        self._sent += 1
+        self._advance_to(self._sent + 1)
+
+    def _find_early(self, data: bytes) -> int | None:
+        """Return the position of a recorded message that a timer has sent before the one that preceded it; else None.
+
+        No message of the server lies between the two, and the one before it is still expected.
+        """
+        rules, sent = self._player.rules, self._player.rules.blank(self._url, data)
+        for place in self._awaited():
+            first, message = self._expected[self._sent], self._expected[place]
+            if message.moment.at_ms - first.moment.at_ms > EARLY_MS or self._is_answered_between(first, message):
+                return None
+            if rules.blank(self._url, self._player.content(message)) == sent:
+                return place if place != self._sent else None
+        return None
+
+    def _awaited(self) -> Iterator[int]:
+        """Yield the positions of the recorded messages that the page has not sent."""
+        return (place for place in range(self._sent, len(self._expected)) if place not in self._early)
+
+    def _is_answered_between(self, first: SocketMessage, last: SocketMessage) -> bool:
+        """Return whether the server sent anything on this socket between two messages of the page."""
+        return any(
+            first.moment.order < each.moment.order < last.moment.order and _is_from_server(each)
+            for each in self._events
+        )
 
     def _find_expected(self, data: bytes) -> int | None:
         """Return the position of the recorded message that the page has sent now: the next one, behind heartbeats."""
-        place = self._sent
-        while place < len(self._expected):
+        for place in self._awaited():
             if self._player.rules.are_equal(self._url, self._player.content(self._expected[place]), data):
                 return place
             if not self._is_heartbeat_expected(place):
                 return None
-            place += 1
         return None
 
     def _is_heartbeat_expected(self, place: int) -> bool:
@@ -456,7 +495,8 @@ class _PlayedSocket:
     def unsent(self, recorded: Sequence[SocketMessage], end_ms: float) -> Iterator[Unsent]:
         """Yield the recorded messages that the page did not send; `recorded` have their recorded moments."""
         sent = Counter(map(self._player.content, recorded[: self._sent]))
-        for message in recorded[self._sent :]:
+        for place in self._awaited():
+            message = recorded[place]
             content = self._player.content(message)
             is_repeated = sent[content] >= MIN_HEARTBEATS or self._player.find_heartbeat(self._url, content)
             explanation = _after_end(message, end_ms) or ("a repeated message" if is_repeated else "")
@@ -464,8 +504,8 @@ class _PlayedSocket:
 
     def unused(self) -> Iterator[str]:
         """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""
-        for message in self._expected[self._sent :]:
-            yield message_key(self._url, self._player.content(message))
+        for place in self._awaited():
+            yield message_key(self._url, self._player.content(self._expected[place]))
         if self._close is not None and not self._closed_by_page:
             yield close_key(self._url, self._close.code, self._close.reason)
 
