@@ -105,6 +105,27 @@ def test_an_aborted_body_with_a_secret_is_kept(
     assert seen[-1] == recorded[-1]
 
 
+def test_a_broken_body_is_whole_though_the_protocol_reported_less_of_it(
+    live_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document that is left takes the reports about its last bytes along; the bytes themselves were read."""
+    monkeypatch.setattr(ResponseStream, "append", lambda *_: None)
+    site.answers["/lines"] = Answer(pieces=LINES, ending="broken")
+    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
+        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
+        live_browser.portal.call(capture.start)
+        desk.ok(Navigate(url=site.put(READ)))
+        desk.ok(shows("broken"))
+        live_browser.portal.call(capture.close)
+
+    network = read_network(tmp_path)
+    (exchange,) = [each for each in network.exchanges if each.key.endswith("/lines")]
+    assert exchange.response is not None
+    assert exchange.response.body is not None
+    assert network.body(exchange.response.body) == b"".join(LINES)
+    assert (capture.lost, capture.warnings) == ((), [])
+
+
 TELL = """<p id=p></p><script>
 const say = text => { p.textContent += text + ' | '; };
 const place = url => url.slice(url.indexOf('//') + 2);

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
+from eikon_engine.browser.attach.uploads import AttachedUploads
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import SetInputFiles
@@ -131,6 +134,38 @@ def test_an_upload_is_recorded_although_its_page_is_gone_while_the_agent_sleeps(
         agent.page.click("#leave")
         threading.Event().wait(1.5)
         agent.page.wait_for_selector("h1")
+
+    sent = next(each for each in site.asked if each.path == "/sent")
+    network = read_network(tmp_path / "b" / "network")
+    recorded = next(each for each in network.exchanges if each.request.url.endswith("/sent"))
+    assert recorded.request.body is not None
+    assert network.body(recorded.request.body) == sent.body
+
+
+@pytest.mark.parametrize("button", ["#fetch", "#raw"])
+def test_a_body_is_kept_though_its_headers_are_gone_and_its_document_reports_it_late(
+    chromium: Browser, site: PageSite, form: str, tmp_path: Path, button: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The browser forgets the length of a body with its page; the report may come while we ask for it."""
+    on_report = AttachedUploads.on_report
+
+    def report_late(uploads: AttachedUploads, *report: Any) -> None:  # noqa: ANN401 - passed on
+        asyncio.get_running_loop().call_later(0.2, on_report, uploads, *report)
+
+    async def forget_length(_request: object) -> dict[str, str]:
+        await asyncio.sleep(0.5)
+        return {}
+
+    monkeypatch.setattr(AttachedUploads, "on_report", report_late)
+    monkeypatch.setattr("playwright.async_api.Request.all_headers", forget_length)
+    file = tmp_path / "list.dat"
+    file.write_bytes(CONTENT)
+
+    with recorded_page(chromium, tmp_path / "b", QUICK) as agent:
+        agent.page.goto(form)
+        agent.page.set_input_files("#file", file)
+        agent.page.click(button)
+        agent.page.wait_for_function("document.getElementById('out').textContent !== ''")
 
     sent = next(each for each in site.asked if each.path == "/sent")
     network = read_network(tmp_path / "b" / "network")

@@ -104,7 +104,8 @@ class AttachedUploads(RequestBodies):
         await self._completing[request]
 
     async def _complete(self, request: Request) -> None:
-        if request not in self._pairs and not await _has_body(request):
+        # Its document may report the body meanwhile.
+        if request not in self._pairs and not await _has_body(request) and request not in self._pairs:
             self._discard(request)
             self.note_body(request, None)
             return
@@ -181,9 +182,12 @@ class AttachedUploads(RequestBodies):
 
 
 async def _has_body(request: Request) -> bool:
+    """Whether a request has a body; its length is unknown if its page is gone."""
     from playwright.async_api import Error
 
-    with suppress(Error, TimeoutError):  # its page is gone
+    if content_boundary(request):
+        return True
+    with suppress(Error, TimeoutError):
         async with asyncio.timeout(CONTENT_TIMEOUT_S):
             return (await request.all_headers()).get("content-length", "0") != "0"
     return False

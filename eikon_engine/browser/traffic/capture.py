@@ -349,10 +349,11 @@ class NetworkCapture:
         if answer is None:
             return
         content = b"".join(stream.content)
-        if len(content) != stream.size:
+        if len(content) < stream.size:
             lost = f"{stream.size - len(content)} of {stream.size} bytes of an incomplete body were lost"
             url = self._session.redactor.redact_text(last.url)
             self._lose(f"the response of {url}", lost, f"{url}: {lost}")
+        if len(content) != stream.size:
             stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
         headers = await redact_response_headers(self._session, answer)
         clean = redact_body(self._session, content, answer.headers.get("content-type", ""))
