@@ -52,6 +52,8 @@ _MIN_ID_LENGTH: Final = 8
 _LENGTH_SLACK: Final = 4
 """How much ids of varying length, such as those of `toString(36)`, may differ in length."""
 _MIN_DISTINCT: Final = 4
+_COLOR_LENGTH: Final = 8
+"""Hexadecimal digits of a color with its opacity; one in 300 longer ids consists of decimal digits only."""
 _MIN_LONG_DIGITS: Final = 15
 _MIN_BUSTER_LENGTH: Final = 4
 _CONSONANTS: Final = re.compile(r"[b-df-hj-np-tv-z]{4}", re.IGNORECASE)
@@ -185,7 +187,9 @@ def _are_drawn(one: str, other: str) -> bool:
     if min(len(set(one)), len(set(other))) < _MIN_DISTINCT:
         return False
     if len(one) == len(other) and re.fullmatch("[0-9a-f]+", one + other):
-        return all(re.search("[a-f]", each) and re.search("[0-9]", each) for each in (one, other))
+        mixed = [bool(re.search("[a-f]", each) and re.search("[0-9]", each)) for each in (one, other)]
+        may_lack_letters = len(one) > _COLOR_LENGTH and _shape_distance(one, other) > 1
+        return all(mixed) or (any(mixed) and may_lack_letters)
     if not all(looks_random(each) or (_CONSONANTS.search(each) and each.isalnum()) for each in (one, other)):
         return False
     if not (looks_random(one) or looks_random(other)):

@@ -32,6 +32,7 @@ ONE, OTHER, THIRD = "3f2a9c1b77e04d51", "9b1c77fe20aa3c4d", "a04d1b2c3d4e5f60"
     ("name", "recorded", "requested", "pattern"),
     [
         ("id", ONE, OTHER, "[0-9a-f]{16}"),
+        ("id", "134508856618", "e359645b9dee", "[0-9a-f]{12}"),
         ("", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "16fd2706-8baf-433b-82eb-8c7fada847da", None),
         ("_", "1", "2", "[0-9]{1,20}"),
         ("cb", "17", "18", "[0-9]{1,20}"),
@@ -76,6 +77,8 @@ def test_the_pattern_of_two_random_ids_matches_every_other(length: int) -> None:
         ("sku", "AB12345678", "AB98765432"),
         ("slug", "product-red-12", "product-blue-12"),
         ("color", "ff0000ff", "00ff00ff"),
+        ("color", "112233cc", "44556677"),
+        ("number", "100000000001", "10000000000a"),
         ("page", "1", "2"),
         ("at", "tuesday", "friday"),
         ("departs", "1999999999000", "1763873000000"),
