@@ -232,7 +232,9 @@ REPEATABLE_METHODS: Final = SAFE_METHODS | {"PUT"}
 FETCH_TYPES: Final = frozenset({"fetch", "xhr"})
 """Resource types of requests sent by scripts; the page scripts count them before Playwright reports them."""
 CACHED_TYPES: Final = frozenset({"font", "image", "media", "script", "stylesheet", "texttrack"})
-"""Resource types of requests that a browser may answer from its memory."""
+"""Resource types of requests that a browser may answer from its memory cache."""
+REUSED_TYPES: Final = CACHED_TYPES - {"media", "texttrack"}
+"""Those of which it keeps whole responses; media are requested in ranges."""
 PASSIVE_TYPES: Final = frozenset({"font", "image", "manifest", "media", "texttrack"})
 """Types of resources whose absence changes nothing else on a page. What Playwright calls `other`, and importers call so
 if they do not know the type, may be anything."""

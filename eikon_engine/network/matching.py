@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.exchange import CACHED_TYPES, REPEATABLE_METHODS, SAFE_METHODS
+from eikon_engine.network.exchange import REPEATABLE_METHODS, REUSED_TYPES
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import MAX_SHOWN_PARTS, BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
@@ -245,9 +246,10 @@ class Hit:
     rules: tuple[VolatileRule, ...] = ()
     """Rules that were needed to match; empty for an exact match."""
     is_repeat: bool = False
-    """Whether every recorded exchange was served already, and this is the last one that was answered by now."""
+    """Whether every recorded exchange was served already, and this is the last one that was answered by now; of a
+    resource, the first one."""
     is_resource: bool = False
-    """Whether it is a repeat of a resource that the browser had in its memory when the mission was recorded."""
+    """Whether it is a repeat of a resource that the recorded browser may have taken from its memory cache."""
     has_predecessor: bool = field(default=False, compare=False)
     """Whether an equal request precedes it in the recording."""
     skipped: tuple[Exchange, ...] = field(default=(), compare=False)
@@ -331,6 +333,7 @@ class Playback:
         self._passed: set[int] = set()
         """Ordinals of exchanges that were served, or skipped as repetitions that brought nothing new."""
         self._timer_ms: float | None = None
+        self._is_for_resource = False
         self._by_path: defaultdict[str, list[Exchange]] | None = None
         """Exchanges by method and URL without query; made on first use."""
         self._hits: list[Hit] = []
@@ -378,7 +381,7 @@ class Playback:
         found = self._by_path[exchange.key.partition(BODY_MARK)[0].partition("?")[0]]
         return tuple(found) if len(found) <= MAX_SERIES else ()
 
-    def match(
+    def match(  # noqa: PLR0913 - the parts of a request, and what may be repeated
         self,
         method: str,
         url: str,
@@ -386,15 +389,19 @@ class Playback:
         content_type: str | None,
         headers: Iterable[tuple[str, str]],
         timer_ms: float | None = None,
+        *,
+        is_for_resource: bool = False,
     ) -> Match:
         """Match one request: the n-th request with a key gets the n-th recorded exchange with that key.
 
         `timer_ms` is the page time, in the recorded timeline, of a request that a timer of the page may have sent; None
         if an action caused it. A timer may repeat a request more often than recorded, and skips recorded repetitions
-        that are past and brought nothing new: the page gets each change at its recorded time.
+        that are past and brought nothing new: the page gets each change at its recorded time. A request that
+        `is_for_resource`, such as a font, may be sent more often: the recorded browser may have had it in its memory.
         """
         sent = canonical_request(method, url, body, content_type)
         self._timer_ms = timer_ms
+        self._is_for_resource = is_for_resource
         found = self._match(sent, tuple(headers))
         if isinstance(found, Hit):
             self._served.add(found.exchange.ordinal)
@@ -478,7 +485,7 @@ class Playback:
             case Exhausted() as exhausted:
                 repeat = self._repeat(exhausted.exchanges, exhausted.rules, is_free=has_telemetry_rule(exhausted.rules))
                 if repeat is None:
-                    return _all_served(sent, exhausted)
+                    return exact if isinstance(exact, Hit) and exact.is_resource else _all_served(sent, exhausted)
                 self.rule_use.count_use(exhausted.rules)
                 return repeat
             case None:
@@ -504,7 +511,7 @@ class Playback:
         alike = tuple(each for each in group.values() if each is not None)
         if exchange is not None:
             return self._hit_after_skipped(exchange, alike)
-        repeat = _cached_resource(alike) or self._repeat(alike) if count > max(group) else None
+        repeat = self._repeat(alike) if alike and count > max(group) else None
         return repeat or partial(_no_such_occurrence, sent, answers.first, group, count)
 
     def _hit_after_skipped(
@@ -528,8 +535,11 @@ class Playback:
     ) -> Hit | None:
         """Return what the recorded timeline had last, for a request that a timer may repeat; else None.
 
-        A request that `is_free` may be repeated at any time.
+        A request that `is_free` may be repeated at any time, and one for a resource if its responses are all equal.
         """
+        resource = _cached_resource(alike) if self._is_for_resource else None
+        if resource is not None:
+            return Hit(exchange=resource, rules=rules, is_repeat=True, is_resource=True, has_predecessor=True)
         is_timed = len(alike) > 1 or alike[0].request.method in REPEATABLE_METHODS
         if not is_free and (self._timer_ms is None or not is_timed):
             return None
@@ -565,14 +575,15 @@ def has_equal_answer(before: Exchange, after: Exchange) -> bool:
     return has_body and (left.status, left.url, left.body) == (right.status, right.url, right.body)
 
 
-def _cached_resource(alike: tuple[Exchange, ...]) -> Hit | None:
-    """Return the first response with a resource that a browser may have in its memory one time and not another."""
+def _cached_resource(alike: tuple[Exchange, ...]) -> Exchange | None:
+    """Return the first of equal responses with a resource that a browser may keep in its memory cache; else None."""
     first = alike[0]
-    has_body = first.response is not None and not first.response.body_missing
-    is_cached = (first.request.method in SAFE_METHODS and has_body) and all(
-        each.request.resource_type in CACHED_TYPES and has_equal_answer(first, each) for each in alike
-    )
-    return Hit(exchange=first, is_repeat=True, is_resource=True, has_predecessor=True) if is_cached else None
+    response = first.response
+    if response is None or response.status != HTTPStatus.OK or first.request.method != "GET":
+        return None
+    is_stored = all("no-store" not in value for name, value in response.headers if name.lower() == "cache-control")
+    is_equal = all(each.request.resource_type in REUSED_TYPES and has_equal_answer(first, each) for each in alike)
+    return first if is_stored and is_equal else None
 
 
 def _delivery_order(exchange: Exchange) -> int:

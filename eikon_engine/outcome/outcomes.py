@@ -290,7 +290,9 @@ class NetworkOutcome(FileModel):
     unused: tuple[str, ...] = ()
     """Keys of recorded exchanges that no request matched."""
     repeats: int = 0
-    """Requests of timers, such as polls, beyond those recorded; each got the last recorded response."""
+    """Requests beyond those recorded, of timers, such as polls, or for resources that browsers keep in memory: fonts,
+    images, scripts, stylesheets. Each got a recorded response again.
+    """
     unsent: tuple[UnsentRequest, ...] = ()
     """Unused exchanges, WebSockets and messages that nothing explains: the mission was not repeated."""
     rules_applied: tuple[RuleApplied, ...] = ()

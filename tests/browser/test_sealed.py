@@ -280,6 +280,25 @@ def test_a_picture_that_the_browser_had_in_its_memory_is_served_again(
     assert (network.misses, network.repeats) == ((), 1)
 
 
+def test_a_picture_that_is_requested_again_while_it_arrives_is_served_at_its_moment(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A second document does not get it before the server had sent it."""
+    site.answers["/picture"] = Answer(body=SQUARE, content_type="image/svg+xml")
+    script = "i.onload = () => { document.title = 1 }; setTimeout(() => { i.src = '/picture' }, 50)"
+    url = site.put(f"<title>-</title><img id=i><iframe id=f></iframe><button id=b>Go</button><script>{script}</script>")
+    record(live_browser, tmp_path, (Navigate(url=url), Click(target=at("#b"))))
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.ok(Navigate(url=url))
+        desk.js("f.srcdoc = '<img src=/picture onload=\"parent.document.title += 2\">', 0")
+        desk.ok(Click(target=at("#b")))
+        title, network = desk.js("document.title"), desk.network()
+
+    assert title == "12"
+    assert (network.misses, network.repeats) == ((), 1)
+
+
 def test_a_failure_is_replayed_as_a_failure(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.traffic.sealed import SealedTraffic
+from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
 from tests.browser.desk import at
 from tests.browser.pages import Answer
@@ -14,6 +18,7 @@ from tests.sites.torture import serve_torture
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.observation import Observation
@@ -37,6 +42,8 @@ DEEDS = {
     "a timer, then first": "setTimeout(() => s.send('late'), 20); setTimeout(() => s.send('first'), 40)",
     "late, then first": "s.send('late'); s.send('first')",
     "a timer only": "setTimeout(() => s.send('late'), 20)",
+    "three pings, then a timer": "n = 3; h = setInterval(() => s.send(n-- ? 'ping' : (clearInterval(h), 'late')), 20)",
+    "two pings, then a timer": "n = 2; h = setInterval(() => s.send(n-- ? 'ping' : (clearInterval(h), 'late')), 20)",
     "bytes, then a timer after the answer": (
         "s.onmessage = () => setTimeout(() => s.send('late'), 20); s.send(new TextEncoder().encode('abc'))"
     ),
@@ -62,15 +69,37 @@ def do(desk: Desk, url: str, deed: str, recorded: list[Observation] | None = Non
     return seen
 
 
-def replayed(rooms: tuple[Room, Room], site: PageSite, folder: Path, deeds: tuple[str, str]) -> NetworkOutcome:
-    """Perform one action while recording, and another one in a sealed session; return the network outcome."""
+def spread(recording: NetworkRecording, interval_ms: int) -> NetworkRecording:
+    """Return a recording with a timeline, whose messages were recorded one after the other."""
+    at_ms = count(start=0, step=interval_ms)
+    moved = [
+        each.model_copy(update={"moment": each.moment.model_copy(update={"at_ms": next(at_ms)})})
+        for each in recording.sockets
+    ]
+    return replace(recording, before_timeline=replace(recording, sockets=tuple(moved)))
+
+
+def replayed(
+    rooms: tuple[Room, Room],
+    site: PageSite,
+    folder: Path,
+    deeds: tuple[str, str],
+    interval_ms: int | None = None,
+) -> NetworkOutcome:
+    """Perform one action while recording, and another one in a sealed session; return the network outcome.
+
+    `interval_ms` is the time between two recorded messages, if it matters.
+    """
     site.answers["/left"] = Answer(body="left")
     with serve_torture() as torture:
         buttons = "".join(f'<button id="{name}" onclick="{deed}">{name}</button>' for name, deed in DEEDS.items())
         url = site.put(f"{buttons}<script>s = new WebSocket('{torture.url.replace('http', 'ws')}/ws/binary')</script>")
         with rooms[0].recording(folder) as desk:
             seen = do(desk, url, deeds[0])
-    with rooms[1].sealed(folder) as desk:
+    recording = read_network(folder)
+    if interval_ms is not None:
+        recording = spread(recording, interval_ms)
+    with rooms[1].sealed(folder, traffic=SealedTraffic(recording)) as desk:
         do(desk, url, deeds[1], seen)
         return desk.network()
 
@@ -151,6 +180,28 @@ def test_a_message_that_was_overtaken_must_still_be_sent(
 
     assert network.misses == ()
     assert [key.partition(" sha256:")[1] for key in network.unused] == [" sha256:"]
+
+
+def test_a_message_that_was_recorded_much_later_is_not_early(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """The recorded moments count: a timeline moves all messages between two of the server to one moment."""
+    deeds = ("first, then a timer", "a timer, then first")
+
+    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds, interval_ms=300)
+
+    assert network.misses[0].reason == "message 1 of the page on this socket differs from the recorded one"
+
+
+def test_no_message_is_early_behind_a_heartbeat(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A heartbeat fewer is not awaited: what follows it is the next message."""
+    deeds = ("three pings, then a timer", "two pings, then a timer")
+
+    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds, interval_ms=20)
+
+    assert (network.misses, network.unused) == ((), ())
 
 
 def test_a_close_that_does_not_happen_is_unused(

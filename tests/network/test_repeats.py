@@ -135,36 +135,71 @@ def test_another_request_is_never_answered_with_a_poll() -> None:
     assert isinstance(ask(playback, 5000.0, method="HEAD"), Miss)
 
 
-def resource(answers: Iterable[str], resource_type: str) -> tuple[Exchange, ...]:
+def resource(
+    answers: Iterable[str], resource_type: str = "font", *, status: int = 200, cache: str = "", url: str = STATUS
+) -> tuple[Exchange, ...]:
     """Make requests for a resource of a page."""
-    return tuple(
-        each.model_copy(update={"request": each.request.model_copy(update={"resource_type": resource_type})})
-        for each in poll(answers)
-    )
+    made = []
+    for each in poll(answers, url=url):
+        request = each.request.model_copy(update={"resource_type": resource_type})
+        assert each.response is not None
+        headers = (("Cache-Control", cache),) if cache else ()
+        response = each.response.model_copy(update={"status": status, "headers": headers})
+        made.append(each.model_copy(update={"request": request, "response": response}))
+    return tuple(made)
+
+
+def load(playback: Playback, times: int, *, url: str = STATUS) -> list[Match]:
+    """Request a resource as a page does that an action loads."""
+    return [playback.match("GET", url, None, None, (), is_for_resource=True) for _ in range(times)]
 
 
 @pytest.mark.parametrize("recorded", [1, 3])
-def test_a_resource_that_was_in_the_memory_of_the_browser_is_served_again(recorded: int) -> None:
-    """A page that an action loads gets its font from the network this time."""
-    playback = Playback(resource(["glyphs"] * recorded, "font"))
+def test_a_resource_that_may_have_been_in_memory_is_served_again(recorded: int) -> None:
+    """A page gets its font from the network this time."""
+    playback = Playback(resource(["glyphs"] * recorded))
 
-    *_, extra = [ask(playback, None) for _ in range(recorded + 1)]
+    *_, extra = load(playback, recorded + 1)
 
     assert isinstance(extra, Hit)
     assert (extra.is_repeat, extra.is_resource, extra.exchange.ordinal) == (True, True, 0)
 
 
 @pytest.mark.parametrize(
-    ("answers", "resource_type"),
-    [(("old", "new"), "image"), (("same", "same"), "fetch"), (("same", "same"), "document")],
+    "recorded",
+    [
+        resource(("old", "new"), "image"),
+        resource(("same", "same"), "fetch"),
+        resource(("same",), "document"),
+        resource(("same",), "media"),
+        resource(("none",), "image", status=404),
+        resource(("same",), "script", cache="private, no-store"),
+    ],
+    ids=["changed", "data", "page", "ranges", "error", "not stored"],
 )
-def test_what_no_browser_keeps_is_not_served_again(answers: tuple[str, ...], resource_type: str) -> None:
-    """A picture that changed is no resource of which the browser had a copy, and data and pages never are."""
-    playback = Playback(resource(answers, resource_type))
-
-    *_, extra = [ask(playback, None) for _ in range(len(answers) + 1)]
+def test_what_no_browser_keeps_is_not_served_again(recorded: tuple[Exchange, ...]) -> None:
+    """Only equal successful responses may have been in its memory."""
+    *_, extra = load(Playback(recorded), len(recorded) + 1)
 
     assert isinstance(extra, Miss)
+
+
+def test_a_request_of_a_script_for_a_resource_is_not_served_again() -> None:
+    """A fetch does not take what an element loaded."""
+    playback = Playback(resource(("same",), "script"))
+    load(playback, 1)
+
+    assert isinstance(ask(playback, None), Miss)
+
+
+def test_a_rule_does_not_prevent_that_a_resource_is_served_again() -> None:
+    """Neither for the recorded URL, nor for one that only a rule makes equal."""
+    rule = QueryKeyRule(name="v", reason="a version")
+    playback = Playback(resource(("glyphs",), url=f"{STATUS}?v=1"), rules=(rule,))
+
+    matches = [*load(playback, 2, url=f"{STATUS}?v=1"), *load(playback, 1, url=f"{STATUS}?v=2")]
+
+    assert ordinals(matches) == [0, 0, 0]
 
 
 def test_polls_that_rules_make_equal_repeat_as_well() -> None:

@@ -142,18 +142,23 @@ def test_an_upload_is_recorded_although_its_page_is_gone_while_the_agent_sleeps(
     assert network.body(recorded.request.body) == sent.body
 
 
-@pytest.mark.parametrize("button", ["#fetch", "#raw"])
+@pytest.mark.parametrize("case", [("#fetch", 0.6, 0.1), ("#raw", 0.1, 0.6)], ids=["a form", "a file"])
 def test_a_body_is_kept_though_its_headers_are_gone_and_its_document_reports_it_late(
-    chromium: Browser, site: PageSite, form: str, tmp_path: Path, button: str, monkeypatch: pytest.MonkeyPatch
+    chromium: Browser,
+    site: PageSite,
+    form: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[str, float, float],
 ) -> None:
-    """The browser forgets the length of a body with its page; the report may come while we ask for it."""
-    on_report = AttachedUploads.on_report
+    """The browser forgets the length of a body with its page; a form is sent anyway, a file reported meanwhile."""
+    (button, report_s, headers_s), on_report = case, AttachedUploads.on_report
 
     def report_late(uploads: AttachedUploads, *report: Any) -> None:  # noqa: ANN401 - passed on
-        asyncio.get_running_loop().call_later(0.2, on_report, uploads, *report)
+        asyncio.get_running_loop().call_later(report_s, on_report, uploads, *report)
 
     async def forget_length(_request: object) -> dict[str, str]:
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(headers_s)
         return {}
 
     monkeypatch.setattr(AttachedUploads, "on_report", report_late)

@@ -104,11 +104,12 @@ class AttachedUploads(RequestBodies):
         await self._completing[request]
 
     async def _complete(self, request: Request) -> None:
-        # Its document may report the body meanwhile.
-        if request not in self._pairs and not await _has_body(request) and request not in self._pairs:
-            self._discard(request)
-            self.note_body(request, None)
-            return
+        if request not in self._pairs:
+            length = await _content_length(request)
+            if request not in self._pairs and (length == 0 or (length is None and not content_boundary(request))):
+                self._discard(request)
+                self.note_body(request, None)
+                return
         with suppress(TimeoutError):
             async with asyncio.timeout(CONTENT_TIMEOUT_S):
                 await self._wait_for_contents(request)
@@ -181,16 +182,15 @@ class AttachedUploads(RequestBodies):
             self._reported[name].append(reported)
 
 
-async def _has_body(request: Request) -> bool:
-    """Whether a request has a body; its length is unknown if its page is gone."""
+async def _content_length(request: Request) -> int | None:
+    """Return the length of a body; None if it was not sent, as without a body, or if its page is gone."""
     from playwright.async_api import Error
 
-    if content_boundary(request):
-        return True
     with suppress(Error, TimeoutError):
         async with asyncio.timeout(CONTENT_TIMEOUT_S):
-            return (await request.all_headers()).get("content-length", "0") != "0"
-    return False
+            length = (await request.all_headers()).get("content-length", "")
+            return int(length) if length.isdecimal() else None
+    return None
 
 
 def _escape(name: str) -> str:

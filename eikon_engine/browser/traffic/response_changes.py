@@ -75,8 +75,8 @@ class RedactedRequest:
             packed=None if body is sent else sent,
         )
 
-    def match(self, playback: Playback, timer_ms: float | None = None) -> Match:
-        """Find the recorded response, and count the match; for `timer_ms` see `Playback.match`.
+    def match(self, playback: Playback, timer_ms: float | None = None, *, is_for_resource: bool = False) -> Match:
+        """Find the recorded response, and count the match; for the options see `Playback.match`.
 
         A recording made before version 0.1.0 has compressed bodies as they were sent.
         """
@@ -84,7 +84,15 @@ class RedactedRequest:
             request_key(self.method, self.url, self.packed, self.content_type)
         )
         body = self.packed if is_packed else self.body
-        return playback.match(self.method, self.url, body, self.content_type, self.headers, timer_ms)
+        return playback.match(
+            self.method,
+            self.url,
+            body,
+            self.content_type,
+            self.headers,
+            timer_ms,
+            is_for_resource=is_for_resource,
+        )
 
 
 class ResponseChanges:

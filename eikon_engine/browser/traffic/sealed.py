@@ -17,7 +17,7 @@ from eikon_engine.browser.traffic.sealed_responder import DeliveryCause, SealedR
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
 from eikon_engine.errors import InternalError
 from eikon_engine.files.text import pluralize
-from eikon_engine.network.exchange import FETCH_TYPES
+from eikon_engine.network.exchange import FETCH_TYPES, REUSED_TYPES
 from eikon_engine.network.keys import request_key
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
@@ -107,9 +107,11 @@ class SealedTraffic:
         """When each exchange was last requested, by ordinal; see `SentRequests.sent_ms`."""
         self._sent_by_timer: set[int] = set()
         self._repeats: Counter[str] = Counter()
-        """Requests beyond those recorded, by key."""
+        """Requests of timers beyond those recorded, by key."""
+        self._repeated_resources: Counter[str] = Counter()
+        """Requests for resources beyond those recorded, by key."""
         self._repeats_by_time: Counter[tuple[str, int]] = Counter()
-        """As above, by key and page time."""
+        """Both, by key and page time."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
         self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
         self._recorded_keys: dict[Request, str] = {}
@@ -222,6 +224,11 @@ class SealedTraffic:
             for key, count in self._repeats.items()
         )
         notes += (
+            f"{key} was requested {pluralize(count, 'more time')} than recorded; the recorded browser may have had the "
+            "response in its memory cache"
+            for key, count in self._repeated_resources.items()
+        )
+        notes += (
             f"{url}: the page sent {pluralize(count, 'more heartbeat')} than recorded"
             for url, count in sockets.heartbeats.items()
         )
@@ -232,7 +239,7 @@ class SealedTraffic:
                 *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 *sockets.unused(),
             ),
-            repeats=self._repeats.total() + sockets.heartbeats.total(),
+            repeats=self._repeats.total() + self._repeated_resources.total() + sockets.heartbeats.total(),
             rules_applied=self._playback.rule_use.to_outcome(),
             response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
@@ -272,7 +279,8 @@ class SealedTraffic:
             await self._started.responder.respond_in_turn(route, continued, self._cause(request, continued))
             return
         redacted = RedactedRequest.of(session, request)
-        match = redacted.match(self._playback, self._timer_ms(request))
+        is_for_resource = self._live_responder is None and request.resource_type in REUSED_TYPES
+        match = redacted.match(self._playback, self._timer_ms(request), is_for_resource=is_for_resource)
         if self._live_responder is not None and (
             self._live_responder.sends_every_request or not isinstance(match, Hit)
         ):
@@ -311,22 +319,20 @@ class SealedTraffic:
         """Serve a resource, or the last response, again; what was deferred, or not sent by now, stays unanswered."""
         request, exchange, timeline = route.request, match.exchange, self._started.session.timeline
         self._recorded_keys[request] = match.key
-        self._repeats[match.key] += 1
+        (self._repeated_resources if match.is_resource else self._repeats)[match.key] += 1
         self._repeats_by_time[match.key, round(timeline.now_ms)] += 1
-        if match.is_resource:
-            await self._respond(route, _without_moment(exchange))
-            return
         moment = exchange.moment
+        is_arriving = moment is not None and moment.at_ms > timeline.recorded_ms
         if (
             moment is None
-            or moment.at_ms > timeline.recorded_ms
+            or (is_arriving and not match.is_resource)
             or request.resource_type == "eventsource"
             or exchange.ordinal in self._deferred
             or self._repeats_by_time[match.key, round(timeline.now_ms)] > MAX_REPEATS_AT_ONCE
         ):
             self._started.responder.leave_unanswered(route)
             return
-        await self._respond(route, _without_moment(exchange))
+        await self._respond(route, exchange if is_arriving else _without_moment(exchange))
 
     def _is_telemetry_key(self, key: str) -> bool:
         return find_telemetry_rule(key, self._playback.rule_use.rules) is not None

@@ -47,8 +47,8 @@ MIN_HEARTBEATS: Final = 2
 MAX_JITTER: Final = 1.2
 """Ratio of two successive intervals between the heartbeats of a timer."""
 EARLY_MS: Final = 250
-"""Page time between two recorded messages of a page that may swap if a timer sends the later one: timers that are due
-while a page is busy fire late, and in any order with the events of an action. Replayed timers fire when they are due.
+"""Recorded page time between a message and one that a timer may send before it in a replay: a timer that is due while
+its page is busy fires late, in any order with the events of an action, and that of a replay when it is due.
 """
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
@@ -80,7 +80,7 @@ class SocketRules:
         if canonical_url(recorded) != canonical_url(url):
             self.rule_use.count_use(blank_socket_url(url, self.rules)[1])
 
-    def are_equal(self, url: str, recorded: bytes, sent: bytes) -> bool:
+    def are_equal(self, url: str, recorded: bytes, sent: bytes, *, may_learn: bool = True) -> bool:
         """Compare two messages of a page; rules apply only if they differ."""
         if message_key(url, recorded) == message_key(url, sent):
             return True
@@ -89,7 +89,9 @@ class SocketRules:
         if loose == loose_sent:
             self.rule_use.count_use(used)
             return True
-        learned = () if self.learner is None else self.learner.learn_message(url, recorded, sent, self.rules)
+        learned = (
+            () if self.learner is None or not may_learn else self.learner.learn_message(url, recorded, sent, self.rules)
+        )
         self.rule_use.add(learned)
         self.rule_use.count_use((*used, *learned) if learned else ())
         return bool(learned)
@@ -178,7 +180,8 @@ class SocketReplay:
         events = self._events[opened.socket]
         if self._on_opened is not None:
             self._on_opened(opened, events)
-        playing = _PlayedSocket(self, route, events)
+        recorded_events = [each for each in self._recording.as_recorded.sockets if each.socket == opened.socket]
+        playing = _PlayedSocket(self, route, events, recorded_events)
         self._playing.append(playing)
         self._background.start(playing.run(self._session, self._schedule))
 
@@ -268,12 +271,18 @@ async def _reject(route: WebSocketRoute) -> None:
 class _PlayedSocket:
     """One socket that is being played."""
 
-    def __init__(self, player: SocketReplay, route: WebSocketRoute, events: list[SocketEvent]) -> None:
+    def __init__(
+        self, player: SocketReplay, route: WebSocketRoute, events: list[SocketEvent], recorded: list[SocketEvent]
+    ) -> None:
+        """Play `events`; `recorded` are the same with their recorded moments."""
         self._player = player
         self._route = route
         self._events = events
         self._url = next(each.url for each in events if isinstance(each, SocketOpened))
         self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
+        self._recorded_ms = [
+            each.moment.at_ms for each in recorded if isinstance(each, SocketMessage) and each.sender == "page"
+        ]
         self._close = next((each for each in events if isinstance(each, SocketClosed) and each.closer == "page"), None)
         self._server_events_left = sum(not isinstance(each, SocketOpened) and _is_from_server(each) for each in events)
         self._sent = 0
@@ -394,16 +403,16 @@ class _PlayedSocket:
         self._advance_to(self._sent + 1)
 
     def _find_early(self, data: bytes) -> int | None:
-        """Return the position of a recorded message that a timer has sent before the one that preceded it; else None.
+        """Return the position of a recorded message that a timer has sent before those that preceded it; else None.
 
-        No message of the server lies between the two, and the one before it is still expected.
+        These are no heartbeats, and are still awaited; the server sent nothing between them and the message.
         """
-        rules, sent = self._player.rules, self._player.rules.blank(self._url, data)
         for place in self._awaited():
             first, message = self._expected[self._sent], self._expected[place]
-            if message.moment.at_ms - first.moment.at_ms > EARLY_MS or self._is_answered_between(first, message):
+            is_late = self._recorded_ms[place] - self._recorded_ms[self._sent] > EARLY_MS
+            if is_late or self._is_heartbeat_expected(place) or self._is_answered_between(first, message):
                 return None
-            if rules.blank(self._url, self._player.content(message)) == sent:
+            if self._player.rules.are_equal(self._url, self._player.content(message), data, may_learn=False):
                 return place if place != self._sent else None
         return None
 
