@@ -48,6 +48,11 @@ async def listen_to_reports(context: BrowserContext, *listeners: ReportListener)
     await context.expose_binding(REPORT_BINDING, on_report)
 
 
+def add_report_listener(context: BrowserContext, listener: ReportListener) -> None:
+    """Add a listener to the reports of a context that `listen_to_reports` has prepared."""
+    _listeners[impl_of(context)].append(listener)
+
+
 def stop_listening(context: BrowserContext, *listeners: ReportListener) -> None:
     """Remove listeners."""
     known = _listeners.get(impl_of(context), [])

@@ -94,6 +94,15 @@ class ContextHandle:
         self._dispatcher_fiber = context._dispatcher_fiber
 
 
+async def add_selector_engine(context: object, name: str, source: str) -> None:
+    """Add a selector engine to a context, for the world in which Playwright resolves selectors.
+
+    `source` is a JavaScript expression. Documents in which Playwright resolved selectors before do not know the engine.
+    """
+    engine = {"name": name, "source": source, "contentScript": True}
+    await impl_of(context)._channel.registerSelectorEngine(selectorEngine=engine, timeout=0)
+
+
 def connection_of(wrapper: object) -> Connection:
     """Return the connection through which the calls of a wrapper are sent."""
     return impl_of(wrapper)._connection

@@ -277,6 +277,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             return
         super().close()
         self._interceptor.stop()
+        self._target_probe.stop()
         for (name, why), times in self._unsupported.items():
             self._recording.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
         if self._unordered_reads:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -14,10 +15,13 @@ from eikon_engine.browser.attach.element_probe import (
     DESCRIBE_HANDLE,
     DESCRIBE_MATCHES,
     DESCRIBE_TARGET,
+    decode_result,
     parse_element,
     parse_target,
+    probe_selector,
     serialize_argument,
 )
+from eikon_engine.browser.page_reports import add_report_listener, stop_listening
 from eikon_engine.record.pending_action import TargetCandidates
 from eikon_engine.secrets.detection import is_password_name
 from eikon_engine.trace.execution import Succeeded
@@ -25,6 +29,8 @@ from eikon_engine.trace.playwright_calls import effect_of, is_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from playwright.async_api import Page
 
     from eikon_engine.browser.attach.call_interceptor import CallInterceptor, PlaywrightCall
     from eikon_engine.browser.attach.element_probe import ElementSnapshot, TargetSnapshot
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
 POLL_INTERVAL_S: Final = 0.02
 """Wall time between two probes of a target that is not actionable; longer if a probe takes longer."""
 _ResultSlot: TypeAlias = Literal["element", "second", "found"]
+REPORT_TIMEOUT_S: Final = 0.5
+"""Wall time for the report of a document that has sent it, or that was left."""
 _ReplyT = TypeVar("_ReplyT")
 _HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
 """Calls that return a handle, and its key in their result."""
@@ -85,6 +93,10 @@ class TargetProbe:
     ) -> None:
         """Call `on_result` after each reply with the element of the action, if it is known."""
         self._session = session
+        add_report_listener(session.context, self._on_report)
+        self._numbers = itertools.count()
+        self._reports: dict[str, asyncio.Future[Any]] = {}
+        """Awaited reports of documents, by probe."""
         self._on_result = on_result
         self._interceptor = interceptor
         self._handle_selectors: dict[Any, str] = {}
@@ -219,9 +231,46 @@ class TargetProbe:
         *,
         is_first: bool = False,
     ) -> bool:
-        is_new_call = is_first and slot == "element"
-        params = _evaluate_params(DESCRIBE_TARGET, [slot, is_new_call], selector=pending.target_selectors[slot])
-        return self._send(pending, frame_of_call(pending.call), "evalOnSelectorAll", params, parse_target, on_reply)
+        frame, selector = frame_of_call(pending.call), pending.target_selectors[slot]
+        is_new_call, probe = is_first and slot == "element", f"{id(self)}-{next(self._numbers)}"
+        reporting = probe_selector(selector, probe, slot, is_new_call=is_new_call)
+        if reporting is None:
+            params = _evaluate_params(DESCRIBE_TARGET, [slot, is_new_call], selector=selector)
+            return self._send(pending, frame, "evalOnSelectorAll", params, parse_target, on_reply)
+        count = self._interceptor.send(frame, "queryCount", {"selector": reporting})
+        if count is None:
+            return False
+        self._await_reply(pending, self._report_of(probe, count), parse_target, on_reply)
+        return True
+
+    def _report_of(self, probe: str, count: asyncio.Future[Any]) -> asyncio.Future[Any]:
+        """Return the report of a document on a probe; its result is None if the document sends none."""
+        report = self._reports[probe] = asyncio.get_running_loop().create_future()
+
+        def end(done: asyncio.Future[Any]) -> None:
+            is_failed = done.cancelled() or done.exception() is not None
+            if is_failed or done.result()["value"]:  # it is on its way, or may be: a document that is left fails, too
+                report.get_loop().call_later(REPORT_TIMEOUT_S, self._take_report, probe, None)
+            else:
+                self._take_report(probe, None)
+
+        count.add_done_callback(end)
+        return report
+
+    def _on_report(self, _page: Page, _document: tuple[object, ...], report: dict[str, Any]) -> None:
+        if report["subject"] == "target":
+            self._take_report(report["probe"], report["seen"])
+
+    def _take_report(self, probe: str, seen: dict[str, Any] | None) -> None:
+        report = self._reports.pop(probe, None)
+        if report is not None:
+            report.set_result(seen)
+
+    def stop(self) -> None:
+        """Stop listening to the reports of documents."""
+        stop_listening(self._session.context, self._on_report)
+        for probe in tuple(self._reports):
+            self._take_report(probe, None)
 
     def _add_candidate(self, pending: PendingAction, slot: TargetSlot, snapshot: TargetSnapshot | None) -> None:
         target_candidates = pending.candidates.setdefault(slot, TargetCandidates())
@@ -283,21 +332,29 @@ class TargetProbe:
         target: object,
         method: str,
         params: dict[str, Any],
-        parse: Callable[[Mapping[str, Any]], _ReplyT | None],
+        parse: Callable[[Mapping[str, Any] | None], _ReplyT | None],
         on_reply: Callable[[_ReplyT | None], None],
     ) -> bool:
         """Send a probe and pass on its reply, None if there is none; return whether it could be sent."""
         answer = self._interceptor.send(target, method, params)
         if answer is None:
             return False
+        self._await_reply(pending, answer, lambda result: parse(decode_result(result)), on_reply)
+        return True
 
+    def _await_reply(
+        self,
+        pending: PendingAction,
+        answer: asyncio.Future[Any],
+        parse: Callable[[Any], _ReplyT | None],
+        on_reply: Callable[[_ReplyT | None], None],
+    ) -> None:
         def arrive(done: asyncio.Future[Any]) -> None:
             pending.pending_replies -= 1
             on_reply(None if done.cancelled() or done.exception() is not None else parse(done.result()))
 
         pending.pending_replies += 1
         answer.add_done_callback(arrive)
-        return True
 
     def _store_result(self, pending: PendingAction, snapshot: ElementSnapshot, slot: _ResultSlot) -> None:
         if slot == "second":

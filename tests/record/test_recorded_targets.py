@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Error
 
-from eikon_engine.trace.actions import Click, Fill, Mouse
+from eikon_engine.browser.attach.call_interceptor import CallInterceptor
+from eikon_engine.trace.actions import Click, Fill, Hover, Mouse
 from tests.browser.pages import PageSite
 from tests.record.forms import FORM
-from tests.record.recorded_page import recorded_actions, recorded_page
+from tests.record.recorded_page import recorded_actions, recorded_page, warnings
 
 pytestmark = pytest.mark.browser
 
@@ -28,6 +31,94 @@ def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: 
     assert (click.target.identity.role, click.target.identity.name) == ("button", "Go")
     assert (click.button, click.modifiers, click.position and click.position.x) == ("right", ("Shift",), 3)
     assert click.timeout_ms == 19_000
+
+
+SELECTORS = {
+    "css": ("#save", "save"),
+    "css with a comma": ("b.none, #save", "save"),
+    "quoted text": ('text="Save >> it"', "save"),
+    "role": ('internal:role=button[name="Save >> it"s]', "save"),
+    "xpath": ("//main/button[2]", "save"),
+    "parent": ("#inside >> ..", "save"),
+    "position": ("button >> nth=1", "save"),
+    "filter": ('button >> internal:has="#inside"', "save"),
+    "either": ('#none >> internal:or="#save"', "save"),
+    "both": ('button >> internal:and="#save"', "save"),
+    "visible": ("main >> button >> visible=true >> nth=-1", "save"),
+    "shadow root": ("#host >> #deep", "deep"),
+    "captured": ("*css=button >> #inside", "save"),
+    "one quote": ("id=o'brien", "o'brien"),
+}
+NOT_EXTENSIBLE = {"captured", "one quote"}
+TARGETS = """<main><button>First</button><button id=save>Save &gt;&gt; it<b id=inside></b></button></main>
+<div id=host></div><button id="o'brien">Brien</button><script>
+document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = '<button id=deep>Deep</button>';
+const notice = () => { document.title = 'noticed'; };
+for (const name of ['eikon:match', 'eikon:probe', 'eikon:ask', 'focus', 'error'])
+  window.addEventListener(name, notice, true);
+new MutationObserver(notice).observe(document, { childList: true, subtree: true });
+</script>"""
+
+
+@pytest.mark.parametrize("form", SELECTORS)
+def test_a_target_is_known_by_any_selector(
+    chromium: Browser, site: PageSite, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its identity is recorded, its page notices nothing, and Playwright's scripts are not loaded once more for it."""
+    selector, name = SELECTORS[form]
+    probes = []
+    send = CallInterceptor.send
+
+    def note(interceptor: CallInterceptor, target: object, method: str, params: Mapping[str, Any]) -> Any:  # noqa: ANN401 - passed on
+        probes.append(method)
+        return send(interceptor, target, method, params)
+
+    monkeypatch.setattr(CallInterceptor, "send", note)
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(TARGETS))
+        agent.page.hover(selector)
+        title = agent.page.title()
+
+    hover, _ = recorded_actions(tmp_path / "b")
+    assert isinstance(hover, Hover)
+    assert hover.target.identity is not None
+    assert hover.target.identity.attributes == (("id", name),)
+    assert set(probes) == {"evalOnSelectorAll" if form in NOT_EXTENSIBLE else "queryCount"}
+    assert title != "noticed"
+    assert warnings(tmp_path / "b") == ""
+
+
+WRITTEN = "document.open(); document.write('<input id=in type=password aria-label=In>'); document.close()"
+
+
+def test_a_target_in_a_written_document_is_known(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """`document.open` removes all listeners from its document and window; a password typed there is still a secret."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put("<iframe name=inner></iframe>"))
+        frame = agent.page.frame(name="inner")
+        assert frame is not None
+        frame.evaluate(WRITTEN)
+        frame.fill("input", "hunter2-in-frame")
+        agent.page.evaluate(WRITTEN)
+        agent.page.fill("input", "hunter2-in-page")
+
+    fills = [action for action in recorded_actions(tmp_path / "b") if isinstance(action, Fill)]
+    assert [fill.target.identity and fill.target.identity.name for fill in fills] == ["In", "In"]
+    assert "hunter2" not in (tmp_path / "b" / "trace.json").read_text()
+
+
+def test_a_selector_that_no_document_can_match_disturbs_no_page(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """A probe that fails is no error of the page: here its selector matches a text, which has no identity."""
+    errors: list[str] = []
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.on("pageerror", lambda error: errors.append(str(error)))
+        agent.page.goto(site.put("<h1>Here</h1>"))
+        with pytest.raises(Error):
+            agent.page.click("//h1/text()", timeout=500)
+
+    assert errors == []
 
 
 def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -152,7 +152,9 @@ def test_tracing_of_the_agent_continues(chromium: Browser, site: PageSite, tmp_p
         trace_text = archive.read("trace.trace").decode()
     assert '"method":"click"' in trace_text
     assert "__eikon__" not in trace_text.replace("\\", "")
-    assert '"method":"evalOnSelectorAll"' not in trace_text
+    assert '"method":"evalOnSelector' not in trace_text
+    assert '"method":"queryCount"' not in trace_text
+    assert "eikon-probe" not in trace_text
 
 
 def listener_counts(source: BrowserContext | Page) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Attach to a browser context that an agent or a person drives: its pages, network and calls.
 
-The context changes in three ways that neither pages nor owner notice: our init scripts run in new documents, the HTTP
-cache is disabled, and we listen to its events.
+The context changes in four ways that neither pages nor owner notice: our init scripts run in new documents, it has a
+selector engine of ours, the HTTP cache is disabled, and we listen to its events.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from eikon_engine.browser.actions.effect import require_page
 from eikon_engine.browser.attach.client_views import ClientViews, internal_calls
+from eikon_engine.browser.attach.element_probe import PROBE_ENGINE, PROBE_ENGINE_SOURCE
 from eikon_engine.browser.attach.traffic import AttachedTraffic
 from eikon_engine.browser.environment import (
     NativeBrowser,
@@ -25,7 +27,7 @@ from eikon_engine.browser.observation import capture_page
 from eikon_engine.browser.page_clock import NaturalClock
 from eikon_engine.browser.page_scripts.loader import join_scripts, load_script
 from eikon_engine.browser.page_tracker import PageTracker
-from eikon_engine.browser.playwright_internals import context_options
+from eikon_engine.browser.playwright_internals import add_selector_engine, context_options, impl_of
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import Session, SessionOptions, init_scripts
 from eikon_engine.browser.stabilizer import PageStabilizer
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, BrowserContext, Page
 
+    from eikon_engine.browser.playwright_internals import ClientObject
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.network.store import NetworkWriter
     from eikon_engine.redact.secret_detector import SecretDetector
@@ -58,6 +61,8 @@ ATTACHED_SCRIPTS: Final = (
     "init_hit_targets.js",
 )
 """Init scripts that only attached contexts have: they report what the protocol does not."""
+_with_engine: Final[WeakSet[ClientObject]] = WeakSet()
+"""Contexts that have our selector engine: it stays, and several recordings may observe one context."""
 BLANK_URLS: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
 _UNSUPPORTED_OPTIONS: Final = {
     "bypassCSP": "pages ran without their content security policy",
@@ -208,6 +213,9 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
     scripts = init_scripts(SessionOptions(environment=environment, natural_clock=True))
     added = (*scripts, *map(load_script, ATTACHED_SCRIPTS))
     await context.add_init_script(join_scripts(script for script in added if script != blocking))
+    if impl_of(context) not in _with_engine:
+        _with_engine.add(impl_of(context))
+        await add_selector_engine(context, PROBE_ENGINE, PROBE_ENGINE_SOURCE)
 
 
 async def _environment(

@@ -6,6 +6,7 @@ They run just before and during the agent's call, without delaying it.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,8 +33,8 @@ DESCRIBE_MATCHES: Final = f"""found => {{
 }}"""
 DESCRIBE_TARGET: Final = """(elements, value) =>
   JSON.stringify(window.__eikon__?.probeTarget?.(elements, JSON.parse(value)) ?? null)"""
-"""Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets
-earlier hits.
+"""Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets earlier
+hits.
 """
 DESCRIBE_HANDLE: Final = f"""element => {{
   const elements = [element], seen = {_DESCRIBE}, path = {_CSS_PATH};
@@ -82,6 +83,55 @@ DESCRIBE_FOCUSED: Final = f"""() => {{
 """These scripts need documents prepared by our init scripts; other documents return null."""
 
 
+PROBE_ENGINE: Final = "eikon-probe"
+PROBE_ENGINE_SOURCE: Final = """(() => {
+  let found = [];
+  return {
+    queryAll(node, part) {
+      if (part === 'match') {
+        found.push(node);
+        return [];
+      }
+      const matches = found, carrier = document.createElement('a');
+      found = [];
+      carrier.textContent = part;
+      carrier.addEventListener('eikon:ask', () => {
+        for (const match of matches) {
+          if (match.isConnected) match.dispatchEvent(new Event('eikon:match', { composed: true }));
+          else carrier.dispatchEvent(new FocusEvent('eikon:match', { relatedTarget: match }));
+        }
+      });
+      const isReported = !performance.dispatchEvent(
+        new FocusEvent('eikon:probe', { relatedTarget: carrier, cancelable: true }));
+      return isReported ? [carrier] : [];
+    },
+  };
+})()"""
+"""A selector engine that has the document report what a selector matches; see init_hit_targets.js.
+
+Playwright resolves selectors in a world of its own. To run a script on all matches in that of the page, or to return a
+handle, it loads its scripts there, too: about 10 ms in each document, for which the agent's call waits.
+"""
+_NOT_EXTENSIBLE: Final = re.compile(r"(?:^|>>)\s*\*|internal:control=")
+"""In selectors with a capture (`*css=...`), which what follows only filters; with frames, which may be missing; and
+with a part that begins with CSS's `*`.
+"""
+
+
+def probe_selector(selector: str, probe: str, slot: str, *, is_new_call: bool) -> str | None:
+    """Return a selector with one match if the document reports what `selector` matches, and none otherwise.
+
+    The report, with the subject `target`, has `probe` and what DESCRIBE_TARGET returns (`seen`). None if nothing may be
+    appended to the selector: also if it has a single quote character, which Playwright ignores only in selectors of one
+    part.
+    """
+    is_unbalanced = any(selector.count(quote) % 2 for quote in "\"'`")
+    if is_unbalanced or _NOT_EXTENSIBLE.search(selector):
+        return None
+    reported = json.dumps(f"{PROBE_ENGINE}={json.dumps([probe, slot, is_new_call])}")
+    return f"{selector} >> {PROBE_ENGINE}=match >> internal:or={reported}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementSnapshot:
     """What a call acts on, at one moment."""
@@ -119,15 +169,20 @@ def serialize_argument(data: object = None) -> dict[str, Any]:
     return {"value": value, "handles": []}
 
 
-def parse_element(result: Mapping[str, Any]) -> ElementSnapshot | None:
+def decode_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Decode what a script returned."""
+    text = result.get("value", {}).get("s")
+    data: dict[str, Any] | None = json.loads(text) if text else None
+    return data
+
+
+def parse_element(data: Mapping[str, Any] | None) -> ElementSnapshot | None:
     """Parse a description; None if the document was not prepared."""
-    data = _decode_result(result)
     return None if data is None else _element(data)
 
 
-def parse_target(result: Mapping[str, Any]) -> TargetSnapshot | None:
+def parse_target(data: Mapping[str, Any] | None) -> TargetSnapshot | None:
     """Parse the description of a target; None if the document was not prepared."""
-    data = _decode_result(result)
     if data is None:
         return None
     return TargetSnapshot(
@@ -137,12 +192,6 @@ def parse_target(result: Mapping[str, Any]) -> TargetSnapshot | None:
         was_hit=bool(data["was_hit"]),
         identity_before_hit=_identity(data["before"]),
     )
-
-
-def _decode_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    text = result.get("value", {}).get("s")
-    data: dict[str, Any] | None = json.loads(text) if text else None
-    return data
 
 
 def _element(data: Mapping[str, Any]) -> ElementSnapshot:

@@ -47,4 +47,30 @@
     expectsHit ||= seen.count !== 1 || Boolean(seen.obstacle);
     return { ...seen, document: documentTime, is_early, was_hit, before };
   };
+
+  // Playwright resolves selectors in a world of its own, in which the selector engine of element_probe.py hands the matches
+  // over to us: it raises an event on a target that `document.open` leaves alone, with a node that has the name of the
+  // probe as its text, and in turn, when we ask, one on each match, or on that node for a match that the page has removed.
+  const { Event } = window;
+  const { parse } = JSON;
+  const { get } = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent');
+  let matches = [];
+  const take = event => {
+    event.stopImmediatePropagation();
+    matches.push(event.relatedTarget ?? event.composedPath()[0]);
+  };
+  const listen = place => place.addEventListener('eikon:match', take, true);
+  listen(window);
+  performance.addEventListener('eikon:probe', event => {
+    const carrier = event.relatedTarget;
+    matches = [];
+    listen(window);
+    listen(carrier);
+    carrier.dispatchEvent(new Event('eikon:ask'));
+    const [probe, ...target] = parse(Reflect.apply(get, carrier, []));
+    try {
+      own.report({ subject: 'target', probe, seen: own.probeTarget(matches, target) });
+      event.preventDefault();
+    } catch {} // what it matched is no element
+  });
 })();
