@@ -39,6 +39,17 @@ def _drivers_start_quickly(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _test_runs_do_not_clean_up_after_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the pytest of a tested command temporary folders of its own.
+
+    In those of all runs of a user, it removes what killed runs have left, for a minute or more, before it ends.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path_factory.mktemp("pytest")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> Iterator[None]:
     """Let child processes react to SIGINT, even if a shell runs the tests in the background.
 
