@@ -30,8 +30,6 @@ from eikon_engine.trace.playwright_calls import effect_of, is_read
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from playwright.async_api import Page
-
     from eikon_engine.browser.attach.call_interceptor import CallInterceptor, PlaywrightCall
     from eikon_engine.browser.attach.element_probe import ElementSnapshot, TargetSnapshot
     from eikon_engine.browser.session import Session
@@ -257,7 +255,7 @@ class TargetProbe:
         count.add_done_callback(end)
         return report
 
-    def _on_report(self, _page: Page, _document: tuple[object, ...], report: dict[str, Any]) -> None:
+    def _on_report(self, _page: object, _document: tuple[object, ...], report: dict[str, Any]) -> None:
         if report["subject"] == "target":
             self._take_report(report["probe"], report["seen"])
 
