@@ -334,6 +334,7 @@ class Playback:
         """Ordinals of exchanges that were served, or skipped as repetitions that brought nothing new."""
         self._timer_ms: float | None = None
         self._is_for_resource = False
+        """Both as given to `match` with the present request."""
         self._by_path: defaultdict[str, list[Exchange]] | None = None
         """Exchanges by method and URL without query; made on first use."""
         self._hits: list[Hit] = []

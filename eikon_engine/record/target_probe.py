@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 POLL_INTERVAL_S: Final = 0.02
 """Wall time between two probes of a target that is not actionable; longer if a probe takes longer."""
-_ResultSlot: TypeAlias = Literal["element", "second", "found"]
 REPORT_TIMEOUT_S: Final = 0.5
 """Wall time for the report of a document that has sent it, or that was left."""
+_ResultSlot: TypeAlias = Literal["element", "second", "found"]
 _ReplyT = TypeVar("_ReplyT")
 _HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
 """Calls that return a handle, and its key in their result."""
@@ -347,6 +347,8 @@ class TargetProbe:
         parse: Callable[[Any], _ReplyT | None],
         on_reply: Callable[[_ReplyT | None], None],
     ) -> None:
+        """Pass on a reply when it arrives, None if there is none; the action is incomplete until then."""
+
         def arrive(done: asyncio.Future[Any]) -> None:
             pending.pending_replies -= 1
             on_reply(None if done.cancelled() or done.exception() is not None else parse(done.result()))

@@ -92,6 +92,18 @@ def with_other_file(folder: Path, content: bytes) -> Path:
     return folder
 
 
+def sent_body(site: PageSite) -> bytes:
+    """Return the body that the site received."""
+    return next(each.body for each in site.asked if each.path == "/sent")
+
+
+def recorded_body(folder: Path) -> bytes | None:
+    """Return the recorded body of that request; None if it has none."""
+    network = read_network(folder / "network")
+    recorded = next(each.request for each in network.exchanges if each.request.url.endswith("/sent"))
+    return None if recorded.body is None else network.body(recorded.body)
+
+
 @pytest.mark.parametrize("button", ["form button", "#fetch", "#request", "#xhr", "#raw", "#beacon"])
 def test_an_upload_is_recorded_with_its_files(
     chromium: Browser, site: PageSite, form: str, tmp_path: Path, button: str
@@ -108,11 +120,7 @@ def test_an_upload_is_recorded_with_its_files(
         else:
             agent.page.wait_for_function("document.getElementById('out').textContent !== ''")
 
-    sent = next(each for each in site.asked if each.path == "/sent")
-    network = read_network(tmp_path / "b" / "network")
-    recorded = next(each for each in network.exchanges if each.request.url.endswith("/sent"))
-    assert recorded.request.body is not None
-    assert network.body(recorded.request.body) == sent.body
+    assert recorded_body(tmp_path / "b") == sent_body(site)
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
@@ -135,11 +143,7 @@ def test_an_upload_is_recorded_although_its_page_is_gone_while_the_agent_sleeps(
         threading.Event().wait(1.5)
         agent.page.wait_for_selector("h1")
 
-    sent = next(each for each in site.asked if each.path == "/sent")
-    network = read_network(tmp_path / "b" / "network")
-    recorded = next(each for each in network.exchanges if each.request.url.endswith("/sent"))
-    assert recorded.request.body is not None
-    assert network.body(recorded.request.body) == sent.body
+    assert recorded_body(tmp_path / "b") == sent_body(site)
 
 
 @pytest.mark.parametrize("case", [("#fetch", 0.6, 0.1), ("#raw", 0.1, 0.6)], ids=["a form", "a file"])
@@ -172,11 +176,7 @@ def test_a_body_is_kept_though_its_headers_are_gone_and_its_document_reports_it_
         agent.page.click(button)
         agent.page.wait_for_function("document.getElementById('out').textContent !== ''")
 
-    sent = next(each for each in site.asked if each.path == "/sent")
-    network = read_network(tmp_path / "b" / "network")
-    recorded = next(each for each in network.exchanges if each.request.url.endswith("/sent"))
-    assert recorded.request.body is not None
-    assert network.body(recorded.request.body) == sent.body
+    assert recorded_body(tmp_path / "b") == sent_body(site)
 
 
 def test_two_uploads_of_one_file_are_two_occurrences_of_one_request(
