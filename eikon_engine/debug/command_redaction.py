@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from pydantic import TypeAdapter
-
 from eikon_engine.browser.actions.targets import Readiness, inspect_target
 from eikon_engine.debug.commands import BranchEdit, BranchInsert, Command
 from eikon_engine.errors import ActionError, PlaintextSecretError
-from eikon_engine.files.models import DEFERRED
+from eikon_engine.files.models import DeferredAdapter
 from eikon_engine.secrets.detection import find_tokens, is_password_name
 from eikon_engine.secrets.redaction import Redactor
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 COMMAND_HINT: Final = 'start the session with --secret NAME=VALUE and refer to it: {"secret": "NAME"} as a text, '
 INLINE_COMMAND_HINT: Final = "{{eikon-secret:NAME}} inside a text"
-_COMMAND_ADAPTER: Final[TypeAdapter[Command]] = TypeAdapter(Command, config=DEFERRED)
+_COMMAND_ADAPTER: Final[DeferredAdapter[Command]] = DeferredAdapter(Command)
 _SECRET_REFERENCE: Final = re.compile(r"\{\{eikon-secret:([A-Za-z_][A-Za-z0-9_]*)\}\}")
 _KEYWORD_FIELDS: Final = frozenset({"change", "form", "on", "type"})
 """Fields whose values are keywords of commands."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import from_json
 
 from eikon_engine.debug.commands import Command
 from eikon_engine.errors import UsageError
-from eikon_engine.files.models import DEFERRED, FileModel, validation_error
+from eikon_engine.files.models import DeferredAdapter, FileModel, validation_error
 from eikon_engine.outcome.events import EventLine
 
 MAX_REQUEST_BYTES: Final = 1 << 20
@@ -92,7 +92,7 @@ class SessionEnded(FileModel):
 Message: TypeAlias = Annotated[
     EventMessage | CommandResult | CommandError | RedactedText | SessionEnded, Field(discriminator="type")
 ]
-MESSAGE_ADAPTER: Final[TypeAdapter[Message]] = TypeAdapter(Message, config=DEFERRED)
+MESSAGE_ADAPTER: Final[DeferredAdapter[Message]] = DeferredAdapter(Message)
 
 
 def parse_request(line: bytes) -> Request:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
-from pydantic_core import from_json
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, TypeAdapter
+from pydantic_core import SchemaError, from_json
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.text import pluralize
@@ -19,14 +20,64 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-DEFERRED: Final = ConfigDict(defer_build=True)
-"""Builds validators when they are first used: a command uses few, and all take longer than the rest of its imports."""
+_T = TypeVar("_T")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise the `KeyboardInterrupt` that pydantic-core reports as an invalid schema.
+
+    Ctrl-C often arrives in its native code, and a `SchemaError` would pass for a defect of the recorder.
+    """
+    try:
+        yield
+    except SchemaError as error:
+        if KeyboardInterrupt.__name__ in str(error):
+            raise KeyboardInterrupt from error
+        raise
 
 
 class FileModel(BaseModel):
-    """A frozen, strict model that forbids unknown fields."""
+    """A frozen, strict model that forbids unknown fields.
+
+    Its validator is built when it is first used: a command uses few, and all take longer than the rest of its imports.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    @classmethod
+    def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - passed on
+        """Build the validator; can be interrupted."""
+        with _interruptible():
+            return super().model_rebuild(**options)
+
+
+class DeferredAdapter(Generic[_T]):
+    """Validates values of a type, such as a union of models; built when it is first used, as models are."""
+
+    def __init__(self, kind: Any) -> None:  # noqa: ANN401 - a type or an alias
+        """Store the type."""
+        self._adapter: TypeAdapter[_T] = TypeAdapter(
+            kind, config=None if isinstance(kind, type) else ConfigDict(defer_build=True)
+        )
+
+    def validate_json(self, text: str | bytes) -> _T:
+        """Parse and validate a JSON text.
+
+        Raises:
+            ValidationError: it is not valid.
+        """
+        with _interruptible():
+            return self._adapter.validate_json(text)
+
+    def validate_python(self, value: object, *, strict: bool | None = None) -> _T:
+        """Validate a value, as strictly as the models say unless `strict` is given.
+
+        Raises:
+            ValidationError: it is not valid.
+        """
+        with _interruptible():
+            return self._adapter.validate_python(value, strict=strict)
 
 
 MAX_JSON_DEPTH: Final = 100

@@ -6,10 +6,10 @@ import json
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from eikon_engine.errors import YamlError
-from eikon_engine.files.models import DEFERRED, describe_fault, describe_value, field_location
+from eikon_engine.files.models import DeferredAdapter, describe_fault, describe_value, field_location
 from eikon_engine.files.yaml import YamlDocument, read_yaml_file
 from eikon_engine.gates.monitor import Gate, GateSet
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.files.yaml import ValuePath
 
-_GATE: Final[TypeAdapter[Gate]] = TypeAdapter(Gate, config=DEFERRED)
+_GATE: Final[DeferredAdapter[Gate]] = DeferredAdapter(Gate)
 GATE_TYPES: Final[Mapping[str, Any]] = {kind.model_fields["gate"].default: kind for kind in get_args(get_args(Gate)[0])}
 GATE_NAMES: Final = tuple(sorted(GATE_TYPES))
 

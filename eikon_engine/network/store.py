@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from os import SEEK_END
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
-from eikon_engine.files.models import DEFERRED, FileModel
+from eikon_engine.files.models import DeferredAdapter, FileModel
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
 
@@ -111,8 +111,8 @@ INDEX_NAME: Final = "index.jsonl"
 SOCKETS_NAME: Final = "sockets.jsonl"
 BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
-_EXCHANGE: Final[TypeAdapter[Exchange]] = TypeAdapter(Exchange)
-_SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent, config=DEFERRED)
+_EXCHANGE: Final[DeferredAdapter[Exchange]] = DeferredAdapter(Exchange)
+_SOCKET_EVENT: Final[DeferredAdapter[SocketEvent]] = DeferredAdapter(SocketEvent)
 _RecordT = TypeVar("_RecordT", bound=FileModel)
 
 
@@ -282,7 +282,9 @@ def read_network(folder: Path) -> NetworkRecording:
     )
 
 
-def _read_lines(path: Path, kind: TypeAdapter[_RecordT], name: str) -> tuple[list[tuple[int, _RecordT]], str | None]:
+def _read_lines(
+    path: Path, kind: DeferredAdapter[_RecordT], name: str
+) -> tuple[list[tuple[int, _RecordT]], str | None]:
     """Parse a JSONL file; return its records with line numbers, and a warning if the last line is truncated."""
     *lines, rest = _read_file(path).split(b"\n")
     read: list[tuple[int, _RecordT]] = []
@@ -304,7 +306,7 @@ def _read_file(path: Path) -> bytes:
         raise TraceError(message, code="attachment-missing") from error
 
 
-def _parse_line(line: bytes, kind: TypeAdapter[_RecordT], where: str, name: str) -> _RecordT:
+def _parse_line(line: bytes, kind: DeferredAdapter[_RecordT], where: str, name: str) -> _RecordT:
     try:
         record = kind.validate_json(line)
     except ValidationError as error:

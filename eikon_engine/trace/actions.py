@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, model_validator
 
 from eikon_engine.files.blobs import BlobRef
-from eikon_engine.files.models import DEFERRED, FileModel, FiniteJson
+from eikon_engine.files.models import DeferredAdapter, FileModel, FiniteJson
 from eikon_engine.trace.target import Identity, Target
 
 
@@ -615,7 +615,7 @@ Action: TypeAlias = Annotated[
     | Note,
     Field(discriminator="type"),
 ]
-ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action, config=DEFERRED)
+ACTION_ADAPTER: Final[DeferredAdapter[Action]] = DeferredAdapter(Action)
 """Reads an action of any type."""
 
 

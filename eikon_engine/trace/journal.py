@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias, assert_never
 
-from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
-from eikon_engine.files.models import DEFERRED, FileModel, syntax_error, validation_error
+from eikon_engine.files.models import DeferredAdapter, FileModel, syntax_error, validation_error
 from eikon_engine.files.writing import AppendOnlyFile
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.execution import (
@@ -155,7 +155,7 @@ JournalRecord: TypeAlias = Annotated[
 JOURNAL_FILE: Final = "journal.jsonl"
 
 _MissionRecord: TypeAlias = WarningAdded | SecretsFound | ArtifactAdded | ExtractionAdded | FailureAdded
-_RECORD_ADAPTER: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord, config=DEFERRED)
+_RECORD_ADAPTER: Final[DeferredAdapter[JournalRecord]] = DeferredAdapter(JournalRecord)
 
 
 class JournalWriter:
