@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 from eikon_engine.browser.attach.uploads import AttachedUploads
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.store import read_network
+from eikon_engine.record import record_mission
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.serializer import write_trace
@@ -142,6 +143,23 @@ def test_an_upload_is_recorded_although_its_page_is_gone_while_the_agent_sleeps(
         agent.page.click("#leave")
         threading.Event().wait(1.5)
         agent.page.wait_for_selector("h1")
+
+    assert recorded_body(tmp_path / "b") == sent_body(site)
+
+
+def test_a_page_that_leaves_after_an_upload_has_reported_what_it_made_itself(
+    chromium: Browser, site: PageSite, form: str, tmp_path: Path
+) -> None:
+    """Reading the file takes longer than the request; the page, which alone knows it, leaves at the response."""
+    site.answers["/next"] = Answer(body="<h1>next</h1>")
+    with chromium.new_context() as context:
+        context.add_init_script("""const { readAsDataURL } = FileReader.prototype;
+            FileReader.prototype.readAsDataURL = function(file) { setTimeout(() => readAsDataURL.call(this, file), 400); };""")
+        page = context.new_page()
+        with record_mission(page, mission_text="Leave", directory=tmp_path / "b", options=QUICK):
+            page.goto(form)
+            page.click("#leave")
+            page.wait_for_selector("h1")
 
     assert recorded_body(tmp_path / "b") == sent_body(site)
 

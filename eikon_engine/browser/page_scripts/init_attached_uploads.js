@@ -1,12 +1,13 @@
 // Runs in every document of an attached context before its own scripts: reports request bodies with files, which the
 // DevTools protocol reports without the content of files, and forgets with the document. The form of a body is reported
-// before its request is sent, the content of its files as soon as it is read.
+// before its request is sent, the content of its files as soon as it is read; a page that may leave once it has the
+// response to a `fetch` gets it when the files that only the page knows have been read.
 (() => {
   const own = window.__eikon__;
   if (!own.report || own.reportsUploads) return;
   own.reportsUploads = true;
   const LIMIT = 32_000_000;
-  const { Blob, FileReader, FormData, ReadableStream, Request, URL, XMLHttpRequest } = window;
+  const { Blob, FileReader, FormData, Promise, ReadableStream, Request, URL, XMLHttpRequest } = window;
   const { entries } = FormData.prototype;
   const report = news => own.report({ subject: 'upload', ...news });
   const absolute = address => {
@@ -17,12 +18,23 @@
     }
   };
   let bodies = 0;
+  const known = new WeakSet(); // files that the agent chose
+  // Returns a promise that is fulfilled once the file has been read; null if nobody needs to wait for it.
   const readInto = (file, body, part) => {
-    if (file.size > LIMIT || !(file instanceof Blob)) return;
+    if (file.size > LIMIT || !(file instanceof Blob)) return null;
     const reader = new FileReader();
-    reader.onload = () => report({ kind: 'content', body, part, content: reader.result.slice(reader.result.indexOf(',') + 1) });
-    reader.onerror = () => report({ kind: 'content', body, part, content: null });
+    const read = new Promise(done => {
+      reader.onload = () => {
+        report({ kind: 'content', body, part, content: reader.result.slice(reader.result.indexOf(',') + 1) });
+        done();
+      };
+      reader.onerror = () => {
+        report({ kind: 'content', body, part, content: null });
+        done();
+      };
+    });
     reader.readAsDataURL(file);
+    return known.has(file) ? null : read;
   };
   const fileFacts = file => ({ filename: file.name ?? '', type: file.type, size: file.size });
 
@@ -34,14 +46,20 @@
     const parts = [...Reflect.apply(entries, sent, [])];
     return parts.some(([, value]) => typeof value !== 'string') ? { parts, files: parts.map(([, value]) => value) } : null;
   };
+  // Reports a body; returns promises as of `readInto`.
   const announce = (method, address, form) => {
-    if (form === null) return;
+    if (form === null) return [];
     const body = bodies++;
     const parts = form.parts?.map(([name, value]) =>
       typeof value === 'string' ? { name, value } : { name, ...fileFacts(value) }) ?? null;
     const raw = form.parts === null ? fileFacts(form.files[0]) : null;
     report({ kind: 'body', body, method: String(method).toUpperCase(), url: absolute(address), parts, raw });
-    form.files.forEach((file, part) => { if (typeof file !== 'string') readInto(file, body, part); });
+    return form.files.map((file, part) => typeof file === 'string' ? null : readInto(file, body, part)).filter(Boolean);
+  };
+  const afterReading = async (response, reads) => {
+    const got = await response;
+    await Promise.all(reads);
+    return got;
   };
 
   const forms = new WeakMap();
@@ -67,8 +85,9 @@
       const [input, init] = values;
       const isRequest = input instanceof Request;
       const form = init?.body != null ? formOf(init.body) : isRequest ? forms.get(input) ?? null : null;
-      announce(init?.method ?? (isRequest ? input.method : 'GET'), isRequest ? input.url : input, form);
-      return Reflect.apply(native, self, values);
+      const reads = announce(init?.method ?? (isRequest ? input.method : 'GET'), isRequest ? input.url : input, form);
+      const response = Reflect.apply(native, self, values);
+      return reads.length ? afterReading(response, reads) : response;
     },
   });
   navigator.sendBeacon && (Navigator.prototype.sendBeacon = new Proxy(Navigator.prototype.sendBeacon, {
@@ -126,6 +145,7 @@
   window.addEventListener('change', event => {
     const [field] = event.composedPath();
     if (field instanceof HTMLInputElement && field.type === 'file' && field.files.length) {
+      for (const file of field.files) known.add(file);
       report({ kind: 'chosen', files: [...field.files].map(fileFacts) });
     }
   }, true);
