@@ -7,14 +7,17 @@ update of Playwright renames one of them, this is the only module to change.
 
 from __future__ import annotations
 
+import signal
+import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from types import FrameType
 
 ClientObject: TypeAlias = Any
 """An object of Playwright's client; it has no public type."""
@@ -76,6 +79,65 @@ def run_while_connected(wrapper: object, work: Coroutine[Any, Any, object]) -> N
         return
     with suppress(Error):  # the driver exited meanwhile
         run_synchronously(wrapper, work)
+
+
+REPEAT_S: Final = 0.05
+"""Wall time after which Ctrl-C is tried again, if the event loop gave way to the agent's code before it was raised."""
+
+
+class LoopInterrupts:
+    """Raise Ctrl-C between two callbacks of the event loop behind a wrapper of `playwright.sync_api`.
+
+    An exception raised inside of a callback loses what the callback was about to pass on. If this is a message of the
+    driver, the loop waits for it forever. A second Ctrl-C, and one while the agent's own code runs, is raised at once.
+    Nothing changes for an agent with its own signal handler, or outside the main thread.
+    """
+
+    def __init__(self, wrapper: object) -> None:
+        """Take over Ctrl-C until `restore`."""
+        self._loop = loop_of(wrapper)
+        self._fiber = cast("Any", wrapper)._dispatcher_fiber
+        self._pending: asyncio.Handle | None = None
+        self._is_repeated = False
+        is_main = threading.current_thread() is threading.main_thread()
+        self._is_used = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self._is_used:
+            signal.signal(signal.SIGINT, self._on_interrupt)
+
+    def restore(self) -> None:
+        """Leave Ctrl-C to Python again.
+
+        Raises:
+            KeyboardInterrupt: it was not raised yet.
+        """
+        if self._is_used and signal.getsignal(signal.SIGINT) == self._on_interrupt:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._is_used = False
+        if self._pending is not None:
+            self._raise()
+
+    def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        from greenlet import getcurrent
+
+        is_repeated, self._is_repeated = self._is_repeated, False
+        if getcurrent() is not self._fiber or (self._pending is not None and not is_repeated):
+            self._raise()
+        if self._pending is None:
+            self._pending = self._loop.call_soon_threadsafe(self._raise)
+        repeat = threading.Timer(REPEAT_S, self._repeat)
+        repeat.daemon = True
+        repeat.start()
+
+    def _repeat(self) -> None:
+        if self._pending is not None and self._is_used:
+            self._is_repeated = True
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def _raise(self) -> None:
+        if self._pending is not None:
+            self._pending.cancel()
+            self._pending = None
+        raise KeyboardInterrupt
 
 
 def loop_of(wrapper: object) -> asyncio.AbstractEventLoop:

@@ -14,6 +14,7 @@ from anyio.from_thread import start_blocking_portal
 from eikon_engine.browser.attach.context import require_context, take_snapshot
 from eikon_engine.browser.launch import ignore_calls_to_gone_browser
 from eikon_engine.browser.playwright_internals import (
+    LoopInterrupts,
     connection_of,
     is_synchronous,
     loop_of,
@@ -187,13 +188,21 @@ class AgentRecording:
             recording.recorder = self.recorder = AgentRecorder(recording, self._client_object)
         self.recording = recording
 
+    def start_synchronously(self) -> None:
+        """Do the same for an agent that uses the synchronous API, and keep Ctrl-C from breaking its event loop."""
+        self.run(self.start())
+        self._interrupts = LoopInterrupts(self._client_object)
+
     async def stop(self) -> None:
         """Read what is still pending and stop observing; errors are recorded."""
         await self.recording.stop()
 
     def stop_synchronously(self) -> None:
         """Do the same for an agent that uses the synchronous API, unless its driver exits."""
-        run_while_connected(self._client_object, self.stop())
+        try:
+            run_while_connected(self._client_object, self.stop())
+        finally:
+            self._interrupts.restore()
 
     def finish(self, error: BaseException | None) -> None:
         """Complete the bundle; `error` is the exception that ended the mission."""
@@ -261,7 +270,7 @@ class RecordedMission:
 
     def __enter__(self) -> AgentMission:
         require_matching_api(self._recording, synchronous=True)
-        self._recording.run(self._recording.start())
+        self._recording.start_synchronously()
         return self._mission
 
     def __exit__(

@@ -45,6 +45,16 @@ def start(*command: object) -> subprocess.Popen[str]:
     )
 
 
+def output_of(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for a process to end; one that hangs is killed with all that it started, and fails the test."""
+    try:
+        return process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+
+
 def ends_quietly(stderr: str) -> bool:
     """Return whether asyncio has nothing to complain about."""
     return not any(each in stderr for each in ("never retrieved", "was destroyed", "never awaited"))
@@ -76,7 +86,7 @@ def missions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     with serve_pages() as site:
         url = site.put("<button>Go</button>")
         process = start(ROOT / "tests/record/troubled_missions.py", request.param, folder, url, down_url, *agents)
-        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        stdout, stderr = output_of(process)
     assert process.returncode == 0, stderr
     lines = [json.loads(line) for line in stdout.splitlines()]
     return Missions(folder, {each["agent"]: (each["raised"], each["unchanged"]) for each in lines}, stderr)
@@ -130,13 +140,28 @@ def test_ctrl_c_ends_a_hanging_agent(site: PageSite, tmp_path: Path, api: str) -
     journal = tmp_path / "hangs" / JOURNAL_FILE
     wait_until(lambda: '"click"' in journal.read_text(), "the click in the journal", PATIENCE_S)
     os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=PATIENCE_S)
+    _, stderr = output_of(process)
 
     trace = open_bundle(tmp_path / "hangs").trace
     assert (process.returncode, stderr.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
     assert ends_quietly(stderr)
     assert trace.status == trace.subgoal_traces[0].status == "aborted"
     assert [each.action.type for each in steps(tmp_path / "hangs")][:2] == ["navigate", "click"]
+
+
+@pytest.mark.parametrize(
+    ("api", "agent"),
+    [("sync", "is_interrupted"), ("async", "is_interrupted"), ("sync", "is_interrupted_before_it_goes_on")],
+)
+def test_ctrl_c_loses_no_message_and_is_not_late(site: PageSite, tmp_path: Path, api: str, agent: str) -> None:
+    """Without the recording, the event loop of the synchronous API would wait for the lost message forever."""
+    url = site.put("<button>Go</button>")
+    process = start(ROOT / "tests/record/troubled_missions.py", api, tmp_path, url, url, agent)
+    _, stderr = output_of(process)
+
+    assert (process.returncode, stderr.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
+    assert ends_quietly(stderr)
+    assert open_bundle(tmp_path / agent).trace.status == "aborted"
 
 
 def test_an_agent_that_handles_a_site_that_is_down_replays(
@@ -215,7 +240,7 @@ def test_a_script_that_fails_without_closing_its_browser_loses_nothing(
     url = site.put("<button onclick=\"fetch('/data')\">Go</button>")
 
     process = record_script(tmp_path, script.format(end="1 / 0"), url)
-    _, stderr = process.communicate(timeout=PATIENCE_S)
+    _, stderr = output_of(process)
 
     assert process.returncode == 1
     assert "ZeroDivisionError" in stderr
@@ -240,7 +265,7 @@ def test_a_recording_command_that_is_stopped_completes_the_bundle(
     assert process.stdout is not None
     assert process.stdout.readline() == "hanging\n"
     (os.killpg if reaches_script else os.kill)(process.pid, number)
-    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    stdout, stderr = output_of(process)
 
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == f"eikon: stopped by {cause} (code interrupted)"

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -77,8 +78,45 @@ def hangs(page: Page, _: int) -> Calls:
     yield page.click("#never", timeout=0)
 
 
+def is_interrupted(page: Page, _: int) -> Calls:
+    """Be stopped by Ctrl-C while a message of the driver is about to be passed on."""
+    yield page.goto(URL)
+    wake_up = asyncio.StreamReader._wakeup_waiter  # type: ignore[attr-defined]
+
+    def wake_up_late(reader: Any) -> None:  # noqa: ANN401 - has no public names
+        waiter, reader._waiter = reader._waiter, None
+        if waiter is not None:
+            asyncio.StreamReader._wakeup_waiter = wake_up  # type: ignore[attr-defined]
+            signal.raise_signal(signal.SIGINT)
+            waiter.set_result(None)
+
+    asyncio.StreamReader._wakeup_waiter = wake_up_late  # type: ignore[attr-defined]
+    yield page.click("#never", timeout=0)
+
+
+def is_interrupted_before_it_goes_on(page: Page, _: int) -> Calls:
+    """Be stopped by Ctrl-C when the event loop is about to give way to this code, which makes no call for a long time."""
+
+    async def interrupt_soon() -> None:
+        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+
+    yield page.goto(URL)
+    page._sync(interrupt_soon())
+    time.sleep(3_600)
+
+
 AGENTS: Final[Mapping[str, Callable[[Page, int], Calls]]] = {
-    each.__name__: each for each in (raises, kills_browser, closes_browser, crashes_page, finds_site_down, hangs)
+    each.__name__: each
+    for each in (
+        raises,
+        kills_browser,
+        closes_browser,
+        crashes_page,
+        finds_site_down,
+        hangs,
+        is_interrupted,
+        is_interrupted_before_it_goes_on,
+    )
 }
 OPTIONS: Final = AttachOptions(certify=None)
 BROWSER: Final = find_browser(None, environ=os.environ).path
