@@ -97,6 +97,7 @@ class LoopInterrupts:
         """Take over Ctrl-C until `restore`."""
         self._loop = loop_of(wrapper)
         self._fiber = cast("Any", wrapper)._dispatcher_fiber
+        self._current_greenlet = import_module("greenlet").getcurrent
         self._pending: asyncio.Handle | None = None
         self._is_repeated = False
         is_main = threading.current_thread() is threading.main_thread()
@@ -117,10 +118,8 @@ class LoopInterrupts:
             self._raise()
 
     def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        from greenlet import getcurrent
-
         is_repeated, self._is_repeated = self._is_repeated, False
-        if getcurrent() is not self._fiber or (self._pending is not None and not is_repeated):
+        if self._current_greenlet() is not self._fiber or (self._pending is not None and not is_repeated):
             self._raise()
         if self._pending is None:
             self._pending = self._loop.call_soon_threadsafe(self._raise)

@@ -101,7 +101,7 @@ def test_due_and_early_deliveries_do_not_overlap(phase: int) -> None:
             given[1].ending.set()
             for each in given:
                 await each.end()
-            return schedule.queue.late_count
+            return len(schedule.queue.late)
 
     late = asyncio.run(run())
 
@@ -208,7 +208,7 @@ def test_a_request_that_is_reported_late_is_still_answered_first() -> None:
             await asyncio.sleep(LATE_S)
             await SlowDelivery(schedule, first, log).end()
             await later
-            return schedule.queue.late_count
+            return len(schedule.queue.late)
 
     late = asyncio.run(run())
 

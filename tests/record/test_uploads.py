@@ -153,8 +153,10 @@ def test_a_page_that_leaves_after_an_upload_has_reported_what_it_made_itself(
     """Reading the file takes longer than the request; the page, which alone knows it, leaves at the response."""
     site.answers["/next"] = Answer(body="<h1>next</h1>")
     with chromium.new_context() as context:
-        context.add_init_script("""const { readAsDataURL } = FileReader.prototype;
-            FileReader.prototype.readAsDataURL = function(file) { setTimeout(() => readAsDataURL.call(this, file), 400); };""")
+        context.add_init_script("""
+            const read = FileReader.prototype.readAsDataURL;
+            FileReader.prototype.readAsDataURL = function(file) { setTimeout(() => read.call(this, file), 400); };
+        """)
         page = context.new_page()
         with record_mission(page, mission_text="Leave", directory=tmp_path / "b", options=QUICK):
             page.goto(form)

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-import time
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -20,6 +20,7 @@ from playwright.async_api import Error, async_playwright
 from playwright.sync_api import sync_playwright
 
 from eikon_engine.browser.executable import find_browser
+from eikon_engine.browser.playwright_internals import run_synchronously
 from eikon_engine.record import AttachOptions, record_mission
 
 if TYPE_CHECKING:
@@ -81,28 +82,26 @@ def hangs(page: Page, _: int) -> Calls:
 def is_interrupted(page: Page, _: int) -> Calls:
     """Be stopped by Ctrl-C while a message of the driver is about to be passed on."""
     yield page.goto(URL)
-    wake_up = asyncio.StreamReader._wakeup_waiter  # type: ignore[attr-defined]
+    feed_data = asyncio.StreamReader.feed_data
 
-    def wake_up_late(reader: Any) -> None:  # noqa: ANN401 - has no public names
-        waiter, reader._waiter = reader._waiter, None
-        if waiter is not None:
-            asyncio.StreamReader._wakeup_waiter = wake_up  # type: ignore[attr-defined]
-            signal.raise_signal(signal.SIGINT)
-            waiter.set_result(None)
+    def interrupt_and_feed(reader: asyncio.StreamReader, data: bytes) -> None:
+        asyncio.StreamReader.feed_data = feed_data  # type: ignore[method-assign]
+        signal.raise_signal(signal.SIGINT)
+        reader.feed_data(data)
 
-    asyncio.StreamReader._wakeup_waiter = wake_up_late  # type: ignore[attr-defined]
+    asyncio.StreamReader.feed_data = interrupt_and_feed  # type: ignore[assignment, method-assign]
     yield page.click("#never", timeout=0)
 
 
 def is_interrupted_before_it_goes_on(page: Page, _: int) -> Calls:
-    """Be stopped by Ctrl-C when the event loop is about to give way to this code, which makes no call for a long time."""
+    """Be stopped by Ctrl-C when the event loop is about to give way to this code, which makes no call for an hour."""
 
     async def interrupt_soon() -> None:
         asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
 
     yield page.goto(URL)
-    page._sync(interrupt_soon())
-    time.sleep(3_600)
+    run_synchronously(page, interrupt_soon())
+    threading.Event().wait(3_600)
 
 
 AGENTS: Final[Mapping[str, Callable[[Page, int], Calls]]] = {

@@ -80,8 +80,8 @@ class DeliveryQueue:
         """Orders of everything delivered so far."""
         self._skipped_orders: set[int] = set()
         self._never_answered: set[Request] = set()
-        self.late_count = 0
-        """How many were delivered after a later event of the recording, or early."""
+        self.late: list[Delivery] = []
+        """What was delivered after a later event of the recording, or early."""
         self._in_delivery = 0
         """How many are being delivered."""
         self.changed = asyncio.Event()
@@ -103,7 +103,8 @@ class DeliveryQueue:
         order = delivery.moment.order
         if self._pending.pop(order, None) is None:
             return False
-        self.late_count += order in self._skipped_orders or not self._counts_as_on_time(delivery)
+        if order in self._skipped_orders or not self._counts_as_on_time(delivery):
+            self.late.append(delivery)
         self._skipped_orders.discard(order)
         self.delivered.add(order)
         self._in_delivery = 1
@@ -181,7 +182,7 @@ class DeliveryQueue:
         for delivery in self._pending.values():
             if not self._is_due(delivery) and (fetches or not delivery.is_fetch):
                 delivery.is_early = True
-                self.late_count += 1
+                self.late.append(delivery)
         self.wake()
 
     def stop_expecting(self, orders: Iterable[int]) -> None:

@@ -26,7 +26,7 @@ from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_reques
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from playwright.async_api import Request, Route
 
@@ -62,6 +62,8 @@ class OnDemandDeliveries:
         self.scheduled_orders |= frozenset(() if exchange.moment is None else (exchange.moment.order,))
 
 
+SHOWN_LATE: Final = 3
+"""How many deliveries at a different time than in the recording are listed."""
 MAX_REPEATS_AT_ONCE: Final = 10
 """How often one key is repeated at one page time: a page that asks again at once would never be idle."""
 
@@ -210,14 +212,19 @@ class SealedTraffic:
         """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
         return self._recorded_keys.get(request)
 
+    def _schedule_notes(self) -> Iterator[str]:
+        late = self._started.schedule.queue.late
+        if not late:
+            return
+        redact = self._started.session.redactor.redact_text
+        names = [f"{each.request.method} {redact(each.request.url)}" if each.request else "a message" for each in late]
+        more = f" and {len(late) - SHOWN_LATE} more" if len(late) > SHOWN_LATE else ""
+        yield (f"schedule: delivered at a different time than in the recording: {', '.join(names[:SHOWN_LATE])}{more}")
+
     def outcome(self) -> NetworkOutcome:
         """Summarize hits, misses and recorded requests that no page sent."""
         sockets = self._started.sockets
-        late = self._started.schedule.queue.late_count
-        notes = [*self._notes, *self._uninstrumented_workers.notes()]
-        if late:
-            what = f"{late} recorded responses and messages"
-            notes.append(f"schedule: {what} were delivered at a different time than in the recording")
+        notes = [*self._notes, *self._uninstrumented_workers.notes(), *self._schedule_notes()]
         notes += (
             f"{key} was requested {pluralize(count, 'more time')} than recorded, by a timer; "
             "it got the last recorded response"
