@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.element_identity import locate_elements
 from eikon_engine.outcome.divergence import Candidate, PropertyMatch
+from eikon_engine.trace.target import compared_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +88,8 @@ def _compare_properties(recorded: Identity, observed: Identity) -> Iterator[Prop
     ways = _ancestor_path(recorded), _ancestor_path(observed)
     likeness = SequenceMatcher(None, *ways, autojunk=False).ratio()
     yield PropertyMatch(name="ancestors", recorded=" > ".join(ways[0]), observed=" > ".join(ways[1]), likeness=likeness)
-    place = float(recorded.ordinal == observed.ordinal)
-    yield PropertyMatch(name="ordinal", recorded=str(recorded.ordinal), observed=str(observed.ordinal), likeness=place)
+    before, after = compared_positions(recorded, observed)
+    yield PropertyMatch(name="ordinal", recorded=str(before), observed=str(after), likeness=float(before == after))
 
 
 def _preliminary_score(recorded: Identity, observed: LocatedElement) -> float:

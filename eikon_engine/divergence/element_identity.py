@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Final
@@ -36,6 +36,25 @@ _SPACES: Final = re.compile(r"[\s\ufeff]+")
 
 
 @dataclass(slots=True)
+class _AlikeElements:
+    """Elements with the same tag and text, in document order."""
+
+    elements: list[LocatedElement] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    """Positions of the first ones among those with their role and kinds of ancestors; extended on demand."""
+    counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """Number of the first ones by role and kinds of ancestors."""
+
+    def position(self, ordinal: int) -> int:
+        """Return the position of an element among those with its role and kinds of ancestors."""
+        while len(self.positions) <= ordinal:
+            kind = self.elements[len(self.positions)].kind
+            self.positions.append(self.counts[kind])
+            self.counts[kind] += 1
+        return self.positions[ordinal]
+
+
+@dataclass(slots=True)
 class _Scope:
     """A document or shadow root: the scope of ids and labels."""
 
@@ -44,8 +63,8 @@ class _Scope:
     ids: dict[str, DomNode] = field(default_factory=dict)
     labels: dict[str, list[DomNode]] = field(default_factory=dict)
     """Labels by their `for` attribute."""
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of elements so far, by tag and text."""
+    alike: defaultdict[tuple[str, str], _AlikeElements] = field(default_factory=lambda: defaultdict(_AlikeElements))
+    """Elements so far, by tag and text."""
     names: dict[int, dict[int, str]] = field(default_factory=dict)
     """Path steps, by `id(siblings)` and `id(node)`."""
 
@@ -105,6 +124,21 @@ class LocatedElement:
         return tuple(found)
 
     @property
+    def alike_before(self) -> int:
+        """Return how many of the elements before it have the same tag, text, role, and kinds of ancestors."""
+        return self.scope.alike[self.node.tag, self.text].position(self.ordinal)
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """Return the role, and the tags and roles of the nearest ancestors."""
+        parts = [self.role]
+        above = self.parent
+        while above is not None and len(parts) < 1 + 2 * MAX_ANCESTORS:
+            parts += (above.node.tag, above.role)
+            above = above.parent
+        return tuple(parts)
+
+    @property
     def is_shadow_child(self) -> bool:
         """Return whether the element is a direct child of its parent's shadow root."""
         return self.parent is not None and self.siblings is not self.parent.node.children
@@ -137,6 +171,7 @@ class LocatedElement:
             attributes=self.attributes,
             ancestors=self.ancestors,
             ordinal=self.ordinal,
+            alike_before=self.alike_before,
         )
 
 
@@ -174,8 +209,8 @@ def _set_text_and_ordinal(here: LocatedElement) -> None:
     node, root = here.node, here.scope
     here.text = "" if node.tag in FIELD_TAGS else _shorten_text(node, root.texts)
     alike = node.tag, here.text
-    here.ordinal = root.counts[alike]
-    root.counts[alike] += 1
+    here.ordinal = len(root.alike[alike].elements)
+    root.alike[alike].elements.append(here)
 
 
 def _build_scope(nodes: tuple[DomNode, ...], texts: dict[int, str]) -> _Scope:

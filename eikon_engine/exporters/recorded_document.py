@@ -19,6 +19,7 @@ from eikon_engine.dom.roles import (
     input_type,
     is_named_by_value,
 )
+from eikon_engine.trace.target import compared_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,7 +204,7 @@ def _self_and_ancestors(element: LocatedElement) -> Iterator[LocatedElement]:
 def _matches_identity(element: LocatedElement, identity: Identity) -> bool:
     return (
         element.text == identity.text
-        and element.ordinal == identity.ordinal
+        and len(set(compared_positions(identity, element.identity))) == 1
         and element.attributes == identity.attributes
         and element.ancestors == identity.ancestors
     )

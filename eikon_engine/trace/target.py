@@ -43,6 +43,9 @@ class Identity(FileModel):
     ancestors: tuple[Ancestor, ...] = ()
     ordinal: int = 0
     """Position among the elements with the same tag and text in its document or shadow root, from 0."""
+    alike_before: int | None = None
+    """How many of those before it also have its role, and ancestors of the same tags and roles; compared instead of
+    `ordinal`, which changes with elements elsewhere. None in older recordings."""
     box: Box | None = None
     """Evidence only: it depends on fonts and viewport and is never compared."""
 
@@ -80,17 +83,26 @@ def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, .
     """
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
-        for name in ("tag", "role", "name", "text", "ordinal")
+        for name in ("tag", "role", "name", "text")
         if getattr(recorded, name) != getattr(observed, name)
     )
-    return (*plain, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
+    before, after = compared_positions(recorded, observed)
+    position = () if before == after else (f"ordinal: {before} -> {after}",)
+    return (*plain, *position, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
+
+
+def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int]:
+    """Return the positions of two elements by the narrowest count that both have."""
+    if recorded.alike_before is None or observed.alike_before is None:
+        return recorded.ordinal, observed.ordinal
+    return recorded.alike_before, observed.alike_before
 
 
 def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which the element of a target differs from the recorded one, as above.
 
-    The ordinal of an element without text counts all such elements, whatever their names. It is not compared if the
-    selector finds the element by its name or its id, unless the selector counts, too.
+    The position of an element without text counts others whatever their names. It is not compared if the selector finds
+    the element by its name or its id, unless the selector counts, too.
     """
     recorded = target.identity
     if recorded is None:
@@ -98,7 +110,7 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     if not recorded.text and not _POSITION.search(_QUOTED.sub("", target.selector)):
         named_by = _compared_attributes(recorded).get("id")
         if (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name):
-            recorded = recorded.model_copy(update={"ordinal": observed.ordinal})
+            recorded = recorded.model_copy(update={"ordinal": observed.ordinal, "alike_before": observed.alike_before})
     return identity_differences(recorded, observed)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from eikon_engine.divergence.element_identity import locate_elements
 from eikon_engine.trace.actions import (
     Assert,
     AssertCount,
@@ -197,6 +198,26 @@ def test_an_unchanged_target_is_recognised(desk: Desk) -> None:
     assert performed.error is None
     assert isinstance(performed.identity, Identity)
     assert performed.identity.box != (identity.box if identity else None)
+
+
+EDITORS = """<style>p { height: 20px }</style><div><p></p></div>
+<div class=cell><p role=textbox class=now></p></div><div class=cell><p role=textbox></p></div>"""
+
+
+def test_the_position_of_an_element_counts_only_elements_like_it(desk: Desk) -> None:
+    """A page may still add others with the same tag and no text elsewhere; one that takes its place is detected."""
+    desk.show(EDITORS)
+    performed = desk.do(Hover(target=at(".now")))
+    assert performed.identity is not None
+    assert performed.captured is not None
+    stored = tuple(each.identity for each in locate_elements(performed.captured.snapshots[0].main))
+    assert stored.count(performed.identity.model_copy(update={"box": None})) == 1
+    target = Target(selector=".now", identity=performed.identity)
+    desk.js("document.querySelector('p').after(document.createElement('p'))")
+
+    assert desk.do(Click(target=target)).error is None
+    desk.js("for (const each of document.querySelectorAll('[role]')) each.classList.toggle('now')")
+    assert "ordinal: 0 -> 1" in desk.fails(Click(target=target), "target-changed")
 
 
 NOT_ACTIONABLE = {

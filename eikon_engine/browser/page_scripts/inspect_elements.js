@@ -54,20 +54,36 @@
   };
   const STABLE = ['action', 'alt', 'data-id', 'data-test', 'data-testid', 'for', 'formaction', 'href', 'id', 'method',
     'name', 'placeholder', 'role', 'src', 'target', 'title', 'type'];
+  const parentOf = element => {
+    let node = element;
+    do node = node.parentNode || node.host; while (node && node.nodeType !== 1);
+    return node;
+  };
+  const MAX_ANCESTORS = 5;
   const identityOf = element => {
     const role = roleOf(element);
     const text = textOf(element);
     const ancestors = [];
-    for (let node = element.parentNode || element.host; node && ancestors.length < 5; node = node.parentNode || node.host) {
-      if (node.nodeType === 1) ancestors.push({ tag: node.localName, id: node.id || '', role: roleOf(node) });
+    for (let node = parentOf(element); node && ancestors.length < MAX_ANCESTORS; node = parentOf(node)) {
+      ancestors.push({ tag: node.localName, id: node.id || '', role: roleOf(node) });
     }
-    const alike = Array.from(element.getRootNode().querySelectorAll(element.localName.replace(/[^\w-]/g, '\\$&')));
+    const ofTag = Array.from(element.getRootNode().querySelectorAll(element.localName.replace(/[^\w-]/g, '\\$&')));
+    const ofText = ofTag.filter(each => textOf(each) === text);
+    const ordinal = Math.max(0, ofText.indexOf(element));
+    const isAlike = other => {
+      let node = roleOf(other) === role ? parentOf(other) : null;
+      for (const each of ancestors) {
+        if (node?.localName !== each.tag || roleOf(node) !== each.role) return false;
+        node = parentOf(node);
+      }
+      return ancestors.length === MAX_ANCESTORS || !node;
+    };
     const box = element.getBoundingClientRect();
     return {
       tag: element.localName, role, name: nameOf(element, role), text,
       attributes: STABLE.filter(name => element.hasAttribute(name)).map(name => [name, element.getAttribute(name)]),
       ancestors,
-      ordinal: Math.max(0, alike.filter(each => textOf(each) === text).indexOf(element)),
+      ordinal, alike_before: ofText.slice(0, ordinal).filter(isAlike).length,
       box: { x: box.x, y: box.y, width: box.width, height: box.height },
     };
   };
