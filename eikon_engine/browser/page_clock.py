@@ -23,6 +23,8 @@ class PageClock(Protocol):
 
     is_natural: bool
     """Whether it runs by itself."""
+    start_ms: float
+    """Unix time, in milliseconds, that pages see when it begins."""
 
     async def install(self, context: BrowserContext, start_ms: int) -> None:
         """Set the clock of a context without pages; `start_ms` is Unix time in milliseconds."""
@@ -42,12 +44,14 @@ class SteppedClock:
 
     def __init__(self) -> None:
         """Start at zero."""
+        self.start_ms = 0.0
         self._context: BrowserContext | None = None
         self._now_ms = 0.0
 
     async def install(self, context: BrowserContext, start_ms: int) -> None:
         """Pause the clock. Uses `pause_at` alone, since after `install` pages begin at different times."""
         self._context = context
+        self.start_ms = start_ms
         await context.clock.pause_at(start_ms / 1000)
 
     @property
@@ -72,12 +76,14 @@ class NaturalClock:
 
     is_natural = True
 
-    def __init__(self) -> None:
-        """Start at zero."""
+    def __init__(self, start_ms: float = 0.0) -> None:
+        """Start at zero; without `install`, pages have the time of the machine, which is `start_ms` now."""
+        self.start_ms = start_ms
         self._began_s = time.monotonic()
 
     async def install(self, context: BrowserContext, start_ms: int) -> None:
         """Install a running clock."""
+        self.start_ms = start_ms
         await context.clock.install(time=start_ms / 1000)
         self._began_s = time.monotonic()
 

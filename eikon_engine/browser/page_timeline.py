@@ -61,6 +61,10 @@ class PageTimeline:
         """Whether page time passes by itself."""
         return self._clock.is_natural
 
+    def page_ms(self, unix_ms: float) -> float:
+        """Return the page time at which pages see a Unix time, in milliseconds."""
+        return unix_ms - self._clock.start_ms
+
     def moment(self) -> Moment:
         """Issue the next position in the timeline of a recording."""
         self.moments_issued += 1
@@ -93,6 +97,14 @@ class PageTimeline:
         if self.has_acting_phase and self.acted_ms is None:
             self.acted_ms = self._clock.now_ms
             self._advance_phase()
+
+    def correct_acting(self, acted_ms: float) -> None:
+        """Correct when the action acted, as its page reports it: the recorder may assume it too early, or learn it late.
+
+        The phase of what was delivered meanwhile is not corrected.
+        """
+        self.mark_acting()
+        self.acted_ms = acted_ms
 
     def end_action(self) -> None:
         """End the action; an action that did not act has the same number of phases."""

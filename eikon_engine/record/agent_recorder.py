@@ -23,12 +23,13 @@ from eikon_engine.browser.attach.call_interceptor import (
     frame_selectors,
     page_of_call,
 )
+from eikon_engine.browser.page_reports import add_report_listener, stop_listening
 from eikon_engine.browser.playwright_errors import expectation_code
 from eikon_engine.browser.playwright_internals import connection_of, context_options, expectation_failure, impl_of
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
 from eikon_engine.record.playwright_calls import action_for_call, read_for_call
-from eikon_engine.record.target_probe import WAITS, TargetProbe, is_call_at_pointer
+from eikon_engine.record.target_probe import WAITS, TargetProbe, dispatches_event, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, Evaluate, Expect, FileInput, Read
 from eikon_engine.trace.execution import Failed, Succeeded
@@ -84,6 +85,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Whether the agent closed its context or browser."""
         self._is_browser_gone = False
         context.on("close", lambda _: self.note_browser_gone(was_closed=self._closes_browser))
+        add_report_listener(context, self._on_report)
         self._interceptor.start()
 
     def on_call_started(self, call: PlaywrightCall) -> None:
@@ -278,6 +280,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         super().close()
         self._interceptor.stop()
         self._target_probe.stop()
+        stop_listening(self._session.context, self._on_report)
         for (name, why), times in self._unsupported.items():
             self._recording.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
         if self._unordered_reads:
@@ -364,6 +367,18 @@ class AgentRecorder(ActionLog[PendingAction]):
         if is_ready and pending.method not in WAITS:
             self._session.timeline.mark_acting()
         self.write_if_complete(pending)
+
+    def _on_report(self, page: object, _document: tuple[object, ...], report: Mapping[str, Any]) -> None:
+        """Correct when the current action acted: a probe may be answered before that, or late on a busy machine."""
+        if report["subject"] != "hit":
+            return
+        pending, timeline = self._current, self._session.timeline
+        if pending is None or pending.is_hit or not dispatches_event(pending.method):
+            return
+        acted_ms = timeline.page_ms(report["at"])
+        if impl_of(page) is page_of_call(pending.call) and timeline.begun_ms <= acted_ms <= timeline.now_ms:
+            pending.is_hit = True
+            timeline.correct_acting(acted_ms)
 
     def close_current(self) -> None:
         """Close the current action, if there is one."""

@@ -142,7 +142,6 @@ class Recording:
             secrets=self._options.secrets,
             detector=new_secret_detector(self._options),
             network=self.writer.network,
-            now=self.now(),
             random_seed=_draw_seed(self._options.new_key()),
             on_error=self.errors.append,
         )

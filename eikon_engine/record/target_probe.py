@@ -80,6 +80,11 @@ def is_call_at_pointer(name: str) -> bool:
     return name in _CALLS_AT_POINTER
 
 
+def dispatches_event(name: str) -> bool:
+    """Return whether a call that succeeds always dispatches an event that its document observes."""
+    return name in _EVENT_CALLS
+
+
 class TargetProbe:
     """Probe elements and store the results in their actions."""
 

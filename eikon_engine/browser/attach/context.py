@@ -7,6 +7,7 @@ selector engine of ours, the HTTP cache is disabled, and we listen to its events
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +42,6 @@ from eikon_engine.trace.variables import SecretValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
     from playwright.async_api import Browser, BrowserContext, Page
 
@@ -120,13 +120,12 @@ def require_context(wrapper: object) -> object:
     return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
 
 
-async def attach(  # noqa: PLR0913 - what a recording decides, each by its name
+async def attach(
     client_object: object,
     *,
     secrets: Mapping[str, str],
     detector: SecretDetector | None,
     network: NetworkWriter,
-    now: datetime,
     random_seed: int,
     on_error: Callable[[Exception], None],
 ) -> AttachedContext:
@@ -140,8 +139,10 @@ async def attach(  # noqa: PLR0913 - what a recording decides, each by its name
         views = ClientViews(on_error)
         context = views.context(client_object)
         _require_blank_pages(context)
-        environment = await _environment(context, options, now, secrets, random_seed)
-        return await _attach_session(views, context, options, _session_options(environment, secrets, detector), network)
+        state: Any = await context.storage_state(indexed_db=True)
+        environment = await _environment(context, options, secrets, random_seed)
+        chosen = _session_options(environment, secrets, detector)
+        return await _attach_session(views, context, options, chosen, network, state)
 
 
 def _session_options(
@@ -163,10 +164,10 @@ async def _attach_session(
     options: Mapping[str, Any],
     chosen: SessionOptions,
     network: NetworkWriter,
+    state: StorageState,
 ) -> AttachedContext:
-    state: Any = await context.storage_state(indexed_db=True)
     tracker = PageTracker(context, handles_dialogs=False)
-    stabilizer = PageStabilizer(NaturalClock(), tracker, chosen.environment.tick_ms)
+    stabilizer = PageStabilizer(NaturalClock(chosen.environment.clock_start_ms), tracker, chosen.environment.tick_ms)
     stabilizer.timeline.has_acting_phase = True
     traffic = AttachedTraffic()
     secrets = chosen.secrets.values
@@ -219,9 +220,9 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
 
 
 async def _environment(
-    context: BrowserContext, options: Mapping[str, Any], now: datetime, secrets: Mapping[str, str], random_seed: int
+    context: BrowserContext, options: Mapping[str, Any], secrets: Mapping[str, str], random_seed: int
 ) -> Environment:
-    """Describe the environment of a context from its options and from what its pages report."""
+    """Describe the environment of a context from its options and from what its pages report; page time begins now."""
     from importlib.metadata import version
 
     browser = context.browser
@@ -248,7 +249,7 @@ async def _environment(
         device_memory_gb=native.device_memory_gb if native is not None else None,
         page_view=view,
         fonts_digest=fonts_digest(),
-        clock_start_ms=int(now.timestamp() * 1000),
+        clock_start_ms=round(time.time() * 1000),
         clock="natural",
         random_seed=random_seed,
         random_source="script",

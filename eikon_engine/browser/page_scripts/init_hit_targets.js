@@ -13,12 +13,19 @@
   let hits = new WeakMap(), hasHits = false, lastElements = {};
   // A document that loaded after the call began has not been queried yet: it remembers the first hit.
   let expectsHit = true, isProbed = false;
+  // Whether the first trusted event of a call is still to be reported: it tells when the call acted.
+  let reportsHit = true;
+  const { now } = Date;
 
   // Elements that Playwright accepts for a target: the button or link around it, or the control of its label.
   const acceptedElements = element =>
     [element, element.closest(WHOLE), element.closest('label')?.control].filter(each => each);
   const isHit = element => acceptedElements(element).some(each => hits.has(each));
   const remember = event => {
+    if (reportsHit && event.isTrusted) {
+      reportsHit = false;
+      own.report?.({ subject: 'hit', at: now() });
+    }
     if (!expectsHit || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
     const path = event.composedPath().filter(node => node.nodeType === 1);
     const led = Object.values(lastElements)
@@ -35,7 +42,7 @@
   // element found earlier, was hit; and its identity before the hit. An element that the page has removed since it was
   // found is no match, unless the action hit it.
   own.probeTarget = (found, [name, isFirst]) => {
-    if (isFirst) { hits = new WeakMap(); hasHits = false; lastElements = {}; expectsHit = false; }
+    if (isFirst) { hits = new WeakMap(); hasHits = false; lastElements = {}; expectsHit = false; reportsHit = true; }
     const elements = found.filter(element => element.isConnected || isHit(element));
     const seen = own.inspect(elements, INSPECTION), [element] = elements;
     const isHitNow = Boolean(element && isHit(element));
