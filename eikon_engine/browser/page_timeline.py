@@ -99,7 +99,7 @@ class PageTimeline:
             self._advance_phase()
 
     def correct_acting(self, acted_ms: float) -> None:
-        """Correct when the action acted, as its page reports it: the recorder may assume it too early, or learn it late.
+        """Correct when the action acted, as its page reports it: the recorder may assume it early, or learn it late.
 
         The phase of what was delivered meanwhile is not corrected.
         """

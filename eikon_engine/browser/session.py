@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.browser.browser_storage import CookieReader, open_page_with_session_storage
 from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
-from eikon_engine.browser.page_scripts.loader import join_scripts, load_script, stored_scripts_init, worker_script
+from eikon_engine.browser.page_scripts.loader import (
+    call_script,
+    join_scripts,
+    load_script,
+    stored_scripts_init,
+    worker_script,
+)
 from eikon_engine.browser.page_tracker import PageTracker
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone
 from eikon_engine.browser.request_bodies import RequestBodies
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.live import Traffic
     from eikon_engine.browser.traffic.streams import DevToolsSession
     from eikon_engine.files.blobs import BlobStore
+    from eikon_engine.network.busy import BusySpan
     from eikon_engine.secrets.redaction import FoundSecret
     from eikon_engine.secrets.search import RedactionRules
     from eikon_engine.trace.environment import Environment
@@ -75,6 +82,8 @@ class SessionOptions:
     """Detects secrets while pages run; None in a replay, and if a recording detects none."""
     stand_ins: StandInMap = field(default_factory=StandInMap)
     """Stand-ins of detected secrets: those of `secret_detector`, or those of the replayed recording."""
+    busy: tuple[BusySpan, ...] = ()
+    """When the recorded pages computed: in a sealed replay, timers neither begin nor fire meanwhile."""
     proxy: str | None = None
     """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
 
@@ -328,7 +337,14 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
         *map(load_script, STATIC_INIT_SCRIPTS),
         stored_scripts_init(),
         machine_script(options),
+        *((_busy_script(options),) if options.busy else ()),
     )
+
+
+def _busy_script(options: SessionOptions) -> str:
+    """Return the script that puts timers off while the recorded pages computed."""
+    spans = [(each.begun_ms, each.ended_ms) for each in options.busy]
+    return call_script("init_busy.js", spans, options.environment.clock_start_ms)
 
 
 def machine_script(options: SessionOptions) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from eikon_engine.network.busy import MAX_GAP_MS, BusySpan, merge_spans
 from eikon_engine.network.exchange import Moment
 from eikon_engine.trace.execution import MovedDelivery
 
@@ -35,6 +37,7 @@ def apply_timeline(recording: NetworkRecording, timeline: Sequence[MovedDelivery
     moved = {each.was: Moment(order=each.order, at_ms=each.at_ms, phase=each.phase) for each in timeline}
     return replace(
         recording,
+        busy=_retime_busy(recording, moved),
         before_timeline=recording.as_recorded,
         exchanges=tuple(_retime_exchange(each, moved) for each in recording.exchanges),
         sockets=tuple(
@@ -47,6 +50,20 @@ def apply_timeline(recording: NetworkRecording, timeline: Sequence[MovedDelivery
             )
         ),
     )
+
+
+def _retime_busy(recording: NetworkRecording, moved: Mapping[int, Moment]) -> tuple[BusySpan, ...]:
+    """Move each span as far as the last delivery before it: that is what a page computes with."""
+    delivered = (each for each in _recorded_moments(recording).values() if each.order in moved)
+    shifts = sorted((each.at_ms, moved[each.order].at_ms - each.at_ms) for each in delivered)
+    times = [at_ms for at_ms, _ in shifts]
+
+    def move(span: BusySpan) -> BusySpan:
+        place = bisect_right(times, span.begun_ms + MAX_GAP_MS)
+        shift_ms = shifts[place - 1][1] if place else 0
+        return BusySpan(begun_ms=span.begun_ms + shift_ms, ended_ms=span.ended_ms + shift_ms)
+
+    return merge_spans(map(move, recording.busy))
 
 
 def _retime_exchange(exchange: Exchange, moved: Mapping[int, Moment]) -> Exchange:
@@ -102,11 +119,16 @@ def _delivery_groups(recording: NetworkRecording, given: Mapping[int, Moment]) -
         yield [event.moment.order for event in recording.sockets if event.socket == socket]
 
 
-def _later_moments(recording: NetworkRecording, given: Mapping[int, Moment]) -> dict[int, Moment]:
-    """Return the moments of what was not delivered: none precedes the last delivery."""
+def _recorded_moments(recording: NetworkRecording) -> dict[int, Moment]:
+    """Return the moments of everything that was delivered, by order."""
     moments = [piece.moment for exchange in recording.exchanges for piece in exchange.pieces]
     moments += [exchange.moment for exchange in recording.exchanges if exchange.moment is not None]
-    recorded = {each.order: each for each in (*moments, *(event.moment for event in recording.sockets))}
+    return {each.order: each for each in (*moments, *(event.moment for event in recording.sockets))}
+
+
+def _later_moments(recording: NetworkRecording, given: Mapping[int, Moment]) -> dict[int, Moment]:
+    """Return the moments of what was not delivered: none precedes the last delivery."""
+    recorded = _recorded_moments(recording)
     was, last = max(given.items(), key=lambda each: each[1].order, default=(0, Moment(order=0, at_ms=0, phase=0)))
     shift = last.at_ms - recorded[was].at_ms if was in recorded else 0
     return {

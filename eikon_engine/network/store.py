@@ -1,4 +1,7 @@
-"""The network part of a bundle: exchanges in `index.jsonl`, WebSockets in `sockets.jsonl`, bodies in `blobs/`."""
+"""The network part of a bundle: exchanges in `index.jsonl`, WebSockets in `sockets.jsonl`, bodies in `blobs/`.
+
+`busy.jsonl` has the spans in which pages computed.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,12 @@ from pydantic import ValidationError
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.models import DeferredAdapter, FileModel
+from eikon_engine.network.busy import BusySpan, merge_spans
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -109,10 +113,12 @@ def find_missing_field(record: FileModel) -> str | None:
 
 INDEX_NAME: Final = "index.jsonl"
 SOCKETS_NAME: Final = "sockets.jsonl"
+BUSY_NAME: Final = "busy.jsonl"
 BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
 _EXCHANGE: Final[DeferredAdapter[Exchange]] = DeferredAdapter(Exchange)
 _SOCKET_EVENT: Final[DeferredAdapter[SocketEvent]] = DeferredAdapter(SocketEvent)
+_BUSY_SPAN: Final[DeferredAdapter[BusySpan]] = DeferredAdapter(BusySpan)
 _RecordT = TypeVar("_RecordT", bound=FileModel)
 
 
@@ -178,6 +184,9 @@ class NetworkWriter(IndexWriter):
         self._path = folder / INDEX_NAME
         self._blobs = BlobStore(folder / BLOBS_NAME)
         self._places = UsedNumbers()
+        self._busy: BinaryIO | None = None
+        """Opened for the first span: most recordings have none."""
+        self._is_closed = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = self._path.open("xb")
@@ -207,16 +216,35 @@ class NetworkWriter(IndexWriter):
         except OSError as error:
             raise OutputError(unwritable_message(self._path.with_name(SOCKETS_NAME), error)) from error
 
+    def append_busy(self, spans: Iterable[BusySpan]) -> None:
+        """Write and flush spans in which a page computed; ignored once the files are closed.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        if self._is_closed:
+            return
+        path = self._path.with_name(BUSY_NAME)
+        try:
+            self._busy = self._busy or path.open("xb")
+            self._busy.write(b"".join(span.model_dump_json().encode() + b"\n" for span in spans))
+            self._busy.flush()
+        except OSError as error:
+            raise OutputError(unwritable_message(path, error)) from error
+
     def close(self) -> None:
         """Close the files; further calls have no effect."""
         super().close()
         self._sockets.close()
+        self._is_closed = True
+        if self._busy is not None:
+            self._busy.close()
 
     def discard(self) -> None:
         """Close and delete the files."""
         self.close()
-        for path in (self._path, self._path.with_name(SOCKETS_NAME)):
-            path.unlink(missing_ok=True)
+        for name in (INDEX_NAME, SOCKETS_NAME, BUSY_NAME):
+            self._path.with_name(name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +258,8 @@ class NetworkRecording:
     blobs: BlobStore
     sockets: tuple[SocketEvent, ...] = ()
     """In the order of occurrence."""
+    busy: tuple[BusySpan, ...] = ()
+    """When pages computed, in order and without overlaps; missions of agents only."""
     before_timeline: NetworkRecording | None = None
     """The recording with its recorded moments, if a timeline replaced these."""
 
@@ -274,11 +304,14 @@ def read_network(folder: Path) -> NetworkRecording:
         if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
             message = f"{path}, line {number}: missing file of a message: {blobs.path(event.body)}. Restore the bundle."
             raise TraceError(message, code="attachment-missing")
+    path = folder / BUSY_NAME
+    busy, torn_busy = _read_lines(path, _BUSY_SPAN, "span") if path.exists() else ([], None)
     return NetworkRecording(
         exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
-        truncation=truncated_line or torn_sockets,
+        truncation=truncated_line or torn_sockets or torn_busy,
         blobs=blobs,
         sockets=tuple(sorted((each for _, each in sockets), key=lambda event: event.moment.order)),
+        busy=merge_spans(each for _, each in busy),
     )
 
 

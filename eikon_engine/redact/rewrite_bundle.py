@@ -20,7 +20,7 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER
 from eikon_engine.llm.rewrite_responses import redact_responses
 from eikon_engine.network.exchange import Exchange, Piece, RecordedRequest
 from eikon_engine.network.keys import request_key
-from eikon_engine.network.store import INDEX_NAME, SOCKETS_NAME, read_network
+from eikon_engine.network.store import BUSY_NAME, INDEX_NAME, SOCKETS_NAME, read_network
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
 from eikon_engine.secrets.redaction import strip_encodings
 from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_accepted, write_accepted
@@ -30,7 +30,7 @@ from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -106,9 +106,11 @@ def _write_network(
     write_atomically(folder / INDEX_NAME, _jsonl(exchanges))
     if recording.sockets or (folder / SOCKETS_NAME).exists():
         write_atomically(folder / SOCKETS_NAME, _jsonl(sockets))
+    if (folder / BUSY_NAME).exists():
+        write_atomically(folder / BUSY_NAME, _jsonl(recording.busy))
 
 
-def _jsonl(records: list[Exchange] | list[SocketEvent]) -> bytes:
+def _jsonl(records: Sequence[FileModel]) -> bytes:
     return b"".join(_jsonl_line(each) for each in records)
 
 

@@ -199,11 +199,16 @@ async def open_replay_context(
     Raises:
         TraceError: the recorded network or storage state cannot be read.
     """
-    traffic = _choose_traffic(plan, options)
+    own = None if plan.network == "snapshot" else recorded_network(plan.bundle)
+    traffic = _choose_traffic(plan, options, own)
     async with _open_sink(plan) as sink:
         environment = await _replay_environment(launched, plan.trace.environment, options)
         chosen = _session_options(plan, options, environment, sink)
-        session = replace(chosen, redacted_secrets=chosen.redacted_secrets | extra_secrets)
+        session = replace(
+            chosen,
+            redacted_secrets=chosen.redacted_secrets | extra_secrets,
+            busy=own.busy if own is not None and isinstance(traffic, SealedTraffic) else (),
+        )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (
             open_snapshot_playback(launched.browser, session, plan.bundle)
@@ -269,12 +274,11 @@ def _launch_options(plan: Plan, options: ReplayOptions, binary: BrowserBinary, s
     )
 
 
-def _choose_traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
+def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | None) -> Traffic | None:
     """Choose what serves requests; None for snapshot playback, which serves them itself."""
     if plan.network == "snapshot":
         return None
     rules = plan.trace.network.rules if plan.trace.network is not None else ()
-    own = recorded_network(plan.bundle)
     if plan.other_network is not None:
         return SealedTraffic(plan.other_network.recording, rules, own)
     if own is None:

@@ -59,6 +59,7 @@ ATTACHED_SCRIPTS: Final = (
     "init_attached_sockets.js",
     "init_attached_uploads.js",
     "init_hit_targets.js",
+    "init_attached_busy.js",
 )
 """Init scripts that only attached contexts have: they report what the protocol does not."""
 _with_engine: Final[WeakSet[ClientObject]] = WeakSet()

@@ -5,6 +5,7 @@
   if (!window.__eikon__) Object.defineProperty(window, '__eikon__', { value: {}, enumerable: false });
   const own = window.__eikon__;
   own.ownSheets = own.ownSheets || new WeakSet();
+  own.observePerformance ??= window.PerformanceObserver?.prototype.observe;
 
   // Replace what differs between runs and machines, in a window or, as source text, in a worker: randomness by a seeded
   // generator, machine properties, delays that no clock steps. The generator is xorshift128, seeded by splitmix32:
@@ -134,6 +135,7 @@
     return setIntervalOfClock.call(window, guarded(callback), Math.max(1, Number(delay) || 0), ...rest);
   };
   window.setTimeout = function setTimeout(callback, ...rest) {
+    if (own.putOff && rest.length) rest[0] = own.putOff(rest[0]);
     return setTimeoutOfClock.call(window, guarded(callback), ...rest);
   };
   for (const name of ['requestAnimationFrame', 'requestIdleCallback']) {

@@ -45,6 +45,13 @@ def standalone_script(name: str) -> str:
     return f"handed => ({load_script(name)})(handed, {load_script('dom_snapshot.js')})"
 
 
+def call_script(name: str, *arguments: object) -> str:
+    """Return a script that calls the function of a page script with JSON values."""
+    source = load_script(name)
+    begin = source.index("\n((") + 1
+    return f"{source[begin:].strip()}({', '.join(map(json.dumps, arguments))});"
+
+
 CALL_STORED_SCRIPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(handed) ?? null"
 """Calls a stored script; null where our init scripts did not run."""
 

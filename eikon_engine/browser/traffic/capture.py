@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observation import counting_key, redacted_key
@@ -24,12 +24,13 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
+from eikon_engine.network.busy import BusySpan
 from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.trace.execution import LostData
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Iterable, Mapping
 
     from playwright.async_api import Page, Request, Response
 
@@ -100,9 +101,22 @@ class NetworkCapture:
         await listen_to_reports(self._session.context, self._on_report)
 
     def _on_report(
-        self, page: Page, _document: tuple[object, ...], report: Mapping[str, object]
+        self, page: Page, _document: tuple[object, ...], report: Mapping[str, Any]
     ) -> Awaitable[None] | None:
+        if report["subject"] == "busy" and not self._is_closed:
+            self._write_busy(report["spans"])
         return self._finish_page(page) if report["subject"] == "window" else None
+
+    def _write_busy(self, spans: Iterable[tuple[float, float]]) -> None:
+        """Write spans as a document reports them, in Unix time."""
+        page_ms = self._session.timeline.page_ms
+        try:
+            self._writer.append_busy(
+                BusySpan(begun_ms=round(page_ms(begun_ms)), ended_ms=round(page_ms(ended_ms)))
+                for begun_ms, ended_ms in spans
+            )
+        except EikonError as error:
+            self._session.tracker.fail(error)
 
     async def _finish_page(self, page: Page) -> None:
         """Wait, for a bounded time, until the responses that a page is receiving are written; then it closes.

@@ -1,0 +1,87 @@
+"""Missions on pages that compute for a while: their timers keep their order with the actions of the agent."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from eikon_engine.errors import ReplayDivergenceError
+from eikon_engine.network.store import read_network
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from tests.browser.pages import Answer, serve_pages
+from tests.record.recorded_page import TWICE, recorded_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+
+COMPUTING_MS = 2500
+DEBOUNCE_MS = 2000
+DEBOUNCED_SAVE = f"""<button id=load>Load</button><button id=edit>Edit</button><p id=state>none</p><script>
+let timer;
+const save = text => {{
+  state.textContent = text;
+  clearTimeout(timer);
+  timer = setTimeout(async () => {{
+    await fetch('/save', {{ method: 'POST', body: text }});
+    document.title = 'saved ' + text;
+  }}, {DEBOUNCE_MS});
+}};
+load.onclick = async () => {{
+  const text = await (await fetch('/data')).text();
+  const end = Date.now() + {COMPUTING_MS};
+  for (let still = 0, last = 0; last < end && still < 1e6;) {{ // the clock of a replay stands still
+    const now = Date.now();
+    still = now === last ? still + 1 : 0;
+    last = now;
+  }}
+  save(text);
+}};
+edit.onclick = () => save('edited');
+</script>"""
+
+
+def test_a_page_that_puts_off_saving_is_certified_at_once_and_replays(chromium: Browser, tmp_path: Path) -> None:
+    """The page computes before it sets the timer that the next action resets: else it would fire before."""
+    bundle = tmp_path / "bundle"
+
+    with serve_pages() as site, recorded_page(chromium, bundle, TWICE) as recorded:
+        site.answers |= {"/data": Answer(body="loaded"), "/save": Answer(body="")}
+        recorded.page.goto(site.put(DEBOUNCED_SAVE))
+        recorded.page.click("#load")
+        expect(recorded.page.locator("#state")).to_have_text("loaded")
+        recorded.page.click("#edit")
+        expect(recorded.page).to_have_title("saved edited")
+    saves = [each for each in site.asked if each.path == "/save"]
+    outcome = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "replay")).replay(bundle)
+
+    assert [each.body for each in saves] == [b"edited"]
+    assert max(each.ended_ms - each.begun_ms for each in read_network(bundle / "network").busy) >= COMPUTING_MS
+    report = recorded.mission.report
+    assert report is not None
+    assert (report.status, report.findings) == ("certified", ())
+    assert (outcome.verdict, outcome.network.misses, outcome.network.unsent) == ("faithful", (), ())
+
+    (bundle / "network" / "busy.jsonl").unlink()
+    with pytest.raises(ReplayDivergenceError, match="request-not-recorded"):
+        ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "without")).replay(bundle)
+
+
+def test_the_page_reports_when_it_was_clicked(chromium: Browser, tmp_path: Path) -> None:
+    """A page that computes when it is clicked was clicked before, whenever the call returns."""
+    bundle = tmp_path / "bundle"
+
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        recorded.page.goto(site.put(DEBOUNCED_SAVE.replace("await (await fetch('/data')).text()", "'loaded'")))
+        recorded.page.click("#load")
+        clicked_ms = recorded.page.evaluate("Date.now()")
+
+    trace = json.loads((bundle / "trace.json").read_text(encoding="utf-8"))
+    click = trace["subgoal_traces"][0]["actions_taken"][1]
+    (busy,) = (each for each in read_network(bundle / "network").busy if each.ended_ms - each.begun_ms >= COMPUTING_MS)
+    assert abs(click["observation"]["acted_ms"] - busy.begun_ms) < COMPUTING_MS / 4
+    assert clicked_ms - trace["environment"]["clock_start_ms"] >= busy.ended_ms - 1
