@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from eikon_engine.network.busy import MAX_GAP_MS, BusySpan, merge_spans
 from eikon_engine.network.exchange import Moment
 from eikon_engine.trace.execution import MovedDelivery
 
@@ -37,7 +35,6 @@ def apply_timeline(recording: NetworkRecording, timeline: Sequence[MovedDelivery
     moved = {each.was: Moment(order=each.order, at_ms=each.at_ms, phase=each.phase) for each in timeline}
     return replace(
         recording,
-        busy=_retime_busy(recording, moved),
         before_timeline=recording.as_recorded,
         exchanges=tuple(_retime_exchange(each, moved) for each in recording.exchanges),
         sockets=tuple(
@@ -50,20 +47,6 @@ def apply_timeline(recording: NetworkRecording, timeline: Sequence[MovedDelivery
             )
         ),
     )
-
-
-def _retime_busy(recording: NetworkRecording, moved: Mapping[int, Moment]) -> tuple[BusySpan, ...]:
-    """Move each span as far as the last delivery before it: that is what a page computes with."""
-    delivered = (each for each in _recorded_moments(recording).values() if each.order in moved)
-    shifts = sorted((each.at_ms, moved[each.order].at_ms - each.at_ms) for each in delivered)
-    times = [at_ms for at_ms, _ in shifts]
-
-    def move(span: BusySpan) -> BusySpan:
-        place = bisect_right(times, span.begun_ms + MAX_GAP_MS)
-        shift_ms = shifts[place - 1][1] if place else 0
-        return BusySpan(begun_ms=span.begun_ms + shift_ms, ended_ms=span.ended_ms + shift_ms)
-
-    return merge_spans(map(move, recording.busy))
 
 
 def _retime_exchange(exchange: Exchange, moved: Mapping[int, Moment]) -> Exchange:

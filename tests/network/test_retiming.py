@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.busy import BusySpan
 from eikon_engine.network.exchange import ABORTED_ERROR, Moment, Piece
 from eikon_engine.network.retiming import apply_timeline, derive_timeline
 from eikon_engine.network.store import NetworkRecording
@@ -53,20 +51,6 @@ def test_a_response_is_delivered_when_the_waiting_replay_had_it(tmp_path: Path) 
 
     assert moved.moment == at(0, at_ms=40, phase=1)
     assert moved.started_ms == 40.0
-
-
-def test_spans_of_computing_move_with_the_delivery_before_them(tmp_path: Path) -> None:
-    """A page computes with what it got; what it computed before the first delivery stays."""
-    spans = (
-        BusySpan(begun_ms=1, ended_ms=90),
-        BusySpan(begun_ms=310, ended_ms=400),
-        BusySpan(begun_ms=600, ended_ms=700),
-    )
-    read = replace(recording(ended(0, 1, 300), ended(1, 2, 610), folder=tmp_path), busy=spans)
-
-    moved = apply_timeline(read, derive_timeline(read, {1: at(1, at_ms=350), 2: at(2, at_ms=1610, phase=3)}))
-
-    assert [(each.begun_ms, each.ended_ms) for each in moved.busy] == [(1, 90), (360, 450), (1600, 1700)]
 
 
 def test_unrequested_responses_are_delivered_last(tmp_path: Path) -> None:
