@@ -363,22 +363,28 @@ class AgentRecorder(ActionLog[PendingAction]):
 
     def _on_probe_result(self, pending: PendingAction, element: ElementSnapshot | None) -> None:
         """Process a probe result; an actionable element is acted on now."""
-        is_ready = element is not None and element.is_actionable and pending is self._current
-        if is_ready and pending.method not in WAITS:
+        if element is not None and element.is_actionable and pending is self._current and pending.method not in WAITS:
             self._session.timeline.mark_acting()
+            if element.unix_ms is not None and not pending.is_hit:
+                self._correct_acting(element.unix_ms)
         self.write_if_complete(pending)
 
     def _on_report(self, page: object, _document: tuple[object, ...], report: Mapping[str, Any]) -> None:
-        """Correct when the current action acted: a probe may be answered before that, or late on a busy machine."""
-        if report["subject"] != "hit":
+        """Note when the current action acted, if its page was busy after it was probed."""
+        pending = self._current
+        if report["subject"] != "hit" or pending is None or pending.is_hit or not dispatches_event(pending.method):
             return
-        pending, timeline = self._current, self._session.timeline
-        if pending is None or pending.is_hit or not dispatches_event(pending.method):
-            return
-        acted_ms = timeline.page_ms(report["at"])
-        if impl_of(page) is page_of_call(pending.call) and timeline.begun_ms <= acted_ms <= timeline.now_ms:
+        if impl_of(page) is page_of_call(pending.call) and self._correct_acting(report["at"]):
             pending.is_hit = True
-            timeline.correct_acting(acted_ms)
+
+    def _correct_acting(self, unix_ms: float) -> bool:
+        """Correct when the current action acted; return whether a document reports a time during this action."""
+        timeline = self._session.timeline
+        acted_ms = timeline.page_ms(unix_ms)
+        if not timeline.begun_ms <= acted_ms <= timeline.now_ms:
+            return False
+        timeline.correct_acting(acted_ms)
+        return True
 
     def close_current(self) -> None:
         """Close the current action, if there is one."""

@@ -85,3 +85,18 @@ def test_the_page_reports_when_it_was_clicked(chromium: Browser, tmp_path: Path)
     (busy,) = (each for each in read_network(bundle / "network").busy if each.ended_ms - each.begun_ms >= COMPUTING_MS)
     assert abs(click["observation"]["acted_ms"] - busy.begun_ms) < COMPUTING_MS / 4
     assert clicked_ms - trace["environment"]["clock_start_ms"] >= busy.ended_ms - 1
+
+
+def test_a_page_that_computes_before_it_is_clicked_reports_when_it_was(chromium: Browser, tmp_path: Path) -> None:
+    """The pointer reaches the button, and the page computes before the press does: the call acts after that."""
+    bundle = tmp_path / "bundle"
+    compute = f"const end = Date.now() + {COMPUTING_MS}; while (Date.now() < end);"
+
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        recorded.page.goto(site.put(f'<button id=go onpointerenter="{compute}">Go</button>'))
+        recorded.page.click("#go")
+
+    trace = json.loads((bundle / "trace.json").read_text(encoding="utf-8"))
+    click = trace["subgoal_traces"][0]["actions_taken"][1]
+    (busy,) = (each for each in read_network(bundle / "network").busy if each.ended_ms - each.begun_ms >= COMPUTING_MS)
+    assert busy.begun_ms + COMPUTING_MS <= click["observation"]["acted_ms"] < busy.ended_ms + COMPUTING_MS / 4

@@ -146,6 +146,8 @@ class ElementSnapshot:
     """Positional CSS path, if it was probed by a handle."""
     point: tuple[float, float] | None = None
     """Pointer position on the page, if it was probed."""
+    unix_ms: float | None = None
+    """Unix time at which its document was probed, if the document was prepared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +204,7 @@ def _element(data: Mapping[str, Any]) -> ElementSnapshot:
         is_actionable=data["count"] == 1 and not data.get("obstacle", "unknown"),
         path=data.get("path", ""),
         point=None if place is None else (float(place[0]), float(place[1])),
+        unix_ms=data.get("at"),
     )
 
 

@@ -13,8 +13,10 @@
   let hits = new WeakMap(), hasHits = false, lastElements = {};
   // A document that loaded after the call began has not been queried yet: it remembers the first hit.
   let expectsHit = true, isProbed = false;
-  // Whether the first trusted event of a call is still to be reported: it tells when the call acted.
-  let reportsHit = true;
+  // A call acts right after its target was probed, unless the page was busy, or the target not ready: then the first
+  // trusted event is reported, which tells when it acted.
+  const SOON_MS = 30;
+  let probedAt = -Infinity, reportsHit = true;
   const { now } = Date;
 
   // Elements that Playwright accepts for a target: the button or link around it, or the control of its label.
@@ -24,7 +26,8 @@
   const remember = event => {
     if (reportsHit && event.isTrusted) {
       reportsHit = false;
-      own.report?.({ subject: 'hit', at: now() });
+      const at = now();
+      if (at > probedAt + SOON_MS) own.report?.({ subject: 'hit', at });
     }
     if (!expectsHit || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
     const path = event.composedPath().filter(node => node.nodeType === 1);
@@ -51,8 +54,9 @@
     const before = (isHitNow && hits.get(element)) || null;
     if (element && is_early) lastElements[name] = element;
     isProbed = true;
+    probedAt = now();
     expectsHit ||= seen.count !== 1 || Boolean(seen.obstacle);
-    return { ...seen, document: documentTime, is_early, was_hit, before };
+    return { ...seen, at: probedAt, document: documentTime, is_early, was_hit, before };
   };
 
   // Playwright resolves selectors in a world of its own, in which the selector engine of element_probe.py hands the matches
