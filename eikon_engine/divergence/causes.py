@@ -85,6 +85,8 @@ class DivergenceCase:
     """Whether another recording served the responses."""
     possible_cause: str | None = None
     """The differences of the environment, if there are any."""
+    is_other_playwright: bool = False
+    """Whether another release of Playwright than the recorded one found the targets."""
 
     @property
     def changed_values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
@@ -186,13 +188,13 @@ def _network(case: DivergenceCase) -> str | None:
 
 
 def _trace(case: DivergenceCase) -> str | None:
-    """Find a target that is missing on a page equal to the recorded one, which means that the trace is inconsistent."""
-    if (
-        case.first.code not in LOST_TARGET_CODES
-        or case.changes
-        or case.network_mode == "live"
-        or case.possible_cause is not None
-    ):
+    """Find a target that is missing on a page equal to the recorded one, which means that the trace is inconsistent.
+
+    What a selector finds depends on the page and Playwright; another browser may only show an element elsewhere.
+    """
+    if case.first.code not in LOST_TARGET_CODES or case.changes or case.network_mode == "live":
+        return None
+    if case.possible_cause is not None and (case.is_other_playwright or case.first.code == "target-changed"):
         return None
     if any(each.code == "request-not-recorded" for each in case.other_divergences):
         return None

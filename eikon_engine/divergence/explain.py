@@ -171,7 +171,7 @@ _StepKey: TypeAlias = "tuple[str, int]"
 """Subgoal attempt and sequence."""
 
 
-def explain_first_divergence(
+def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
     trace: ExecutionTrace,
     subgoals: tuple[SubgoalOutcome, ...],
     network: NetworkOutcome,
@@ -179,6 +179,7 @@ def explain_first_divergence(
     possible_causes: tuple[str, ...] = (),
     *,
     is_answered_by_other: bool = False,
+    is_other_playwright: bool = False,
 ) -> Explanation | None:
     """Explain the first divergence; None if there is none. `network` must not contain masked requests."""
     done = [(subgoal, step) for subgoal in subgoals for step in subgoal.steps]
@@ -201,6 +202,7 @@ def explain_first_divergence(
         network_mode=network_mode,
         is_answered_by_other=is_answered_by_other,
         possible_cause=next(iter(possible_causes), None),
+        is_other_playwright=is_other_playwright,
     )
     return explain_divergence(case, _label(step), step.artifacts, tuple(_consequences(step, done[place + 1 :])))
 

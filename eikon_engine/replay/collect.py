@@ -175,6 +175,7 @@ class Collector:
         self, subgoals: tuple[SubgoalOutcome, ...], network: NetworkOutcome, possible_causes: tuple[str, ...]
     ) -> Explanation | None:
         by_other = self.plan.other_network is not None
+        environments = (self.plan.trace.environment, self._environment)
         return explain_first_divergence(
             self.plan.trace,
             subgoals,
@@ -182,6 +183,7 @@ class Collector:
             self._network_mode_of_first_divergence(subgoals),
             possible_causes,
             is_answered_by_other=by_other,
+            is_other_playwright=len({each and each.playwright_version for each in environments}) > 1,
         )
 
     def _network_mode_of_first_divergence(self, subgoals: tuple[SubgoalOutcome, ...]) -> NetworkMode:

@@ -153,3 +153,27 @@ def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> N
 
     assert classify_cause(DivergenceCase(first=missing, before=before, observed=observed)).cause == "trace-invalid"
     assert classify_cause(DivergenceCase(first=alike, before=before, observed=observed)).cause == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_other_playwright", "cause"),
+    [
+        ("target-missing", False, "trace-invalid"),
+        ("target-ambiguous", False, "trace-invalid"),
+        ("target-missing", True, "unknown"),
+        ("target-changed", False, "unknown"),
+    ],
+)
+def test_another_browser_does_not_lose_a_target_on_the_same_page(
+    *, code: str, is_other_playwright: bool, cause: Cause
+) -> None:
+    """What a selector finds depends on the page and on Playwright; an element may look different in another browser."""
+    case = DivergenceCase(
+        first=finding("target", code),
+        before=showing("1"),
+        observed=showing("1"),
+        possible_cause="possible cause: the environment differs: browser_version 1 -> 2",
+        is_other_playwright=is_other_playwright,
+    )
+
+    assert classify_cause(case).cause == cause
