@@ -99,9 +99,9 @@ class PageTimeline:
             self._advance_phase()
 
     def correct_acting(self, acted_ms: float) -> None:
-        """Correct when the action acted, as its page reports it: the recorder may assume it early, or learn it late.
+        """Set the page time at which the action acted, as its page reports it.
 
-        The phase of what was delivered meanwhile is not corrected.
+        The recorder may have assumed it earlier, or learn it late. The phase of what was delivered meanwhile stays.
         """
         self.mark_acting()
         self.acted_ms = acted_ms

@@ -82,61 +82,84 @@ def run_while_connected(wrapper: object, work: Coroutine[Any, Any, object]) -> N
 
 
 REPEAT_S: Final = 0.05
-"""Wall time after which Ctrl-C is tried again, if the event loop gave way to the agent's code before it was raised."""
+"""Wall time after which a deferred interrupt is tried again: the event loop may have yielded to the agent's code."""
 
 
-class LoopInterrupts:
-    """Raise Ctrl-C between two callbacks of the event loop behind a wrapper of `playwright.sync_api`.
+class DeferredInterrupts:
+    """Defer `KeyboardInterrupt` until the event loop of the synchronous API is between two callbacks.
 
     An exception raised inside of a callback loses what the callback was about to pass on. If this is a message of the
-    driver, the loop waits for it forever. A second Ctrl-C, and one while the agent's own code runs, is raised at once.
-    Nothing changes for an agent with its own signal handler, or outside the main thread.
+    driver, the loop waits for it forever. A second Ctrl-C is not deferred, nor is one while the agent's own code runs.
+    Does nothing for the asynchronous API, for an agent with its own handler of SIGINT, or outside the main thread.
     """
 
     def __init__(self, wrapper: object) -> None:
-        """Take over Ctrl-C until `restore`."""
+        """Install a handler of SIGINT; `restore` removes it."""
         self._loop = loop_of(wrapper)
         self._fiber = cast("Any", wrapper)._dispatcher_fiber
+        """The greenlet that runs the loop; None for the asynchronous API."""
         self._current_greenlet = import_module("greenlet").getcurrent
         self._pending: asyncio.Handle | None = None
+        self._repeat: threading.Timer | None = None
         self._is_repeated = False
         is_main = threading.current_thread() is threading.main_thread()
-        self._is_used = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if self._is_used:
+        is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        self._is_installed = self._fiber is not None and is_main and is_default
+        if self._is_installed:
             signal.signal(signal.SIGINT, self._on_interrupt)
 
     def restore(self) -> None:
-        """Leave Ctrl-C to Python again.
+        """Restore Python's handler of SIGINT, unless the agent has installed its own.
 
         Raises:
-            KeyboardInterrupt: it was not raised yet.
+            KeyboardInterrupt: one was deferred.
         """
-        if self._is_used and signal.getsignal(signal.SIGINT) == self._on_interrupt:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        self._is_used = False
+        try:
+            self._stop_repeating()
+        finally:
+            if self._is_installed and signal.getsignal(signal.SIGINT) == self._on_interrupt:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            self._is_installed = False
         if self._pending is not None:
             self._raise()
 
     def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
         is_repeated, self._is_repeated = self._is_repeated, False
-        if self._current_greenlet() is not self._fiber or (self._pending is not None and not is_repeated):
+        if is_repeated and self._pending is None:
+            return  # raised meanwhile
+        if not self._is_installed or not self._is_in_callback() or (self._pending is not None and not is_repeated):
             self._raise()
+        if is_repeated and self._current_greenlet() is not self._fiber:
+            self._raise()  # a listener of the agent that takes its time
         if self._pending is None:
             self._pending = self._loop.call_soon_threadsafe(self._raise)
-        repeat = threading.Timer(REPEAT_S, self._repeat)
-        repeat.daemon = True
-        repeat.start()
+        self._repeat = threading.Timer(REPEAT_S, self._interrupt_again)
+        self._repeat.daemon = True
+        self._repeat.start()
 
-    def _repeat(self) -> None:
-        if self._pending is not None and self._is_used:
-            self._is_repeated = True
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    def _is_in_callback(self) -> bool:
+        """Whether the loop runs: its greenlet, or one that a callback has created for a listener."""
+        running = self._current_greenlet()
+        while running is not None and running is not self._fiber:
+            running = running.parent
+        return running is not None
+
+    def _interrupt_again(self) -> None:
+        self._is_repeated = True
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _raise(self) -> None:
+        self._stop_repeating()
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
         raise KeyboardInterrupt
+
+    def _stop_repeating(self) -> None:
+        repeat, self._repeat = self._repeat, None
+        if repeat is not None:
+            repeat.cancel()
+            repeat.join()
 
 
 def loop_of(wrapper: object) -> asyncio.AbstractEventLoop:

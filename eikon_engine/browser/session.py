@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.live import Traffic
     from eikon_engine.browser.traffic.streams import DevToolsSession
     from eikon_engine.files.blobs import BlobStore
-    from eikon_engine.network.busy import BusySpan
+    from eikon_engine.network.long_tasks import LongTask
     from eikon_engine.secrets.redaction import FoundSecret
     from eikon_engine.secrets.search import RedactionRules
     from eikon_engine.trace.environment import Environment
@@ -82,8 +82,8 @@ class SessionOptions:
     """Detects secrets while pages run; None in a replay, and if a recording detects none."""
     stand_ins: StandInMap = field(default_factory=StandInMap)
     """Stand-ins of detected secrets: those of `secret_detector`, or those of the replayed recording."""
-    busy: tuple[BusySpan, ...] = ()
-    """When the recorded pages computed: in a sealed replay, timers neither begin nor fire meanwhile."""
+    long_tasks: tuple[LongTask, ...] = ()
+    """Long tasks of the recorded pages: in a sealed replay, timers neither begin nor fire during them."""
     proxy: str | None = None
     """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
 
@@ -337,14 +337,14 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
         *map(load_script, STATIC_INIT_SCRIPTS),
         stored_scripts_init(),
         machine_script(options),
-        *((_busy_script(options),) if options.busy else ()),
+        *((_long_task_script(options),) if options.long_tasks else ()),
     )
 
 
-def _busy_script(options: SessionOptions) -> str:
-    """Return the script that puts timers off while the recorded pages computed."""
-    spans = [(each.begun_ms, each.ended_ms) for each in options.busy]
-    return call_script("init_busy.js", spans, options.environment.clock_start_ms)
+def _long_task_script(options: SessionOptions) -> str:
+    """Return the script that postpones timers during the long tasks of the recorded pages."""
+    tasks = [(each.begun_ms, each.ended_ms) for each in options.long_tasks]
+    return call_script("init_long_tasks.js", tasks, options.environment.clock_start_ms)
 
 
 def machine_script(options: SessionOptions) -> str:

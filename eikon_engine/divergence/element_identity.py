@@ -41,12 +41,12 @@ class _AlikeElements:
 
     elements: list[LocatedElement] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    """Positions of the first ones among those with their role and kinds of ancestors; extended on demand."""
+    """Positions of the first ones among those of their kind; extended on demand."""
     counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """Number of the first ones by role and kinds of ancestors."""
+    """Number of the first ones by kind."""
 
     def position(self, ordinal: int) -> int:
-        """Return the position of an element among those with its role and kinds of ancestors."""
+        """Return the position of an element among those of its kind."""
         while len(self.positions) <= ordinal:
             kind = self.elements[len(self.positions)].kind
             self.positions.append(self.counts[kind])
@@ -124,8 +124,8 @@ class LocatedElement:
         return tuple(found)
 
     @property
-    def alike_before(self) -> int:
-        """Return how many of the elements before it have the same tag, text, role, and kinds of ancestors."""
+    def ordinal_of_kind(self) -> int:
+        """Return its position among the elements with the same tag, text, role, and tags and roles of ancestors."""
         return self.scope.alike[self.node.tag, self.text].position(self.ordinal)
 
     @property
@@ -171,7 +171,7 @@ class LocatedElement:
             attributes=self.attributes,
             ancestors=self.ancestors,
             ordinal=self.ordinal,
-            alike_before=self.alike_before,
+            ordinal_of_kind=self.ordinal_of_kind,
         )
 
 

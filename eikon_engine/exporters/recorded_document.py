@@ -202,9 +202,10 @@ def _self_and_ancestors(element: LocatedElement) -> Iterator[LocatedElement]:
 
 
 def _matches_identity(element: LocatedElement, identity: Identity) -> bool:
+    recorded, here = compared_positions(identity, element.identity)
     return (
         element.text == identity.text
-        and len(set(compared_positions(identity, element.identity))) == 1
+        and recorded == here
         and element.attributes == identity.attributes
         and element.ancestors == identity.ancestors
     )

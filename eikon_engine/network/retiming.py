@@ -102,16 +102,11 @@ def _delivery_groups(recording: NetworkRecording, given: Mapping[int, Moment]) -
         yield [event.moment.order for event in recording.sockets if event.socket == socket]
 
 
-def _recorded_moments(recording: NetworkRecording) -> dict[int, Moment]:
-    """Return the moments of everything that was delivered, by order."""
-    moments = [piece.moment for exchange in recording.exchanges for piece in exchange.pieces]
-    moments += [exchange.moment for exchange in recording.exchanges if exchange.moment is not None]
-    return {each.order: each for each in (*moments, *(event.moment for event in recording.sockets))}
-
-
 def _later_moments(recording: NetworkRecording, given: Mapping[int, Moment]) -> dict[int, Moment]:
     """Return the moments of what was not delivered: none precedes the last delivery."""
-    recorded = _recorded_moments(recording)
+    moments = [piece.moment for exchange in recording.exchanges for piece in exchange.pieces]
+    moments += [exchange.moment for exchange in recording.exchanges if exchange.moment is not None]
+    recorded = {each.order: each for each in (*moments, *(event.moment for event in recording.sockets))}
     was, last = max(given.items(), key=lambda each: each[1].order, default=(0, Moment(order=0, at_ms=0, phase=0)))
     shift = last.at_ms - recorded[was].at_ms if was in recorded else 0
     return {

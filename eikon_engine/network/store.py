@@ -1,6 +1,6 @@
 """The network part of a bundle: exchanges in `index.jsonl`, WebSockets in `sockets.jsonl`, bodies in `blobs/`.
 
-`busy.jsonl` has the spans in which pages computed.
+`long_tasks.jsonl` has the long tasks of pages.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.models import DeferredAdapter, FileModel
-from eikon_engine.network.busy import BusySpan, merge_spans
 from eikon_engine.network.exchange import Exchange, Moment
+from eikon_engine.network.long_tasks import LongTask, merge_long_tasks
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def find_missing_field(record: FileModel) -> str | None:
 
 INDEX_NAME: Final = "index.jsonl"
 SOCKETS_NAME: Final = "sockets.jsonl"
-BUSY_NAME: Final = "busy.jsonl"
+LONG_TASKS_NAME: Final = "long_tasks.jsonl"
 BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
 _EXCHANGE: Final[DeferredAdapter[Exchange]] = DeferredAdapter(Exchange)
 _SOCKET_EVENT: Final[DeferredAdapter[SocketEvent]] = DeferredAdapter(SocketEvent)
-_BUSY_SPAN: Final[DeferredAdapter[BusySpan]] = DeferredAdapter(BusySpan)
+_LONG_TASK: Final[DeferredAdapter[LongTask]] = DeferredAdapter(LongTask)
 _RecordT = TypeVar("_RecordT", bound=FileModel)
 
 
@@ -184,8 +184,8 @@ class NetworkWriter(IndexWriter):
         self._path = folder / INDEX_NAME
         self._blobs = BlobStore(folder / BLOBS_NAME)
         self._places = UsedNumbers()
-        self._busy: BinaryIO | None = None
-        """Opened for the first span: most recordings have none."""
+        self._long_tasks: BinaryIO | None = None
+        """Opened for the first long task: most recordings have none."""
         self._is_closed = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -216,19 +216,19 @@ class NetworkWriter(IndexWriter):
         except OSError as error:
             raise OutputError(unwritable_message(self._path.with_name(SOCKETS_NAME), error)) from error
 
-    def append_busy(self, spans: Iterable[BusySpan]) -> None:
-        """Write and flush spans in which a page computed; ignored once the files are closed.
+    def append_long_tasks(self, tasks: Iterable[LongTask]) -> None:
+        """Write and flush long tasks of a page; ignored once the files are closed.
 
         Raises:
             OutputError: the file cannot be written.
         """
         if self._is_closed:
             return
-        path = self._path.with_name(BUSY_NAME)
+        path = self._path.with_name(LONG_TASKS_NAME)
         try:
-            self._busy = self._busy or path.open("xb")
-            self._busy.write(b"".join(span.model_dump_json().encode() + b"\n" for span in spans))
-            self._busy.flush()
+            self._long_tasks = self._long_tasks or path.open("xb")
+            self._long_tasks.write(b"".join(task.model_dump_json().encode() + b"\n" for task in tasks))
+            self._long_tasks.flush()
         except OSError as error:
             raise OutputError(unwritable_message(path, error)) from error
 
@@ -237,13 +237,13 @@ class NetworkWriter(IndexWriter):
         super().close()
         self._sockets.close()
         self._is_closed = True
-        if self._busy is not None:
-            self._busy.close()
+        if self._long_tasks is not None:
+            self._long_tasks.close()
 
     def discard(self) -> None:
         """Close and delete the files."""
         self.close()
-        for name in (INDEX_NAME, SOCKETS_NAME, BUSY_NAME):
+        for name in (INDEX_NAME, SOCKETS_NAME, LONG_TASKS_NAME):
             self._path.with_name(name).unlink(missing_ok=True)
 
 
@@ -258,8 +258,8 @@ class NetworkRecording:
     blobs: BlobStore
     sockets: tuple[SocketEvent, ...] = ()
     """In the order of occurrence."""
-    busy: tuple[BusySpan, ...] = ()
-    """When pages computed, in order and without overlaps; missions of agents only."""
+    long_tasks: tuple[LongTask, ...] = ()
+    """Long tasks of pages, in order and without overlaps; missions of agents only."""
     before_timeline: NetworkRecording | None = None
     """The recording with its recorded moments, if a timeline replaced these."""
 
@@ -304,14 +304,14 @@ def read_network(folder: Path) -> NetworkRecording:
         if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
             message = f"{path}, line {number}: missing file of a message: {blobs.path(event.body)}. Restore the bundle."
             raise TraceError(message, code="attachment-missing")
-    path = folder / BUSY_NAME
-    busy, torn_busy = _read_lines(path, _BUSY_SPAN, "span") if path.exists() else ([], None)
+    path = folder / LONG_TASKS_NAME
+    tasks, torn_tasks = _read_lines(path, _LONG_TASK, "long task") if path.exists() else ([], None)
     return NetworkRecording(
         exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
-        truncation=truncated_line or torn_sockets or torn_busy,
+        truncation=truncated_line or torn_sockets or torn_tasks,
         blobs=blobs,
         sockets=tuple(sorted((each for _, each in sockets), key=lambda event: event.moment.order)),
-        busy=merge_spans(each for _, each in busy),
+        long_tasks=merge_long_tasks(each for _, each in tasks),
     )
 
 

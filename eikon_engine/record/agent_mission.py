@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 from eikon_engine.browser.attach.context import require_context, take_snapshot
 from eikon_engine.browser.launch import ignore_calls_to_gone_browser
 from eikon_engine.browser.playwright_internals import (
-    LoopInterrupts,
+    DeferredInterrupts,
     connection_of,
     is_synchronous,
     loop_of,
@@ -189,16 +189,20 @@ class AgentRecording:
         self.recording = recording
 
     def start_synchronously(self) -> None:
-        """Do the same for an agent that uses the synchronous API, and keep Ctrl-C from breaking its event loop."""
-        self.run(self.start())
-        self._interrupts = LoopInterrupts(self._client_object)
+        """Start recording an agent that uses the synchronous API; `KeyboardInterrupt` is deferred from now on."""
+        self._interrupts = DeferredInterrupts(self._client_object)
+        try:
+            self.run(self.start())
+        except BaseException:
+            self._interrupts.restore()
+            raise
 
     async def stop(self) -> None:
         """Read what is still pending and stop observing; errors are recorded."""
         await self.recording.stop()
 
     def stop_synchronously(self) -> None:
-        """Do the same for an agent that uses the synchronous API, unless its driver exits."""
+        """Do the same for an agent that uses the synchronous API, unless its driver has exited."""
         try:
             run_while_connected(self._client_object, self.stop())
         finally:

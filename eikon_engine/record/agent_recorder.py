@@ -12,7 +12,7 @@ import mimetypes
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.attach.call_interceptor import (
     CallInterceptor,
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from eikon_engine.record.recording import Recording
     from eikon_engine.trace.actions import ReadValue
     from eikon_engine.trace.execution import ActionTrace, Result
+
+CLOCK_STEP_MS: Final = 2.0
+"""Unix times of documents are whole milliseconds."""
 
 
 class AgentRecorder(ActionLog[PendingAction]):
@@ -365,25 +368,30 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Process a probe result; an actionable element is acted on now."""
         if element is not None and element.is_actionable and pending is self._current and pending.method not in WAITS:
             self._session.timeline.mark_acting()
-            if element.unix_ms is not None and not pending.is_hit:
+            if element.unix_ms is not None and not pending.is_hit_reported:
                 self._correct_acting(element.unix_ms)
         self.write_if_complete(pending)
 
     def _on_report(self, page: object, _document: tuple[object, ...], report: Mapping[str, Any]) -> None:
         """Note when the current action acted, if its page was busy after it was probed."""
         pending = self._current
-        if report["subject"] != "hit" or pending is None or pending.is_hit or not dispatches_event(pending.method):
+        if (
+            report["subject"] != "hit"
+            or pending is None
+            or pending.is_hit_reported
+            or not dispatches_event(pending.method)
+        ):
             return
         if impl_of(page) is page_of_call(pending.call) and self._correct_acting(report["at"]):
-            pending.is_hit = True
+            pending.is_hit_reported = True
 
     def _correct_acting(self, unix_ms: float) -> bool:
         """Correct when the current action acted; return whether a document reports a time during this action."""
         timeline = self._session.timeline
         acted_ms = timeline.page_ms(unix_ms)
-        if not timeline.begun_ms <= acted_ms <= timeline.now_ms:
+        if not timeline.begun_ms - CLOCK_STEP_MS <= acted_ms <= timeline.now_ms + CLOCK_STEP_MS:
             return False
-        timeline.correct_acting(acted_ms)
+        timeline.correct_acting(min(max(timeline.begun_ms, acted_ms), timeline.now_ms))
         return True
 
     def close_current(self) -> None:

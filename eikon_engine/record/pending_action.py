@@ -64,7 +64,7 @@ class PendingAction:
     """The action of a call that only reads; nothing is probed for it."""
     value: ReadValue | None = None
     """What a read returned, the last time."""
-    is_hit: bool = False
+    is_hit_reported: bool = False
     """Whether its page reported when it acted."""
     is_cancelled: bool = False
     """Whether the agent cancelled a read, so that it learned nothing."""

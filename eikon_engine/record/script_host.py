@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import find_browser
-from eikon_engine.browser.playwright_internals import impl_of
+from eikon_engine.browser.playwright_internals import DeferredInterrupts, impl_of
 from eikon_engine.record.agent_mission import AgentRecording
 from eikon_engine.record.attempts import describe_error
 from eikon_engine.record.options import AttachOptions
@@ -29,6 +29,8 @@ class ScriptHost:
         self._request = request
         self._recordings: dict[int, AgentRecording] = {}
         self._texts: dict[int, str] = {}
+        self._interrupts: dict[Connection, DeferredInterrupts] = {}
+        """What defers interrupts while a client is recorded."""
         self._errors: dict[str, BaseException] = {}
         """Failures of tests by node id."""
         self._tests: dict[int, str] = {}
@@ -52,6 +54,8 @@ class ScriptHost:
             certify=None,
         )
         recording = AgentRecording(wrapper, text, directory, options)
+        if recording.connection not in self._interrupts:
+            self._interrupts[recording.connection] = DeferredInterrupts(wrapper)
         try:
             await recording.start()
         except Exception as error:  # noqa: BLE001 - the script continues without a recording
@@ -73,6 +77,8 @@ class ScriptHost:
             if recording.connection is connection:
                 recording.let_driver_exit(error)
                 await recording.stop()
+        if connection in self._interrupts:
+            self._interrupts.pop(connection).restore()
 
     def on_test_failed(self, test: str, error: BaseException) -> None:
         """Store the failure of a test."""
@@ -83,8 +89,6 @@ class ScriptHost:
         for recording in self._recordings.values():
             test = self._tests[id(recording)]
             try:
-                if recording.is_synchronous:
-                    recording.stop_synchronously()
                 recording.finish(self._errors.get(test) if test else error)
             except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
                 self.not_recorded.append(f"{recording.directory}: {describe_error(fault)}")

@@ -20,7 +20,7 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER
 from eikon_engine.llm.rewrite_responses import redact_responses
 from eikon_engine.network.exchange import Exchange, Piece, RecordedRequest
 from eikon_engine.network.keys import request_key
-from eikon_engine.network.store import BUSY_NAME, INDEX_NAME, SOCKETS_NAME, read_network
+from eikon_engine.network.store import INDEX_NAME, LONG_TASKS_NAME, SOCKETS_NAME, read_network
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
 from eikon_engine.secrets.redaction import strip_encodings
 from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_accepted, write_accepted
@@ -106,8 +106,8 @@ def _write_network(
     write_atomically(folder / INDEX_NAME, _jsonl(exchanges))
     if recording.sockets or (folder / SOCKETS_NAME).exists():
         write_atomically(folder / SOCKETS_NAME, _jsonl(sockets))
-    if (folder / BUSY_NAME).exists():
-        write_atomically(folder / BUSY_NAME, _jsonl(recording.busy))
+    if (folder / LONG_TASKS_NAME).exists():
+        write_atomically(folder / LONG_TASKS_NAME, _jsonl(recording.long_tasks))
 
 
 def _jsonl(records: Sequence[FileModel]) -> bytes:

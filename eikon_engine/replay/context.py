@@ -199,15 +199,15 @@ async def open_replay_context(
     Raises:
         TraceError: the recorded network or storage state cannot be read.
     """
-    own = None if plan.network == "snapshot" else recorded_network(plan.bundle)
-    traffic = _choose_traffic(plan, options, own)
+    recorded = None if plan.network == "snapshot" else recorded_network(plan.bundle)
+    traffic = _choose_traffic(plan, options, recorded)
     async with _open_sink(plan) as sink:
         environment = await _replay_environment(launched, plan.trace.environment, options)
         chosen = _session_options(plan, options, environment, sink)
         session = replace(
             chosen,
             redacted_secrets=chosen.redacted_secrets | extra_secrets,
-            busy=own.busy if own is not None and isinstance(traffic, SealedTraffic) else (),
+            long_tasks=recorded.long_tasks if recorded is not None and isinstance(traffic, SealedTraffic) else (),
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (

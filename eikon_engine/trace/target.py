@@ -43,9 +43,9 @@ class Identity(FileModel):
     ancestors: tuple[Ancestor, ...] = ()
     ordinal: int = 0
     """Position among the elements with the same tag and text in its document or shadow root, from 0."""
-    alike_before: int | None = None
-    """How many of those before it also have its role, and ancestors of the same tags and roles; compared instead of
-    `ordinal`, which changes with elements elsewhere. None in older recordings."""
+    ordinal_of_kind: int | None = None
+    """Position among those that also have its role, and the same tags and roles of the five nearest ancestors, from 0;
+    compared instead of `ordinal`, which changes with elements elsewhere. None in older recordings."""
     box: Box | None = None
     """Evidence only: it depends on fonts and viewport and is never compared."""
 
@@ -93,9 +93,9 @@ def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, .
 
 def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int]:
     """Return the positions of two elements by the narrowest count that both have."""
-    if recorded.alike_before is None or observed.alike_before is None:
+    if recorded.ordinal_of_kind is None or observed.ordinal_of_kind is None:
         return recorded.ordinal, observed.ordinal
-    return recorded.alike_before, observed.alike_before
+    return recorded.ordinal_of_kind, observed.ordinal_of_kind
 
 
 def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
@@ -110,7 +110,9 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     if not recorded.text and not _POSITION.search(_QUOTED.sub("", target.selector)):
         named_by = _compared_attributes(recorded).get("id")
         if (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name):
-            recorded = recorded.model_copy(update={"ordinal": observed.ordinal, "alike_before": observed.alike_before})
+            recorded = recorded.model_copy(
+                update={"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
+            )
     return identity_differences(recorded, observed)
 
 

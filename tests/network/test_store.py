@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
-from eikon_engine.network.busy import MAX_GAP_MS, BusySpan
 from eikon_engine.network.exchange import Exchange, Hop, Moment, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.keys import request_key
+from eikon_engine.network.long_tasks import MAX_GAP_MS, LongTask
 from eikon_engine.network.store import NetworkWriter, read_network
 from tests.error_codes import has_code
 from tests.network.factories import make_exchange
@@ -384,31 +384,31 @@ def test_a_refused_folder_gets_no_file(tmp_path: Path) -> None:
     NetworkWriter(tmp_path).close()
 
 
-def test_spans_of_computing_read_back_merged(tmp_path: Path) -> None:
-    """Frames report the same tasks, and tasks follow each other; a killed recorder may leave half a line."""
+def test_long_tasks_read_back_merged(tmp_path: Path) -> None:
+    """Pages report overlapping tasks, and tasks follow each other; a killed recorder may leave half a line."""
     first, overlapping, next_one, later = (
-        BusySpan(begun_ms=begun_ms, ended_ms=ended_ms)
+        LongTask(begun_ms=begun_ms, ended_ms=ended_ms)
         for begun_ms, ended_ms in ((10, 70), (40, 60), (70 + MAX_GAP_MS - 1, 200), (500, 600))
     )
 
     with NetworkWriter(tmp_path) as writer:
-        writer.append_busy([later, next_one])
-        writer.append_busy([overlapping, first])
-    writer.append_busy([BusySpan(begun_ms=900, ended_ms=990)])
+        writer.append_long_tasks([later, next_one])
+        writer.append_long_tasks([overlapping, first])
+    writer.append_long_tasks([LongTask(begun_ms=900, ended_ms=990)])
     whole = read_network(tmp_path)
-    path = tmp_path / "busy.jsonl"
+    path = tmp_path / "long_tasks.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
     cut = read_network(tmp_path)
 
-    assert (whole.busy, whole.truncation) == ((BusySpan(begun_ms=10, ended_ms=200), later), None)
-    assert cut.busy == (overlapping, next_one, later)
-    assert "busy.jsonl, line 4" in (cut.truncation or "")
+    assert (whole.long_tasks, whole.truncation) == ((LongTask(begun_ms=10, ended_ms=200), later), None)
+    assert cut.long_tasks == (overlapping, next_one, later)
+    assert "long_tasks.jsonl, line 4" in (cut.truncation or "")
 
 
-def test_a_recording_without_computing_has_no_spans(tmp_path: Path) -> None:
-    """Only missions of agents have the file."""
+def test_a_recording_without_long_tasks_has_no_file(tmp_path: Path) -> None:
+    """Most recordings have none."""
     with NetworkWriter(tmp_path):
         pass
 
-    assert read_network(tmp_path).busy == ()
-    assert not (tmp_path / "busy.jsonl").exists()
+    assert read_network(tmp_path).long_tasks == ()
+    assert not (tmp_path / "long_tasks.jsonl").exists()

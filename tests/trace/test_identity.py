@@ -52,10 +52,10 @@ def test_every_property_but_the_box_is_compared() -> None:
 def test_the_narrower_position_is_compared_if_both_were_recorded() -> None:
     """Older recordings have only the one that counts all elements with the same tag and text."""
     old = Identity(tag="p", ordinal=1)
-    new = old.model_copy(update={"ordinal": 2, "alike_before": 0})
+    new = old.model_copy(update={"ordinal": 2, "ordinal_of_kind": 0})
 
     assert identity_differences(new, new.model_copy(update={"ordinal": 3})) == ()
-    assert identity_differences(new, new.model_copy(update={"alike_before": 1})) == ("ordinal: 0 -> 1",)
+    assert identity_differences(new, new.model_copy(update={"ordinal_of_kind": 1})) == ("ordinal: 0 -> 1",)
     assert identity_differences(old, new) == ("ordinal: 1 -> 2",)
 
 

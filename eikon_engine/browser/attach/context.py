@@ -59,7 +59,7 @@ ATTACHED_SCRIPTS: Final = (
     "init_attached_sockets.js",
     "init_attached_uploads.js",
     "init_hit_targets.js",
-    "init_attached_busy.js",
+    "init_attached_long_tasks.js",
 )
 """Init scripts that only attached contexts have: they report what the protocol does not."""
 _with_engine: Final[WeakSet[ClientObject]] = WeakSet()
@@ -227,7 +227,7 @@ async def _environment(
     from importlib.metadata import version
 
     browser = context.browser
-    view, native = await asyncio.gather(_describe_blank_page(context, options), _native(browser))
+    (view, offset_ms), native = await asyncio.gather(_describe_blank_page(context, options), _native(browser))
     position = options.get("geolocation")
     return Environment(
         browser_version=browser.version if browser is not None else "",
@@ -250,7 +250,7 @@ async def _environment(
         device_memory_gb=native.device_memory_gb if native is not None else None,
         page_view=view,
         fonts_digest=fonts_digest(),
-        clock_start_ms=round(time.time() * 1000),
+        clock_start_ms=round(time.time() * 1000 + offset_ms),
         clock="natural",
         random_seed=random_seed,
         random_source="script",
@@ -271,13 +271,22 @@ def _choice_or_default(value: Any, known: tuple[str, ...], other: str) -> Any:  
     return value if value in known else other
 
 
-async def _describe_blank_page(context: BrowserContext, options: Mapping[str, Any]) -> PageEnvironment:
+async def _describe_blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tuple[PageEnvironment, float]:
+    """Return what a page reports, and by how many ms its time is ahead of the time here."""
     page, temporary = await _blank_page(context, options)
     try:
-        return await read_page_view(page)
+        return await read_page_view(page), await _clock_offset_ms(page)
     finally:
         if temporary is not None:
             await temporary.close()
+
+
+async def _clock_offset_ms(page: Page) -> float:
+    """Return by how much the clock of a page is ahead; 0 for a browser on this machine."""
+    before_ms = time.time() * 1000
+    page_ms = float(await page.evaluate("Date.now()"))
+    after_ms = time.time() * 1000
+    return 0.0 if before_ms - 1 <= page_ms <= after_ms else page_ms - (before_ms + after_ms) / 2
 
 
 async def _blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tuple[Page, BrowserContext | None]:

@@ -1,7 +1,7 @@
 // Runs in every document of an attached context before its own scripts: reports request bodies with files, which the
 // DevTools protocol reports without the content of files, and forgets with the document. The form of a body is reported
-// before its request is sent, the content of its files as soon as it is read; a page that may leave once it has the
-// response to a `fetch` gets it when the files that only the page knows have been read.
+// before its request is sent, the content of its files as soon as it is read. A page may leave once it has the response: a
+// `fetch` resolves when the files that only the page knows have been read, or a second after the response.
 (() => {
   const own = window.__eikon__;
   if (!own.report || own.reportsUploads) return;
@@ -18,23 +18,21 @@
     }
   };
   let bodies = 0;
-  const known = new WeakSet(); // files that the agent chose
-  // Returns a promise that is fulfilled once the file has been read; null if nobody needs to wait for it.
+  const MAX_WAIT_MS = 1000;
+  const setTimeout = window.__pwClock?.builtins?.setTimeout ?? window.setTimeout;
+  const chosenByAgent = new WeakSet();
+  // Returns a promise that is fulfilled once the file has been read; null if the agent knows the file.
   const readInto = (file, body, part) => {
     if (file.size > LIMIT || !(file instanceof Blob)) return null;
     const reader = new FileReader();
     const read = new Promise(done => {
-      reader.onload = () => {
-        report({ kind: 'content', body, part, content: reader.result.slice(reader.result.indexOf(',') + 1) });
+      reader.onloadend = () => {
         done();
-      };
-      reader.onerror = () => {
-        report({ kind: 'content', body, part, content: null });
-        done();
+        report({ kind: 'content', body, part, content: reader.result?.slice(reader.result.indexOf(',') + 1) ?? null });
       };
     });
     reader.readAsDataURL(file);
-    return known.has(file) ? null : read;
+    return chosenByAgent.has(file) ? null : read;
   };
   const fileFacts = file => ({ filename: file.name ?? '', type: file.type, size: file.size });
 
@@ -46,7 +44,7 @@
     const parts = [...Reflect.apply(entries, sent, [])];
     return parts.some(([, value]) => typeof value !== 'string') ? { parts, files: parts.map(([, value]) => value) } : null;
   };
-  // Reports a body; returns promises as of `readInto`.
+  // Reports a body; returns the promises of `readInto`.
   const announce = (method, address, form) => {
     if (form === null) return [];
     const body = bodies++;
@@ -57,9 +55,10 @@
     return form.files.map((file, part) => typeof file === 'string' ? null : readInto(file, body, part)).filter(Boolean);
   };
   const afterReading = async (response, reads) => {
-    const got = await response;
-    await Promise.all(reads);
-    return got;
+    const received = await response;
+    const late = new Promise(done => { setTimeout(done, MAX_WAIT_MS); });
+    await Promise.race([Promise.all(reads), late]);
+    return received;
   };
 
   const forms = new WeakMap();
@@ -145,7 +144,7 @@
   window.addEventListener('change', event => {
     const [field] = event.composedPath();
     if (field instanceof HTMLInputElement && field.type === 'file' && field.files.length) {
-      for (const file of field.files) known.add(file);
+      for (const file of field.files) chosenByAgent.add(file);
       report({ kind: 'chosen', files: [...field.files].map(fileFacts) });
     }
   }, true);

@@ -15,7 +15,7 @@
   let expectsHit = true, isProbed = false;
   // A call acts right after its target was probed, unless the page was busy, or the target not ready: then the first
   // trusted event is reported, which tells when it acted.
-  const SOON_MS = 30;
+  const PROMPT_HIT_MS = 30;
   let probedAt = -Infinity, reportsHit = true;
   const { now } = Date;
 
@@ -27,7 +27,7 @@
     if (reportsHit && event.isTrusted) {
       reportsHit = false;
       const at = now();
-      if (at > probedAt + SOON_MS) own.report?.({ subject: 'hit', at });
+      if (at > probedAt + PROMPT_HIT_MS) own.report?.({ subject: 'hit', at });
     }
     if (!expectsHit || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
     const path = event.composedPath().filter(node => node.nodeType === 1);

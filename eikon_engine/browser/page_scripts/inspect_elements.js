@@ -83,7 +83,7 @@
       tag: element.localName, role, name: nameOf(element, role), text,
       attributes: STABLE.filter(name => element.hasAttribute(name)).map(name => [name, element.getAttribute(name)]),
       ancestors,
-      ordinal, alike_before: ofText.slice(0, ordinal).filter(isAlike).length,
+      ordinal, ordinal_of_kind: ofText.slice(0, ordinal).filter(isAlike).length,
       box: { x: box.x, y: box.y, width: box.width, height: box.height },
     };
   };

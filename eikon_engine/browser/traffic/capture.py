@@ -24,8 +24,8 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
-from eikon_engine.network.busy import BusySpan
 from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.long_tasks import LongTask
 from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.trace.execution import LostData
 
@@ -103,17 +103,17 @@ class NetworkCapture:
     def _on_report(
         self, page: Page, _document: tuple[object, ...], report: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        if report["subject"] == "busy" and not self._is_closed:
-            self._write_busy(report["spans"])
+        if report["subject"] == "long-tasks" and not self._is_closed:
+            self._write_long_tasks(report["tasks"])
         return self._finish_page(page) if report["subject"] == "window" else None
 
-    def _write_busy(self, spans: Iterable[tuple[float, float]]) -> None:
-        """Write spans as a document reports them, in Unix time."""
+    def _write_long_tasks(self, tasks: Iterable[tuple[float, float]]) -> None:
+        """Write long tasks as a document reports them, in Unix time."""
         page_ms = self._session.timeline.page_ms
         try:
-            self._writer.append_busy(
-                BusySpan(begun_ms=round(page_ms(begun_ms)), ended_ms=round(page_ms(ended_ms)))
-                for begun_ms, ended_ms in spans
+            self._writer.append_long_tasks(
+                LongTask(begun_ms=round(page_ms(begun_ms)), ended_ms=round(page_ms(ended_ms)))
+                for begun_ms, ended_ms in tasks
             )
         except EikonError as error:
             self._session.tracker.fail(error)

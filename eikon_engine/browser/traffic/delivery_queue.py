@@ -103,7 +103,8 @@ class DeliveryQueue:
         order = delivery.moment.order
         if self._pending.pop(order, None) is None:
             return False
-        if order in self._skipped_orders or not self._counts_as_on_time(delivery):
+        is_late = order in self._skipped_orders or not self._counts_as_on_time(delivery)
+        if is_late and not delivery.is_early:
             self.late.append(delivery)
         self._skipped_orders.discard(order)
         self.delivered.add(order)
