@@ -53,7 +53,7 @@ def test_both_outputs_and_the_status_are_kept(tmp_path: Path) -> None:
 
 def test_a_command_that_hangs_is_ended_with_its_process_group(tmp_path: Path) -> None:
     """At the deadline all processes of the command are killed, including those that ignore SIGTERM."""
-    ended = run(tmp_path, "trap '' TERM; sleep 60 & echo $! > child; echo begun; wait; sleep 60", timeout=0.5)
+    ended = run(tmp_path, "trap '' TERM; sleep 60 & echo $! > child; echo begun; wait; sleep 60", timeout=4)
 
     assert (ended.ended, ended.exit_status) == ("timed_out", None)
     assert written(tmp_path, "stdout.txt") == "begun\n"
