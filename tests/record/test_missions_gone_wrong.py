@@ -221,6 +221,23 @@ async def main():
 
 asyncio.run(main())
 """
+INTERRUPTED_SCRIPT: Final = """
+import asyncio, signal, sys
+from playwright.sync_api import sync_playwright
+
+feed_data = asyncio.StreamReader.feed_data
+
+def interrupt_and_feed(reader, data):
+    asyncio.StreamReader.feed_data = feed_data
+    signal.raise_signal(signal.SIGINT)
+    reader.feed_data(data)
+
+with sync_playwright() as playwright:
+    page = playwright.chromium.launch().new_page()
+    page.goto(sys.argv[1])
+    asyncio.StreamReader.feed_data = interrupt_and_feed
+    page.click("#never", timeout=0)
+"""
 HANG: Final = "print('hanging', flush=True); {} page.click('#never', timeout=0)"
 
 
@@ -229,6 +246,16 @@ def record_script(folder: Path, text: str, url: str) -> subprocess.Popen[str]:
     script = folder / "agent.py"
     script.write_text(text, encoding="utf-8")
     return start("-m", "eikon_engine", "record", "--script", script, "-o", folder / "b", "--no-certify", "--", url)
+
+
+def test_ctrl_c_in_a_recorded_script_loses_no_message(site: PageSite, tmp_path: Path) -> None:
+    """The script ends at once, as with `record_mission`."""
+    process = record_script(tmp_path, INTERRUPTED_SCRIPT, site.put("<button>Go</button>"))
+    _, stderr = output_of(process)
+
+    assert "KeyboardInterrupt" in stderr
+    assert ends_quietly(stderr)
+    assert open_bundle(tmp_path / "b").trace.status == "aborted", stderr
 
 
 @pytest.mark.parametrize("script", [SYNC_SCRIPT, ASYNC_SCRIPT], ids=["sync", "async"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -189,3 +191,24 @@ def test_wrong_variables_are_refused_before_anything_is_written(
             SHARED.run(rerecord(open_bundle(bundle), tmp_path / "new", RecordOptions(variables=given)))
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("release", "cause"), [("browser_version", "trace-invalid"), ("playwright_version", "unknown")]
+)
+def test_a_wrong_selector_on_an_equal_page_is_not_blamed_on_another_browser(
+    recorded: Recorded, tmp_path: Path, release: str, cause: str
+) -> None:
+    """Another release of Playwright may find other elements, another one of the browser does not."""
+    copy = tmp_path / "copy"
+    shutil.copytree(recorded.bundles["banana"], copy)
+    trace = json.loads((copy / "trace.json").read_text(encoding="utf-8"))
+    trace["environment"][release] = "1.0"
+    actions = (step for subgoal in trace["subgoal_traces"] for step in subgoal["actions_taken"])
+    next(step for step in actions if step["action"].get("target"))["action"]["target"]["selector"] = "#elsewhere"
+    (copy / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+
+    outcome = replay(copy, tmp_path / "run")
+
+    assert outcome.explanation is not None
+    assert (outcome.divergences[0].code, outcome.explanation.cause) == ("target-missing", cause)
