@@ -150,6 +150,7 @@ UNGUARDED = {
     ("actions/targets.py", "_inspect_native_css"),
     ("actions/targets.py", "_point_through_frames"),
     ("attach/context.py", "_blank_page"),
+    ("attach/context.py", "_clock_offset_ms"),
     ("attach/context.py", "_describe_blank_page"),
     ("browser_storage.py", "_fulfill_blank"),
     ("browser_storage.py", "open_page_with_session_storage"),
