@@ -141,9 +141,9 @@ async def attach(
         context = views.context(client_object)
         _require_blank_pages(context)
         state: Any = await context.storage_state(indexed_db=True)
-        environment = await _environment(context, options, secrets, random_seed)
+        environment, clock = await _environment(context, options, secrets, random_seed)
         chosen = _session_options(environment, secrets, detector)
-        return await _attach_session(views, context, options, chosen, network, state)
+        return await _attach_session(views, context, clock, options, chosen, network=network, state=state)
 
 
 def _session_options(
@@ -159,16 +159,18 @@ def _session_options(
     )
 
 
-async def _attach_session(
+async def _attach_session(  # noqa: PLR0913 - the parts of a session
     views: ClientViews,
     context: BrowserContext,
+    clock: NaturalClock,
     options: Mapping[str, Any],
     chosen: SessionOptions,
+    *,
     network: NetworkWriter,
     state: StorageState,
 ) -> AttachedContext:
     tracker = PageTracker(context, handles_dialogs=False)
-    stabilizer = PageStabilizer(NaturalClock(chosen.environment.clock_start_ms), tracker, chosen.environment.tick_ms)
+    stabilizer = PageStabilizer(clock, tracker, chosen.environment.tick_ms)
     stabilizer.timeline.has_acting_phase = True
     traffic = AttachedTraffic()
     secrets = chosen.secrets.values
@@ -222,14 +224,15 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
 
 async def _environment(
     context: BrowserContext, options: Mapping[str, Any], secrets: Mapping[str, str], random_seed: int
-) -> Environment:
-    """Describe the environment of a context from its options and from what its pages report; page time begins now."""
+) -> tuple[Environment, NaturalClock]:
+    """Describe the environment of a context from its options and from what its pages report; begin its page time."""
     from importlib.metadata import version
 
     browser = context.browser
     (view, offset_ms), native = await asyncio.gather(_describe_blank_page(context, options), _native(browser))
-    position = options.get("geolocation")
-    return Environment(
+    position, fonts = options.get("geolocation"), fonts_digest()
+    clock = NaturalClock(round(time.time() * 1000 + offset_ms))
+    environment = Environment(
         browser_version=browser.version if browser is not None else "",
         playwright_version=version("playwright"),
         platform=platform_name(),
@@ -249,13 +252,14 @@ async def _environment(
         cpu_count=native.cpu_count if native is not None else view.cpu_count,
         device_memory_gb=native.device_memory_gb if native is not None else None,
         page_view=view,
-        fonts_digest=fonts_digest(),
-        clock_start_ms=round(time.time() * 1000 + offset_ms),
+        fonts_digest=fonts,
+        clock_start_ms=round(clock.start_ms),
         clock="natural",
         random_seed=random_seed,
         random_source="script",
         tick_ms=NATURAL_TICK_MS,
     )
+    return environment, clock
 
 
 async def _native(browser: Browser | None) -> NativeBrowser | None:
