@@ -113,10 +113,13 @@ SLOW = "fetch('/slow').then(r => say(r.status))"
 def test_no_response_overtakes_a_body_that_a_script_still_reads(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, script: str
 ) -> None:
-    """A blob is read some time after its request ended, on the way to the page through another process."""
+    """A blob is read some time after its request ended, on the way to the page through another process.
+
+    The live site answers the second request after the page read the blob, also on a busy machine.
+    """
 
     def slow(_: Asked) -> Answer:
-        threading.Event().wait(0.3)
+        threading.Event().wait(1)
         return Answer(body="slow")
 
     site.answers |= {"/blob": Answer(body="blob" * 50_000), "/moved": redirect("/blob"), "/slow": slow}

@@ -8,7 +8,7 @@
   const RealDate = window.__pwClock?.builtins?.Date ?? Date;
   const { now } = RealDate;
   // Until when each piece of work counts, in real time: one that takes longer may never end, such as a blocked database,
-  // or the body of a response while recording.
+  // or the body of a response that does not come from a recording.
   const WORK_MS = 10000, BODY_MS = 2000;
   const works = new Set();
   own.working = () => {
@@ -39,7 +39,7 @@
   counted(Blob.prototype, ['arrayBuffer', 'bytes', 'text'], promised);
   // The browser may have a body some time before a script has read it, as a Blob through another process.
   counted(window.Response?.prototype, ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'], (answer, response) =>
-    own.isWhole?.(response) ? Reflect.apply(afterwards, answer, [begin(BODY_MS)]) : answer);
+    own.isWhole?.(response) ? Reflect.apply(afterwards, answer, [begin(own.isSealed ? WORK_MS : BODY_MS)]) : answer);
   counted(window, ['createImageBitmap'], promised);
   // An image still loading is waited for as a request, which may be delivered later, or never.
   counted(HTMLImageElement.prototype, ['decode'], (answer, image) => image.complete ? promised(answer) : answer);

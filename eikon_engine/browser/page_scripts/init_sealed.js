@@ -3,6 +3,7 @@
   // Requests of an unloading document bypass routes, are in no recording, and no script reads their responses: drop
   // them. The first document of a popup shares its window with the next one, which is not unloading.
   const own = window.__eikon__;
+  own.isSealed = true;
   const again = 'gone' in own;
   own.gone = null;
   window.addEventListener('pagehide', event => { own.gone = event.target; }, true);

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.schedule import DeliverySchedule
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
 
-RECEIVED_S: Final = 1.0
-"""Wall time after which a fulfilled response counts as received by the page."""
+RECEIVED_S: Final = 10.0
+"""Wall time after which a fulfilled response counts as received by the page; only a browser that stalls reaches it."""
 NO_CONTENT: Final = 204
 OK: Final = 200
 
