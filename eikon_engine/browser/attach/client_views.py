@@ -48,7 +48,8 @@ class ClientViews:
 
     def __init__(self, on_error: Callable[[Exception], None]) -> None:
         """Prepare the classes; errors of our event listeners go to `on_error`, not to the agent."""
-        self._mapping = _rebind_class(mapping_class(), {"API_ATTR": VIEW_ATTRIBUTE})()
+        self._mapping = _rebind_class(mapping_class(), _ReboundGlobals({"API_ATTR": VIEW_ATTRIBUTE}))()
+        self._rebound = _ReboundGlobals({"mapping": self._mapping})
         self._on_error = on_error
         self._added: list[tuple[Any, str, Callable[..., Any]]] = []
         """The listeners that were added: client object, event and listener."""
@@ -85,7 +86,7 @@ class ClientViews:
             client_object.once(event, listener)
             self._added.append((client_object, event, listener))
 
-        own = _rebind_class(api_class, {"mapping": self._mapping})
+        own = _rebind_class(api_class, self._rebound)
         own.on, own.once = on, once
         replace_handler_wrapping(own, wrap_handler)
         return own
@@ -106,21 +107,33 @@ class ClientViews:
         return call_handler
 
 
-def _rebind_class(original: type, names: dict[str, object]) -> Any:  # noqa: ANN401 - a class made at run time
+def _rebind_class(original: type, rebound: _ReboundGlobals) -> Any:  # noqa: ANN401 - a class made at run time
     """Return a subclass whose functions resolve some global names to other values."""
-    namespace = {name: _rebind(value, names) for name, value in vars(original).items() if _has_code(value)}
+    namespace = {name: _rebind(value, rebound) for name, value in vars(original).items() if _has_code(value)}
     return type(original.__name__, (original,), namespace)
+
+
+class _ReboundGlobals:
+    """The global names of modules, some of them with other values; the functions of a module share them."""
+
+    def __init__(self, names: dict[str, object]) -> None:
+        self._names = names
+        self._by_module: dict[int, dict[str, Any]] = {}
+
+    def of(self, function: FunctionType) -> dict[str, Any]:
+        module = id(function.__globals__)
+        if module not in self._by_module:
+            self._by_module[module] = {**function.__globals__, **self._names}
+        return self._by_module[module]
 
 
 def _has_code(value: object) -> bool:
     return isinstance(value, FunctionType | property)
 
 
-def _rebind(value: Any, names: dict[str, object]) -> Any:  # noqa: ANN401 - a function or a property
+def _rebind(value: Any, rebound: _ReboundGlobals) -> Any:  # noqa: ANN401 - a function or a property
     if isinstance(value, property):
-        return property(*(each and _rebind(each, names) for each in (value.fget, value.fset, value.fdel)))
-    copy = FunctionType(
-        value.__code__, {**value.__globals__, **names}, value.__name__, value.__defaults__, value.__closure__
-    )
+        return property(*(each and _rebind(each, rebound) for each in (value.fget, value.fset, value.fdel)))
+    copy = FunctionType(value.__code__, rebound.of(value), value.__name__, value.__defaults__, value.__closure__)
     copy.__kwdefaults__ = value.__kwdefaults__
     return copy

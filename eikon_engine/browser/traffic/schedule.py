@@ -9,7 +9,6 @@ missing, the following event is delivered, and the other one as soon as its caus
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -32,13 +31,14 @@ COMPLETION_POLL_S: Final = 0.05
 """Wall time between two checks of what keeps a delivery from completing."""
 CAUSE_CHECKS: Final = 2
 """Round trips without events after which a page counts as idle, as in the stabilizer."""
-CAUSE_TIMEOUT_S: Final = 0.5
-"""Wall time within which the cause of the next event must appear: a busy browser reports a request after the page that
-sent it has answered. It passes only if the cause is missing or comes in a different order."""
-UNTIMED_CAUSE_TIMEOUT_S: Final = 0.1
+CAUSE_POLLS: Final = 20
+"""Polls of idle pages, each a pause and a round trip, within which the cause of the next event must appear: a browser
+reports a request after the page that sent it has answered, the later, the busier the machine. They pass, in half a
+second or more, only if the cause is missing or comes in a different order."""
+UNTIMED_CAUSE_POLLS: Final = 4
 """As above, for events without a moment, as in imported HAR files: they are ordered by completion, which replays often
 do not reproduce. Also for any other missing cause in a phase in which one was missing already."""
-CAUSE_POLL_S: Final = 0.02
+CAUSE_POLL_S: Final = 0.025
 _AnswerT = TypeVar("_AnswerT")
 
 
@@ -196,11 +196,11 @@ class DeliverySchedule:
         """Let the pages settle; return whether this delivery is still the first in order."""
         before = self.queue.pending_orders()
         is_timed = earlier.phase != 0 and self._stabilizer.timeline.phase != self._phase_without_cause
-        expected_until = time.monotonic() + (CAUSE_TIMEOUT_S if is_timed else UNTIMED_CAUSE_TIMEOUT_S)
+        polls = CAUSE_POLLS if is_timed else UNTIMED_CAUSE_POLLS
         idle_checks = 0
         try:
             async with asyncio.timeout(BLOCKED_S):
-                while idle_checks < CAUSE_CHECKS or time.monotonic() < expected_until:
+                while idle_checks < CAUSE_CHECKS or polls:
                     seen = await self._unless_requested(
                         before, query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True)
                     )
@@ -209,12 +209,14 @@ class DeliverySchedule:
                     is_idle = seen.pending <= self.queue.unanswered_fetches() and not self._stabilizer.has_pending_work
                     idle_checks = idle_checks + 1 if is_idle else 0
                     if idle_checks >= CAUSE_CHECKS:
+                        polls = max(0, polls - 1)
                         await self._pause(before)
         except TimeoutError:
-            # The page is blocked on a response, as by a synchronous request, or the machine is very slow.
-            self._stabilizer.notes.append(
-                f"a response was delivered to a page that was unresponsive for {BLOCKED_S:.0f} s"
-            )
+            if not idle_checks:
+                # The page is blocked on a response, as by a synchronous request, or the machine is very slow.
+                self._stabilizer.notes.append(
+                    f"a response was delivered to a page that was unresponsive for {BLOCKED_S:.0f} s"
+                )
         if delivery is not self.queue.first_due():
             return False
         self._phase_without_cause = self._stabilizer.timeline.phase
