@@ -173,7 +173,10 @@ class ActionLog(ABC, Generic[OpenActionT]):
         for page, download in events.downloads if loop is not None else ():
             task = self.spawn(action, self._store_download(action, page, download))
             self._downloads[task] = (action, download.url)
-        self.write_if_complete(action)
+        if loop is None:
+            self.write_if_complete(action)
+        else:  # the agent's next call, which closes it, is sent first
+            loop.call_soon(self._write_closed, action)
 
     def spawn(self, action: OpenActionT, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start work that must finish before the action is written."""
@@ -194,6 +197,13 @@ class ActionLog(ABC, Generic[OpenActionT]):
             self._recording.warn(warning)
         self._write_attempt_ends()
         self._written.set()
+
+    def _write_closed(self, action: OpenActionT) -> None:
+        """Write a closed action; an error is kept, as of any other listener."""
+        try:
+            self.write_if_complete(action)
+        except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
+            self._recording.errors.append(error)
 
     async def wait_until_idle(self, at_least_s: float = 0.0) -> None:
         """Wait until the pages are idle, within a bound."""

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from eikon_engine.dom import frame_digest, map_strings
 from eikon_engine.files.blobs import BlobRef, BlobStore
@@ -357,10 +357,22 @@ def _redact_key(redact: Callable[[str], str], key: str) -> str:
 
 @cache
 def _field_names() -> frozenset[str]:
-    """Return the names of all fields of a trace."""
-    schema = ExecutionTrace.model_json_schema()
-    models = (schema, *schema["$defs"].values())
-    return frozenset(name for each in models for name in each.get("properties", {}))
+    """Return the names of all fields of a trace.
+
+    The JSON schema of a trace has them, too; it takes half a second to generate, during an agent's first action.
+    """
+    names: set[str] = set()
+    models: set[type[BaseModel]] = set()
+    waiting: list[object] = [ExecutionTrace]
+    while waiting:
+        kind = waiting.pop()
+        if not isinstance(kind, type) or not issubclass(kind, BaseModel):
+            waiting.extend(get_args(kind))
+        elif kind not in models:
+            models.add(kind)
+            names |= kind.model_fields.keys()
+            waiting.extend(field.annotation for field in kind.model_fields.values())
+    return frozenset(names)
 
 
 def _restore_at(plain: JsonValue, clean: JsonValue, location: tuple[int | str, ...]) -> JsonValue:

@@ -10,7 +10,9 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.redact import RedactionRules
+from eikon_engine.redact.rewrite_bundle import _field_names
 from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.execution import ExecutionTrace
 from tests.browser.pages import Answer, serve_pages
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
@@ -54,3 +56,11 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
 
     assert left_in(tmp_path / "b", {"widget": WIDGET, "plain": PLAIN, "kept": KEPT}) == {"kept"}
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
+
+
+def test_the_field_names_of_a_trace_are_those_of_its_schema() -> None:
+    """They are never redacted; generating the schema would take too long while an agent acts."""
+    schema = ExecutionTrace.model_json_schema()
+    models = (schema, *schema["$defs"].values())
+
+    assert _field_names() == {name for each in models for name in each.get("properties", {})}
