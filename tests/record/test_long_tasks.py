@@ -115,3 +115,18 @@ def test_a_page_that_computes_before_it_is_clicked_reports_when_it_was(chromium:
         <= click["observation"]["acted_ms"]
         < task.ended_ms + COMPUTING_MS / 4
     )
+
+
+def test_the_page_reports_when_an_element_that_came_late_was_clicked(chromium: Browser, tmp_path: Path) -> None:
+    """Its target is probed until it is there, so that the last probe may come just before the click."""
+    bundle = tmp_path / "bundle"
+    compute = f"const end = Date.now() + {COMPUTING_MS}; while (Date.now() < end);"
+    show = f"""document.body.innerHTML = '<button id=go onclick="{compute}">Go</button>'"""
+
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        recorded.page.goto(site.put(f"<body><script>setTimeout(() => {{ {show} }}, 700)</script>"))
+        recorded.page.click("#go")
+
+    trace = json.loads((bundle / "trace.json").read_text(encoding="utf-8"))
+    click = trace["subgoal_traces"][0]["actions_taken"][1]
+    assert abs(click["observation"]["acted_ms"] - the_long_task(bundle).begun_ms) < COMPUTING_MS / 4

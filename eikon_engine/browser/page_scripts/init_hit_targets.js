@@ -13,7 +13,7 @@
   let hits = new WeakMap(), hasHits = false, lastElements = {};
   // A document that loaded after the call began has not been queried yet: it remembers the first hit.
   let expectsHit = true, isProbed = false;
-  // A call acts right after its target was probed, unless the page was busy, or the target not ready: then the first
+  // A call acts right after its target was first probed, unless the page was busy, or the target not ready: then the first
   // trusted event is reported, which tells when it acted.
   const PROMPT_HIT_MS = 30;
   let probedAt = -Infinity, reportsHit = true;
@@ -53,10 +53,11 @@
     const was_hit = isHitNow || Boolean(lastElements[name] && isHit(lastElements[name]));
     const before = (isHitNow && hits.get(element)) || null;
     if (element && is_early) lastElements[name] = element;
+    const at = now(), isReady = seen.count === 1 && !seen.obstacle;
     isProbed = true;
-    probedAt = now();
-    expectsHit ||= seen.count !== 1 || Boolean(seen.obstacle);
-    return { ...seen, at: probedAt, document: documentTime, is_early, was_hit, before };
+    if (isFirst) probedAt = isReady ? at : -Infinity;
+    expectsHit ||= !isReady;
+    return { ...seen, at, document: documentTime, is_early, was_hit, before };
   };
 
   // Playwright resolves selectors in a world of its own, in which the selector engine of element_probe.py hands the matches
