@@ -151,11 +151,14 @@ def _start_jupyterlab(place: Place) -> Sequence[str]:
 
 
 def run_a_cell(page: Page, url: str) -> None:
-    """Open a notebook, compute a product, and save it."""
+    """Open a notebook, compute a product, and save it.
+
+    JupyterLab ignores cells that are run before their kernel is ready.
+    """
     page.goto(f"{url}/lab")
     page.locator(".jp-LauncherCard[data-category='Notebook']").click()
     cell = page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first
-    expect(cell).to_be_visible()
+    expect(page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=60_000)
     cell.click()
     page.keyboard.type("6 * 7")
     page.keyboard.press("Shift+Enter")
