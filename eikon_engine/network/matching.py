@@ -429,7 +429,12 @@ class Playback:
             return by_rule
         if isinstance(exact, Hit):
             return exact
-        return self._continue_series(sent) or self._match_by_learned_rules(sent, headers, exact) or exact()
+        return (
+            self._continue_series(sent)
+            or self._repeat_save(sent)
+            or self._match_by_learned_rules(sent, headers, exact)
+            or exact()
+        )
 
     def _continue_series(self, sent: CanonicalRequest) -> Hit | None:
         """Return what a series of numbered polls had last, for a request of a timer with a later number."""
@@ -441,6 +446,27 @@ class Playback:
         if not series or series[0].ordinal not in self._served:  # counting begins with the recorded number
             return None
         return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
+
+    def _repeat_save(self, sent: CanonicalRequest) -> Hit | None:
+        """Return what the recorded timeline had last for a PUT of a timer with another body, as of a page that saves.
+
+        Only if the recorded responses had no content: a page learns nothing from them about what it saved.
+        """
+        if self._timer_ms is None or sent.method != "PUT":
+            return None
+        address = self._address(sent.method, sent.url)
+        put = (each for each in self._exchanges if each.request.method == "PUT")
+        saves = tuple(each for each in put if self._address(*_method_and_url(each)) == address)
+        now_ms = self._timer_ms
+        is_next = all(each.ordinal in self._passed or each.started_ms > now_ms for each in saves)
+        if not is_next or not any(each.ordinal in self._served for each in saves) or not all(map(_was_saved, saves)):
+            return None
+        return self._repeat(saves)
+
+    def _address(self, method: str, url: str) -> str:
+        """Return a method and URL without what rules ignore."""
+        request = CanonicalRequest(method=method, url=url, body=None, media_type="")
+        return blank_request(request, self.rule_use.rules).key
 
     def _match_by_learned_rules(
         self, sent: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory
@@ -574,6 +600,15 @@ def has_equal_answer(before: Exchange, after: Exchange) -> bool:
         return left is right and before.failure == after.failure
     has_body = left.body_missing is None and right.body_missing is None
     return has_body and (left.status, left.url, left.body) == (right.status, right.url, right.body)
+
+
+def _was_saved(exchange: Exchange) -> bool:
+    """Return whether a request succeeded with a response without content."""
+    response = exchange.response
+    if response is None or response.body_missing is not None:
+        return False
+    is_success = HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
+    return is_success and not (response.body is not None and response.body.size)
 
 
 def _cached_resource(alike: tuple[Exchange, ...]) -> Exchange | None:

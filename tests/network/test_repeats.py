@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.files.blobs import BlobRef
+from eikon_engine.network.keys import request_key
 from eikon_engine.network.long_polls import find_poll_loops
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.unsent import SentRequests, find_unsent_requests
@@ -125,6 +126,58 @@ def test_a_put_that_a_timer_repeats_is_served() -> None:
     matches = [ask(playback, at_ms, method="PUT") for at_ms in (600.0, 1600.0)]
 
     assert ordinals(matches) == [0, 0]
+
+
+SAVE = "http://shop.test/draft?at={}"
+SAVED_AT = (QueryKeyRule(name="at", reason="a time"),)
+
+
+def save(playback: Playback, body: bytes, at_ms: float | None, *, method: str = "PUT") -> Match:
+    """Save a draft, at this page time if a timer does."""
+    return playback.match(method, SAVE.format(at_ms), body, "text/plain", (), at_ms)
+
+
+def saves(*answers: str, method: str = "PUT") -> tuple[Exchange, ...]:
+    """Make recorded saves, each with its number as the body and one of these answers."""
+    made = []
+    for number, exchange in enumerate(poll(answers, method=method, url=SAVE)):
+        key = request_key(method, SAVE.format(number), str(number).encode(), "text/plain")
+        made.append(exchange.model_copy(update={"key": key, "occurrence": 0}))
+    return tuple(made)
+
+
+@pytest.mark.parametrize(
+    ("answers", "sent_before", "at_ms", "is_served"),
+    [
+        pytest.param(("", ""), 2, 5000.0, True, id="once more"),
+        pytest.param(("", ""), 1, 900.0, True, id="before the next one"),
+        pytest.param(("", ""), 1, 5000.0, False, id="instead of a recorded one"),
+        pytest.param(("", ""), 0, 100.0, False, id="before any"),
+        pytest.param(("", ""), 2, None, False, id="by an action"),
+        pytest.param(("saved 0", "saved 1"), 2, 5000.0, False, id="with answers"),
+    ],
+)
+def test_a_page_may_save_something_else_once_more(
+    answers: tuple[str, ...], sent_before: int, at_ms: float | None, *, is_served: bool
+) -> None:
+    """A timer of a page that computes saves later, or not at all: what the next action does puts it off."""
+    playback = Playback(saves(*answers), rules=SAVED_AT)
+    before = [save(playback, str(number).encode(), INTERVAL_MS * (number + 1)) for number in range(sent_before)]
+
+    match = save(playback, b"other", at_ms)
+
+    assert ordinals(before) == list(range(sent_before))
+    assert isinstance(match, Hit) is is_served
+    assert not isinstance(match, Hit) or match.is_repeat
+
+
+def test_something_else_is_not_sent_once_more() -> None:
+    """A POST may have another effect each time."""
+    playback = Playback(saves("", "", method="POST"), rules=SAVED_AT)
+    for number in range(2):
+        save(playback, str(number).encode(), INTERVAL_MS * (number + 1), method="POST")
+
+    assert isinstance(save(playback, b"other", 5000.0, method="POST"), Miss)
 
 
 def test_another_request_is_never_answered_with_a_poll() -> None:

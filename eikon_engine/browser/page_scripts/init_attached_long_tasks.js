@@ -1,13 +1,19 @@
-// Runs in every document of an attached context before its own scripts: reports its long tasks, as [begin, end] in ms of
-// Unix time (https://w3c.github.io/longtasks).
+// Runs in every document of an attached context before its own scripts: reports its long tasks, and the scripts of long
+// animation frames, as [begin, end] in ms of Unix time (https://w3c.github.io/longtasks,
+// https://w3c.github.io/long-animation-frames). Several short tasks in a row are no long task, but make a frame long.
 (() => {
   const own = window.__eikon__;
   if (!own.report || !own.observePerformance || own.reportsLongTasks || window !== window.top) return;
   own.reportsLongTasks = true;
   const origin = Date.now() - performance.now();
   const observer = new PerformanceObserver(list => {
-    const tasks = list.getEntries().map(each => [origin + each.startTime, origin + each.startTime + each.duration]);
-    own.report({ subject: 'long-tasks', tasks });
+    const tasks = list.getEntries().flatMap(each => each.scripts ?? [each])
+      .map(each => [origin + each.startTime, origin + each.startTime + each.duration]);
+    if (tasks.length) own.report({ subject: 'long-tasks', tasks });
   });
-  Reflect.apply(own.observePerformance, observer, [{ type: 'longtask', buffered: true }]);
+  for (const type of ['longtask', 'long-animation-frame']) {
+    if (PerformanceObserver.supportedEntryTypes.includes(type)) {
+      Reflect.apply(own.observePerformance, observer, [{ type, buffered: true }]);
+    }
+  }
 })();
