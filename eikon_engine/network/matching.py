@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -54,6 +54,11 @@ _ADDED_BY_BROWSER: Final = frozenset({"accept-language"})
 
 _DEFAULT_VALUES: Final = {"accept": "*/*"}
 """Values that the browser adds after a request was reported, unless a script has set one."""
+
+_COMPARED_HEADERS: Final = tuple(name for name in VARY_HEADERS if name not in _ADDED_BY_BROWSER)
+"""The deciding headers that every recorded request has, if it was sent with them."""
+_CONTENT_HEADERS: Final = frozenset({"content-location", "etag", "last-modified", "location"})
+"""Response headers that tell a page about the content that it stored (RFC 9110, sections 8.7, 8.8 and 10.2.2)."""
 
 HeaderValues: TypeAlias = tuple[str | None, ...]
 
@@ -248,6 +253,8 @@ class Hit:
     is_repeat: bool = False
     """Whether every recorded exchange was served already, and this is the last one that was answered by now; of a
     resource, the first one."""
+    has_other_body: bool = False
+    """Whether it is a repeat of a PUT with another body."""
     is_resource: bool = False
     """Whether it is a repeat of a resource that the recorded browser may have taken from its memory cache."""
     has_predecessor: bool = field(default=False, compare=False)
@@ -431,8 +438,8 @@ class Playback:
             return exact
         return (
             self._continue_series(sent)
-            or self._repeat_save(sent)
             or self._match_by_learned_rules(sent, headers, exact)
+            or self._repeat_save(sent, headers)
             or exact()
         )
 
@@ -447,21 +454,27 @@ class Playback:
             return None
         return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
 
-    def _repeat_save(self, sent: CanonicalRequest) -> Hit | None:
+    def _repeat_save(self, sent: CanonicalRequest, headers: HeaderPairs) -> Hit | None:
         """Return what the recorded timeline had last for a PUT of a timer with another body, as of a page that saves.
 
         Only if the recorded responses had no content: a page learns nothing from them about what it saved.
         """
         if self._timer_ms is None or sent.method != "PUT":
             return None
-        address = self._address(sent.method, sent.url)
-        put = (each for each in self._exchanges if each.request.method == "PUT")
-        saves = tuple(each for each in put if self._address(*_method_and_url(each)) == address)
-        now_ms = self._timer_ms
-        is_next = all(each.ordinal in self._passed or each.started_ms > now_ms for each in saves)
-        if not is_next or not any(each.ordinal in self._served for each in saves) or not all(map(_was_saved, saves)):
+        puts = [each for each in self._exchanges if each.request.method == "PUT"]
+        if len(puts) > MAX_SERIES:
             return None
-        return self._repeat(saves)
+        address, now_ms = self._address(sent.method, sent.url), self._timer_ms
+        saves = [each for each in puts if self._address(*_method_and_url(each)) == address]
+        if any(each.ordinal not in self._passed and each.started_ms <= now_ms for each in saves):
+            return None  # a recorded one is missing
+        served = tuple(each for each in saves if each.ordinal in self._served)
+        values = header_values(headers, _COMPARED_HEADERS)
+        is_alike = all(header_values(each.request.headers, _COMPARED_HEADERS) == values for each in served)
+        if not served or not is_alike or not all(map(_succeeded_without_content, saves)):
+            return None
+        repeat = self._repeat(served)
+        return None if repeat is None else replace(repeat, has_other_body=True)
 
     def _address(self, method: str, url: str) -> str:
         """Return a method and URL without what rules ignore."""
@@ -602,10 +615,12 @@ def has_equal_answer(before: Exchange, after: Exchange) -> bool:
     return has_body and (left.status, left.url, left.body) == (right.status, right.url, right.body)
 
 
-def _was_saved(exchange: Exchange) -> bool:
-    """Return whether a request succeeded with a response without content."""
+def _succeeded_without_content(exchange: Exchange) -> bool:
+    """Return whether a response says no more than that a request succeeded."""
     response = exchange.response
     if response is None or response.body_missing is not None:
+        return False
+    if any(name.lower() in _CONTENT_HEADERS for name, _ in response.headers):
         return False
     is_success = HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
     return is_success and not (response.body is not None and response.body.size)

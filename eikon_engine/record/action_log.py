@@ -191,15 +191,17 @@ class ActionLog(ABC, Generic[OpenActionT]):
         if (whole and not action.is_complete) or action not in self._open_actions:
             return
         self._open_actions.discard(action)
-        trace = action.build_trace()
-        self._recording.write_action(action.attempt, trace)
-        for warning in self.warnings_for(action, trace):
-            self._recording.warn(warning)
-        self._write_attempt_ends()
-        self._written.set()
+        try:
+            trace = action.build_trace()
+            self._recording.write_action(action.attempt, trace)
+            for warning in self.warnings_for(action, trace):
+                self._recording.warn(warning)
+            self._write_attempt_ends()
+        finally:
+            self._written.set()
 
     def _write_closed(self, action: OpenActionT) -> None:
-        """Write a closed action; an error is kept, as of any other listener."""
+        """Write a closed action; an error is kept, as those of other listeners are."""
         try:
             self.write_if_complete(action)
         except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded

@@ -359,7 +359,7 @@ def _redact_key(redact: Callable[[str], str], key: str) -> str:
 def _field_names() -> frozenset[str]:
     """Return the names of all fields of a trace.
 
-    The JSON schema of a trace has them, too; it takes half a second to generate, during an agent's first action.
+    The JSON schema of a trace has them, too, but takes long to generate, during an agent's first action.
     """
     names: set[str] = set()
     models: set[type[BaseModel]] = set()
@@ -371,7 +371,7 @@ def _field_names() -> frozenset[str]:
         elif kind not in models:
             models.add(kind)
             names |= kind.model_fields.keys()
-            waiting.extend(field.annotation for field in kind.model_fields.values())
+            waiting.extend(each.annotation for each in kind.model_fields.values())
     return frozenset(names)
 
 

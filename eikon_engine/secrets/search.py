@@ -79,7 +79,21 @@ class SecretSearch:
     def in_headers(self, headers: Iterable[tuple[str, str]]) -> Iterator[SecretMatch]:
         """Search request or response headers; Set-Cookie lines may be separate headers or joined by newlines."""
         for name, value in headers:
-            yield from _search_header(self, name.lower(), value)
+            lower = name.lower()
+            if lower == "set-cookie":
+                for line in value.split("\n"):
+                    yield from self._in_set_cookie(line)
+            elif lower == "cookie":
+                for pair in value.split(";"):
+                    yield from self.in_cookie(*_split_pair(pair), is_hidden=False)
+            elif lower in AUTHORIZATION_HEADERS and not self.rules.is_exempt(name):
+                credentials = value.partition(" ")[2] or value
+                yield SecretMatch(kind="header", name=lower, value=credentials, is_unreadable_by_pages=True)
+            elif lower in _URL_HEADERS:
+                yield from self.in_url(value)
+            elif self.rules.is_secret(lower) or (self.is_strict and lower not in _HARMLESS_HEADERS):
+                yield SecretMatch(kind="header", name=lower, value=value)
+            yield from self._by_shape("header", value)
 
     def in_cookie(self, name: str, value: str, *, is_hidden: bool) -> Iterator[SecretMatch]:
         """Search a cookie; an httpOnly cookie is a secret whatever its name."""
@@ -135,22 +149,6 @@ class SecretSearch:
                     yield SecretMatch(kind=kind, name=key, value=each)
                 elif each[0] in "{[" and len(each) <= MAX_JSON_BYTES:
                     yield from self._in_json(kind, each)
-
-    def _in_header(self, name: str, value: str) -> Iterator[SecretMatch]:
-        if name == "set-cookie":
-            for line in value.split("\n"):
-                yield from self._in_set_cookie(line)
-        elif name == "cookie":
-            for pair in value.split(";"):
-                yield from self.in_cookie(*_split_pair(pair), is_hidden=False)
-        elif name in AUTHORIZATION_HEADERS and not self.rules.is_exempt(name):
-            credentials = value.partition(" ")[2] or value
-            yield SecretMatch(kind="header", name=name, value=credentials, is_unreadable_by_pages=True)
-        elif name in _URL_HEADERS:
-            yield from self.in_url(value)
-        elif self.rules.is_secret(name) or (self.is_strict and name not in _HARMLESS_HEADERS):
-            yield SecretMatch(kind="header", name=name, value=value)
-        yield from self._by_shape("header", value)
 
     def _in_set_cookie(self, line: str) -> Iterator[SecretMatch]:
         cookie, *attributes = line.split(";")
@@ -210,12 +208,6 @@ class SecretSearch:
             yield SecretMatch(
                 kind="token", name=f"pattern in a {kind}", value=value, is_token=True, is_user_listed=True
             )
-
-
-@lru_cache(maxsize=1024)
-def _search_header(search: SecretSearch, name: str, value: str) -> tuple[SecretMatch, ...]:
-    """Search a header; most are those of the request before."""
-    return tuple(search._in_header(name, value))  # noqa: SLF001 - a cached method would keep its object
 
 
 def _split_pair(text: str) -> tuple[str, str]:

@@ -137,10 +137,10 @@ def save(playback: Playback, body: bytes, at_ms: float | None, *, method: str = 
     return playback.match(method, SAVE.format(at_ms), body, "text/plain", (), at_ms)
 
 
-def saves(*answers: str, method: str = "PUT") -> tuple[Exchange, ...]:
+def saves(*answers: str, method: str = "PUT", latency_ms: float = LATENCY_MS) -> tuple[Exchange, ...]:
     """Make recorded saves, each with its number as the body and one of these answers."""
     made = []
-    for number, exchange in enumerate(poll(answers, method=method, url=SAVE)):
+    for number, exchange in enumerate(poll(answers, method=method, url=SAVE, latency_ms=latency_ms)):
         key = request_key(method, SAVE.format(number), str(number).encode(), "text/plain")
         made.append(exchange.model_copy(update={"key": key, "occurrence": 0}))
     return tuple(made)
@@ -169,6 +169,35 @@ def test_a_page_may_save_something_else_once_more(
     assert ordinals(before) == list(range(sent_before))
     assert isinstance(match, Hit) is is_served
     assert not isinstance(match, Hit) or match.is_repeat
+
+
+def test_a_save_that_was_not_sent_is_missed_whatever_else_is_saved() -> None:
+    """Neither is it answered for something else, nor does an answer that is on its way serve another one."""
+    playback = Playback(saves("", "", latency_ms=800.0), rules=SAVED_AT)
+    save(playback, b"0", 500.0)
+
+    match = save(playback, b"other", 900.0)
+
+    assert ordinals([match]) == [0]
+    assert [exchange.ordinal for exchange in playback.unused()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "sent"), [({"headers": (("etag", "1"),)}, ()), ({"status": 500}, ()), ({}, (("range", "bytes=0-9"),))]
+)
+def test_a_save_whose_answer_tells_something_is_not_repeated(
+    recorded: dict[str, object], sent: tuple[tuple[str, str], ...]
+) -> None:
+    """A page may send an entity tag again; a failed save, or one of another part, is another one."""
+    (exchange,) = saves("")
+    assert exchange.response is not None
+    response = exchange.response.model_copy(update=recorded)
+    playback = Playback((exchange.model_copy(update={"response": response}),), rules=SAVED_AT)
+    assert isinstance(save(playback, b"0", 500.0), Hit)
+
+    match = playback.match("PUT", SAVE.format(9), b"other", "text/plain", sent, 5000.0)
+
+    assert isinstance(match, Miss)
 
 
 def test_something_else_is_not_sent_once_more() -> None:

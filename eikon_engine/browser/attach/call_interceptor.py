@@ -32,13 +32,6 @@ if TYPE_CHECKING:
 
 
 NEW_PAGE: Final = "BrowserContext.newPage"
-_ACTS_AT_ONCE: Final = frozenset({"Frame.dispatchEvent"})
-"""Calls on a selector that act on what it matches in one step.
-
-All others on a frame first ask the page for the element, and act when its reply is back: what is sent right after the
-call reaches the page before that, too. See `_retryWithProgressIfNotConnected` in
-packages/playwright-core/src/server/frames.ts of Playwright.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +53,7 @@ class CallListener(Protocol):
     """Receives the calls of an agent."""
 
     def on_call_started(self, call: PlaywrightCall) -> None:
-        """Handle a call before it acts; anything sent now reaches the page before that."""
+        """Handle a call before it is sent; anything sent now reaches the browser first."""
 
     def on_call_finished(self, call: PlaywrightCall, result: Mapping[str, Any] | None, error: Exception | None) -> None:
         """Handle the result before the agent gets it; both are None if the call was cancelled."""
@@ -128,19 +121,10 @@ class CallInterceptor:
             timeout_ms=options.get("timeout"),
             is_nested=bool(options.get("internal")),
         )
-        answer = self._start(call, lambda: self._send(target, method, params, options))
+        self._notify(lambda: self._listener.on_call_started(call))
+        answer = self._send(target, method, params, options)
         answer.add_done_callback(lambda done: self._notify(lambda: self._end(call, done)))
         return asyncio.ensure_future(self._after_preparation(answer)) if call.name == NEW_PAGE else answer
-
-    def _start(self, call: PlaywrightCall, send: Callable[[], asyncio.Future[Any]]) -> asyncio.Future[Any]:
-        """Send a call and announce it to the listener; afterwards if that is early enough, so that it does not wait."""
-        if call.name.startswith("Frame.") and call.name not in _ACTS_AT_ONCE:
-            try:
-                return send()
-            finally:
-                self._notify(lambda: self._listener.on_call_started(call))
-        self._notify(lambda: self._listener.on_call_started(call))
-        return send()
 
     async def _after_preparation(self, answer: asyncio.Future[Any]) -> Any:  # noqa: ANN401 - has no public type
         result = await answer

@@ -197,26 +197,29 @@ class DeliverySchedule:
         before = self.queue.pending_orders()
         is_timed = earlier.phase != 0 and self._stabilizer.timeline.phase != self._phase_without_cause
         polls = CAUSE_POLLS if is_timed else UNTIMED_CAUSE_POLLS
-        idle_checks = 0
+        idle_checks, clock = 0, asyncio.get_running_loop().time
+        blocked_at = clock() + BLOCKED_S
         try:
-            async with asyncio.timeout(BLOCKED_S):
-                while idle_checks < CAUSE_CHECKS or polls:
+            while (idle_checks < CAUSE_CHECKS or polls) and clock() < blocked_at:
+                async with asyncio.timeout_at(blocked_at):
                     seen = await self._unless_requested(
                         before, query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True)
                     )
-                    if seen is None:
-                        return False
-                    is_idle = seen.pending <= self.queue.unanswered_fetches() and not self._stabilizer.has_pending_work
-                    idle_checks = idle_checks + 1 if is_idle else 0
-                    if idle_checks >= CAUSE_CHECKS:
-                        polls = max(0, polls - 1)
-                        await self._pause(before)
+                if seen is None:
+                    return False
+                is_idle = seen.pending <= self.queue.unanswered_fetches() and not self._stabilizer.has_pending_work
+                idle_checks = idle_checks + 1 if is_idle else 0
+                if idle_checks >= CAUSE_CHECKS:
+                    polls = max(0, polls - 1)
+                    await self._pause(before)
+                    blocked_at = clock() + BLOCKED_S
         except TimeoutError:
-            if not idle_checks:
-                # The page is blocked on a response, as by a synchronous request, or the machine is very slow.
-                self._stabilizer.notes.append(
-                    f"a response was delivered to a page that was unresponsive for {BLOCKED_S:.0f} s"
-                )
+            idle_checks = 0
+        if not idle_checks:
+            # The page is blocked on a response, as by a synchronous request, or the machine is very slow.
+            self._stabilizer.notes.append(
+                f"a response was delivered to a page that was unresponsive for {BLOCKED_S:.0f} s"
+            )
         if delivery is not self.queue.first_due():
             return False
         self._phase_without_cause = self._stabilizer.timeline.phase

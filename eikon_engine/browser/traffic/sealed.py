@@ -18,7 +18,7 @@ from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
 from eikon_engine.errors import InternalError
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import FETCH_TYPES, REUSED_TYPES
-from eikon_engine.network.keys import request_key
+from eikon_engine.network.keys import BODY_MARK, request_key
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.rules import find_telemetry_rule
@@ -112,8 +112,10 @@ class SealedTraffic:
         """Requests of timers beyond those recorded, by key."""
         self._repeated_resources: Counter[str] = Counter()
         """Requests for resources beyond those recorded, by key."""
+        self._repeated_saves: Counter[str] = Counter()
+        """PUT requests of timers beyond those recorded, with another body, by method and URL."""
         self._repeats_by_time: Counter[tuple[str, int]] = Counter()
-        """Both, by key and page time."""
+        """All of these, by key and page time."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
         self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
         self._recorded_keys: dict[Request, str] = {}
@@ -236,6 +238,11 @@ class SealedTraffic:
             for key, count in self._repeated_resources.items()
         )
         notes += (
+            f"{address} was requested {pluralize(count, 'more time')} than recorded, by a timer, with another body; "
+            "it got the last recorded response"
+            for address, count in self._repeated_saves.items()
+        )
+        notes += (
             f"{url}: the page sent {pluralize(count, 'more heartbeat')} than recorded"
             for url, count in sockets.heartbeats.items()
         )
@@ -246,7 +253,10 @@ class SealedTraffic:
                 *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 *sockets.unused(),
             ),
-            repeats=self._repeats.total() + self._repeated_resources.total() + sockets.heartbeats.total(),
+            repeats=sum(
+                each.total()
+                for each in (self._repeats, self._repeated_saves, self._repeated_resources, sockets.heartbeats)
+            ),
             rules_applied=self._playback.rule_use.to_outcome(),
             response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
@@ -326,7 +336,10 @@ class SealedTraffic:
         """Serve a resource, or the last response, again; what was deferred, or not sent by now, stays unanswered."""
         request, exchange, timeline = route.request, match.exchange, self._started.session.timeline
         self._recorded_keys[request] = match.key
-        (self._repeated_resources if match.is_resource else self._repeats)[match.key] += 1
+        if match.has_other_body:
+            self._repeated_saves[match.key.partition(BODY_MARK)[0]] += 1
+        else:
+            (self._repeated_resources if match.is_resource else self._repeats)[match.key] += 1
         self._repeats_by_time[match.key, round(timeline.now_ms)] += 1
         moment = exchange.moment
         is_arriving = moment is not None and moment.at_ms > timeline.recorded_ms

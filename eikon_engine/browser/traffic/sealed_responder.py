@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -39,8 +40,11 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.schedule import DeliverySchedule
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
 
-RECEIVED_S: Final = 10.0
-"""Wall time after which a fulfilled response counts as received by the page; only a browser that stalls reaches it."""
+RECEIVED_S: Final = 1.0
+"""Wall time after which a fulfilled response counts as received by the page once it began: a page may leave its body
+unread."""
+BEGUN_S: Final = 10.0
+"""Wall time after which it counts as received in any case; only a browser that stalls reaches it."""
 NO_CONTENT: Final = 204
 OK: Final = 200
 
@@ -266,9 +270,13 @@ class SealedResponder:
         """Wait until a page has its response: two in transit at once could overtake each other."""
         if is_main_document(request):
             return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(RECEIVED_S):
-                await self._session.tracker.requests.wait_until_ended(request)
+        requests, give_up_at = self._session.tracker.requests, time.monotonic() + BEGUN_S
+        has_ended = False
+        while not has_ended and time.monotonic() < give_up_at:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RECEIVED_S):
+                    await requests.wait_until_ended(request)
+            has_ended = request not in requests.in_flight or request in requests.response_began
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Serve a redirected document: set the cookies, then navigate to the redirect's target.
