@@ -18,7 +18,7 @@ from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceS
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.network.exchange import Exchange, Hop, Moment, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.keys import request_key
-from eikon_engine.network.long_tasks import LongTask
+from eikon_engine.network.long_tasks import MAX_GAP_MS, LongTask
 from eikon_engine.network.store import NetworkWriter, read_network
 from tests.error_codes import has_code
 from tests.network.factories import make_exchange
@@ -388,7 +388,7 @@ def test_long_tasks_read_back_merged(tmp_path: Path) -> None:
     """Pages report overlapping tasks, and tasks follow each other; a killed recorder may leave half a line."""
     first, overlapping, next_one, later = (
         LongTask(begun_ms=begun_ms, ended_ms=ended_ms)
-        for begun_ms, ended_ms in ((10, 70), (20, 62), (80, 200), (500, 600))
+        for begun_ms, ended_ms in ((10, 70), (40, 60), (70 + MAX_GAP_MS - 1, 200), (500, 600))
     )
 
     with NetworkWriter(tmp_path) as writer:

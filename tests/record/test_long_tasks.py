@@ -130,21 +130,3 @@ def test_the_page_reports_when_an_element_that_came_late_was_clicked(chromium: B
     trace = json.loads((bundle / "trace.json").read_text(encoding="utf-8"))
     click = trace["subgoal_traces"][0]["actions_taken"][1]
     assert abs(click["observation"]["acted_ms"] - the_long_task(bundle).begun_ms) < COMPUTING_MS / 4
-
-
-def test_many_short_tasks_in_a_row_are_recorded(chromium: Browser, tmp_path: Path) -> None:
-    """None of them is a long task, but they keep the page busy as long."""
-    bundle = tmp_path / "bundle"
-    compute = "const end = Date.now() + 20; while (Date.now() < end);"
-    start = f"""const {{ port1, port2 }} = new MessageChannel();
-let left = 20;
-port1.onmessage = () => {{ go.textContent += '.'; {compute} if (!--left) document.title = 'done'; }};
-go.onclick = () => {{ for (let each = left; each--;) port2.postMessage(0); }};"""
-
-    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
-        recorded.page.goto(site.put(f"<button id=go>Go</button><script>{start}</script>"))
-        recorded.page.click("#go")
-        expect(recorded.page).to_have_title("done")
-
-    tasks = read_network(bundle / "network").long_tasks
-    assert sum(each.ended_ms - each.begun_ms for each in tasks) > 100
