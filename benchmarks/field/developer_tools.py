@@ -158,6 +158,7 @@ def run_a_cell(page: Page, url: str) -> None:
     page.goto(f"{url}/lab")
     page.locator(".jp-LauncherCard[data-category='Notebook']").click()
     cell = page.locator(".jp-NotebookPanel .jp-CodeCell .cm-content").first
+    expect(cell).to_be_visible()
     expect(page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=60_000)
     cell.click()
     page.keyboard.type("6 * 7")

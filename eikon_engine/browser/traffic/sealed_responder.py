@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 RECEIVED_S: Final = 1.0
 """Wall time after which a fulfilled response counts as received by the page once it began: a page may leave its body
-unread."""
+unread. Also for a document to tell where it navigates."""
 BEGUN_S: Final = 10.0
 """Wall time after which it counts as received in any case; only a browser that stalls reaches it."""
 NO_CONTENT: Final = 204
@@ -271,12 +271,12 @@ class SealedResponder:
         if is_main_document(request):
             return
         requests, give_up_at = self._session.tracker.requests, time.monotonic() + BEGUN_S
-        has_ended = False
-        while not has_ended and time.monotonic() < give_up_at:
+        is_received = False
+        while not is_received and time.monotonic() < give_up_at:
             with suppress(TimeoutError):
                 async with asyncio.timeout(RECEIVED_S):
                     await requests.wait_until_ended(request)
-            has_ended = request not in requests.in_flight or request in requests.response_began
+            is_received = request not in requests.in_flight or request in requests.response_began
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Serve a redirected document: set the cookies, then navigate to the redirect's target.
