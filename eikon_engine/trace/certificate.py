@@ -153,5 +153,7 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"{path}: cannot read the file ({error.strerror}); check its permissions"
+        is_missing = isinstance(error, FileNotFoundError)
+        advice = "restore the file from a copy of the bundle" if is_missing else "check its permissions"
+        message = f"{path}: cannot read the file ({error.strerror}); {advice}"
         raise OutputError(message) from error

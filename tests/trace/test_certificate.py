@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 
+from eikon_engine.errors import OutputError
 from eikon_engine.trace.certificate import (
     CERTIFICATE_FILE,
     Certificate,
@@ -80,6 +82,14 @@ def test_an_invalid_certificate_is_not_an_error(tmp_path: Path) -> None:
     (root / CERTIFICATE_FILE).write_text(text)
     (root / TRACE_FILE).unlink()
     assert certificate_state(root, TRACE).status == "stale"
+
+
+def test_the_error_for_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    """A file that is gone is to be restored; one that cannot be read needs other permissions."""
+    with pytest.raises(OutputError, match=r"trace\.json: cannot .* restore the file from a copy of the bundle"):
+        file_sha256(tmp_path / TRACE_FILE)
+    with pytest.raises(OutputError, match="check its permissions"):
+        file_sha256(tmp_path)
 
 
 @settings(max_examples=20, deadline=None)
