@@ -18,9 +18,33 @@
     const { __eikon__: its, document: shown } = self ?? window;
     return shown !== undefined && its?.gone === shown;
   };
+
+  // Report requests that a timer sends while the driver moves the clock: when their routes are called, a response may have
+  // been delivered, after which they would pass for its effect.
+  const { debug } = console;
+  const { controller } = window.__pwClock ?? {};
+  let steps = 0;
+  for (const name of ['runFor', 'fastForward']) {
+    const move = controller?.[name];
+    if (move) controller[name] = function (...values) {
+      steps += 1;
+      return Reflect.apply(move, this, values).finally(() => { steps -= 1; });
+    };
+  }
+  const reportTimer = (method, url) => {
+    if (steps) debug.call(console, '\u0000eikon-timer:' + method + ' ' + new URL(url, document.baseURI).href.split('#')[0]);
+  };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
-      apply: (native, self, values) => isWindowGone(self) ? new Promise(() => {}) : Reflect.apply(native, self, values),
+      apply(native, self, values) {
+        if (isWindowGone(self)) return new Promise(() => {});
+        const [input, options] = values;
+        const sent = Reflect.apply(native, self, values);
+        try {
+          reportTimer(String(options?.method ?? input?.method ?? 'GET').toUpperCase(), input?.url ?? input);
+        } catch {} // no URL: the request fails
+        return sent;
+      },
     });
   }
   if (window.Navigator?.prototype.sendBeacon) {
@@ -49,10 +73,20 @@
       return request;
     },
   });
+  const opened = new WeakMap();
+  XMLHttpRequest.prototype.open = new Proxy(XMLHttpRequest.prototype.open, {
+    apply(native, self, values) {
+      const nothing = Reflect.apply(native, self, values);
+      opened.set(self, [String(values[0]).toUpperCase(), values[1]]);
+      return nothing;
+    },
+  });
   XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
       if (values[0] !== undefined && values[0] !== null) uploads.set(self, values[0]);
-      return Reflect.apply(native, self, values);
+      const nothing = Reflect.apply(native, self, values);
+      if (opened.has(self)) reportTimer(...opened.get(self));
+      return nothing;
     },
   });
 })();

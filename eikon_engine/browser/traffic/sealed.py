@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urldefrag
 
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.page_scripts.loader import load_script
@@ -28,7 +29,7 @@ from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from playwright.async_api import Request, Route
+    from playwright.async_api import ConsoleMessage, Request, Route
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.live_responses import LiveResponder
@@ -62,6 +63,8 @@ class OnDemandDeliveries:
         self.scheduled_orders |= frozenset(() if exchange.moment is None else (exchange.moment.order,))
 
 
+TIMER_MARK: Final = "\0eikon-timer:"
+"""Begins the console messages by which documents report requests of their timers; see init_sealed.js."""
 SHOWN_LATE: Final = 3
 """How many deliveries at a different time than in the recording are listed."""
 MAX_REPEATS_AT_ONCE: Final = 10
@@ -103,6 +106,8 @@ class SealedTraffic:
             for each in recording.as_recorded.exchanges
             if each.request.resource_type in FETCH_TYPES and was_deferred(each)
         )
+        self._sent_while_stepping: Counter[str] = Counter()
+        """Requests that documents sent while their clock moved and that were not served yet, by method and URL."""
         self._timer_driven: set[Request] = set()
         """Requests that a timer caused, directly or by another request."""
         self._sent_ms: dict[int, float] = {}
@@ -163,6 +168,7 @@ class SealedTraffic:
         self._telemetry = frozenset(each.ordinal for each in telemetry)
         schedule.queue.stop_expecting(delivery_orders(telemetry))
         session.cookies.keep_until_change()
+        session.context.on("console", self._on_console)
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
         await session.context.add_init_script(load_script("init_sockets.js"))
@@ -323,10 +329,19 @@ class SealedTraffic:
             self._started.schedule.queue.stop_expecting(delivery_orders(match.skipped))
         await self._serve_recorded(route, match)
 
+    def _on_console(self, message: ConsoleMessage) -> None:
+        """Note a request that a document sent while its clock moved."""
+        if message.text.startswith(TIMER_MARK):
+            self._sent_while_stepping[message.text.removeprefix(TIMER_MARK)] += 1
+
     def _timer_ms(self, request: Request) -> float | None:
         """Return the page time, in the recorded timeline, of a request that a timer caused; None for any other."""
         timeline = self._started.session.timeline
-        if not timeline.is_timer_driven:
+        sent = f"{request.method} {urldefrag(request.url).url}"
+        is_reported = self._sent_while_stepping[sent] > 0
+        if is_reported:
+            self._sent_while_stepping[sent] -= 1
+        if not timeline.is_timer_driven and not is_reported:
             return None
         self._timer_driven.add(request)
         is_departed = self._live_responder is not None or self._on_demand is not None
