@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import itertools
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from eikon_engine.browser import stabilizer as rest
+from eikon_engine.browser.traffic.sealed import SealedTraffic
+from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import (
     Action,
     Click,
@@ -27,6 +31,8 @@ from tests.browser.pages import Answer, Asked, PageSite, redirect
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from playwright.async_api import Route
 
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.replay.step import IsExpected
@@ -128,6 +134,50 @@ def test_no_response_overtakes_a_body_that_a_script_still_reads(
 
     for _ in range(5):
         assert replay(sealed_browser, tmp_path, [Navigate(url=url)], recorded)[0] == recorded
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        pytest.param("fetch('/n#x', {method: 'put'})", id="fetch"),
+        pytest.param("fetch(new Request('/n', {method: 'PUT'}))", id="request"),
+        pytest.param("(r => (r.open('put', '/n'), r.send()))(new XMLHttpRequest())", id="xhr"),
+    ],
+)
+def test_a_request_of_a_timer_is_no_effect_of_a_response_at_the_same_page_time(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, send: str
+) -> None:
+    """A route may be called only after a response was delivered; the document tells that its timer sent the request."""
+
+    def slow(_: Asked) -> Answer:
+        threading.Event().wait(0.3)
+        return Answer(body="slow")
+
+    site.answers |= {"/slow": slow, "/n": Answer(body="n")}
+    url = site.put(
+        page(f"get('/slow'); let n = 0, t = setInterval(() => {{ if (n++ == 20) clearInterval(t); {send} }}, 20)")
+    )
+    record(live_browser, tmp_path, [Navigate(url=url)])
+    network = read_network(tmp_path)
+    tick_ms = max(each.moment.at_ms for each in network.exchanges if each.moment)
+    at_tick = {"completion": 3, "completed_ms": float(tick_ms)}
+    exchanges = tuple(
+        each.model_copy(update=at_tick) if each.request.url.endswith("/slow") else each for each in network.exchanges
+    )
+    traffic = SealedTraffic(replace(network, exchanges=exchanges))
+
+    async def call_late(route: Route) -> None:
+        await asyncio.sleep(0.1)
+        await route.fallback()
+
+    with sealed_browser.sealed(tmp_path, traffic=traffic) as desk:
+        desk.portal.call(desk.worker.session.context.route, "**/n", call_late)
+        observation = desk.portal.call(desk.worker.execute, Navigate(url=url), None).observation
+
+    assert observation is not None
+    sent = [each for each in observation.requests if each.startswith("PUT")]
+    assert len(sent) > 3
+    assert list(observation.timer_requests) == sent
 
 
 FORM = "<form method=post action=/post><input name=q value=1><button id=b>Send</button></form>"

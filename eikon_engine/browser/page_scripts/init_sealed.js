@@ -32,18 +32,19 @@
     };
   }
   const reportTimer = (method, url) => {
-    if (steps) debug.call(console, '\u0000eikon-timer:' + method + ' ' + new URL(url, document.baseURI).href.split('#')[0]);
+    if (!steps) return;
+    try {
+      const address = new URL(url, document.baseURI).href.split('#')[0];
+      debug.call(console, '\u0000eikon-timer:' + String(method).toUpperCase() + ' ' + address);
+    } catch {} // no URL: the request fails
   };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
       apply(native, self, values) {
         if (isWindowGone(self)) return new Promise(() => {});
         const [input, options] = values;
-        const sent = Reflect.apply(native, self, values);
-        try {
-          reportTimer(String(options?.method ?? input?.method ?? 'GET').toUpperCase(), input?.url ?? input);
-        } catch {} // no URL: the request fails
-        return sent;
+        reportTimer(options?.method ?? input?.method ?? 'GET', input?.url ?? input);
+        return Reflect.apply(native, self, values);
       },
     });
   }
@@ -77,16 +78,15 @@
   XMLHttpRequest.prototype.open = new Proxy(XMLHttpRequest.prototype.open, {
     apply(native, self, values) {
       const nothing = Reflect.apply(native, self, values);
-      opened.set(self, [String(values[0]).toUpperCase(), values[1]]);
+      opened.set(self, values);
       return nothing;
     },
   });
   XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
       if (values[0] !== undefined && values[0] !== null) uploads.set(self, values[0]);
-      const nothing = Reflect.apply(native, self, values);
       if (opened.has(self)) reportTimer(...opened.get(self));
-      return nothing;
+      return Reflect.apply(native, self, values);
     },
   });
 })();

@@ -106,8 +106,8 @@ class SealedTraffic:
             for each in recording.as_recorded.exchanges
             if each.request.resource_type in FETCH_TYPES and was_deferred(each)
         )
-        self._sent_while_stepping: Counter[str] = Counter()
-        """Requests that documents sent while their clock moved and that were not served yet, by method and URL."""
+        self._sent_by_timers: Counter[tuple[int, str]] = Counter()
+        """Requests that documents reported and whose routes were not called yet, by phase, and method and URL."""
         self._timer_driven: set[Request] = set()
         """Requests that a timer caused, directly or by another request."""
         self._sent_ms: dict[int, float] = {}
@@ -332,15 +332,16 @@ class SealedTraffic:
     def _on_console(self, message: ConsoleMessage) -> None:
         """Note a request that a document sent while its clock moved."""
         if message.text.startswith(TIMER_MARK):
-            self._sent_while_stepping[message.text.removeprefix(TIMER_MARK)] += 1
+            phase = self._started.session.timeline.phase
+            self._sent_by_timers[phase, message.text.removeprefix(TIMER_MARK)] += 1
 
     def _timer_ms(self, request: Request) -> float | None:
         """Return the page time, in the recorded timeline, of a request that a timer caused; None for any other."""
         timeline = self._started.session.timeline
-        sent = f"{request.method} {urldefrag(request.url).url}"
-        is_reported = self._sent_while_stepping[sent] > 0
+        sent = (timeline.phase, f"{request.method.upper()} {urldefrag(request.url).url}")
+        is_reported = self._sent_by_timers[sent] > 0
         if is_reported:
-            self._sent_while_stepping[sent] -= 1
+            self._sent_by_timers[sent] -= 1
         if not timeline.is_timer_driven and not is_reported:
             return None
         self._timer_driven.add(request)
