@@ -23,6 +23,7 @@ from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
 from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.findings import collect_findings, find_lost_data, status_for
 from eikon_engine.certify.learn import replay_and_learn
+from eikon_engine.certify.options import MIN_RUNS
 from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import RequirementError, UsageError
@@ -216,14 +217,19 @@ async def _rounds(
 ) -> Round:
     """Replay, compare and propose, until the runs agree or nothing is left to propose; return the last round."""
     known = () if learning is None or learning.run is None or learning.rules else (learning.run,)
+    runs = options.runs
     for number in range(1, options.rounds + 1):
-        done = await _round(bundle, draft, replay, number, options.runs, known)
-        known = ()
+        done = await _round(bundle, draft, replay, number, runs, known)
+        if not done.findings and runs < options.runs:
+            done = await _round(bundle, draft, replay, number, options.runs, done.runs)
+        known, runs = (), options.runs
         if not done.findings or number == options.rounds:
             break
         tried = draft.propose_next(done.comparisons, done.runs)
         if draft.patch == done.patch:
             break
+        if draft.is_adding_page_time:
+            runs = MIN_RUNS
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
     return done
 

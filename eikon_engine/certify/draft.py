@@ -141,6 +141,8 @@ class Draft:
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
+    is_adding_page_time: bool = False
+    """Whether the last changes only gave actions more page time."""
     _without_baseline: frozenset[str] = field(init=False)
     """Ids of actions without a recorded baseline."""
 
@@ -167,6 +169,7 @@ class Draft:
 
     def propose_next(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
+        self.is_adding_page_time = False
         near = until_first_failure(comparisons)
         if self.is_live:
             return self._add_live_masks(near, "typed") or (
@@ -268,6 +271,7 @@ class Draft:
         if not more and any(each.has_failed for each in comparisons):
             return ""  # neither mask nor baseline repairs a failed action
         if more:
+            self.is_adding_page_time = True
             return f"twice the page time for {_ids(more)}"
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
         return f"the recorded page time for {_ids(useless)}, because more did not help" if useless else ""

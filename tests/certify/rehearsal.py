@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -62,6 +62,8 @@ class Stage:
     """Escaped requests of every run."""
     reasons: tuple[str, ...] = ()
     """The verdict of every run."""
+    asked: list[int] = field(default_factory=list)
+    """How many runs were asked for, each time."""
 
     def record(self, folder: Path, dom: BlobStore) -> ExecutionTrace:
         """Write the trace of run 0, with 500 ms of page time, into a folder."""
@@ -94,6 +96,7 @@ class Stage:
 
     async def __call__(self, bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
         """Simulate some runs; the first one is number 1, as 0 is the recording."""
+        self.asked.append(runs)
         return tuple(self._run(bundle, number) for number in range(1, runs + 1))
 
     def _run(self, bundle: Bundle, number: int) -> ReplayedRun:

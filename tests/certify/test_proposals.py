@@ -122,6 +122,7 @@ def test_time_is_tried_before_anything_is_masked() -> None:
     assert isinstance(operation, SetPageTime)
     assert (operation.virtual_ms, report.rounds) == (2000.0, 3)
     assert "dom-changed" in operation.reason
+    assert stage.asked == [3, 2, 2, 1]  # two runs tell whether the time suffices; then the others must agree
 
 
 def test_time_that_does_not_help_is_given_back() -> None:
