@@ -239,6 +239,8 @@ async def _read_page_console(session: Session, ordinal: int, page: Page) -> list
         return []  # the page is closing
     entries = []
     for each in messages:
+        if each.text.startswith(REPORT_MARK):
+            continue
         url, line = each.location.get("url", ""), each.location.get("lineNumber", 0)
         place = redact_page_text(session, f"{url}:{line + 1}") if url else ""
         entries.append(
@@ -250,6 +252,8 @@ async def _read_page_console(session: Session, ordinal: int, page: Page) -> list
     return entries
 
 
+REPORT_MARK: Final = "\0eikon"
+"""Begins the console messages by which our scripts report something."""
 MAX_DESCRIBED: Final = 50
 """Elements that are described; all are counted."""
 

@@ -34,6 +34,8 @@ class PageTimeline:
         self.is_timer_driven = False
         """Whether timers, and not the last action, cause what pages do now: the clock moved since it acted, and pages
         received nothing since then that was requested because of it."""
+        self.clock_moves = 0
+        """How often the clock was moved."""
         self.moments_issued = 0
         """How many moments were issued."""
         self.phase_listeners: list[Callable[[], None]] = []
@@ -86,6 +88,11 @@ class PageTimeline:
         self._are_phases_over = False
         self.begun_ms = self._clock.now_ms
         self.acted_ms = None
+
+    def mark_clock_move(self) -> None:
+        """Mark that the clock moves now, and timers fire."""
+        self.is_timer_driven = True
+        self.clock_moves += 1
 
     def mark_acting(self) -> None:
         """Mark that the action acts on its target now; deliveries while locating the target precede it."""

@@ -301,7 +301,7 @@ class PageStabilizer:
 
     async def _move_clock(self, duration_ms: float) -> None:
         """Move the clock once; responses wait until it stops."""
-        self.timeline.is_timer_driven = True
+        self.timeline.mark_clock_move()
         before_ms = self._clock.now_ms
         with self.barrier.hold():
             await self._advance_clock(duration_ms)

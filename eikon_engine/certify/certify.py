@@ -220,16 +220,15 @@ async def _rounds(
     runs = options.runs
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, runs, known)
-        if not done.findings and runs < options.runs:
+        if runs < options.runs and (number == options.rounds or not draft.needs_page_time(done.comparisons)):
             done = await _round(bundle, draft, replay, number, options.runs, done.runs)
-        known, runs = (), options.runs
+        known = ()
         if not done.findings or number == options.rounds:
             break
+        runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else options.runs
         tried = draft.propose_next(done.comparisons, done.runs)
         if draft.patch == done.patch:
             break
-        if draft.is_adding_page_time:
-            runs = MIN_RUNS
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
     return done
 
@@ -354,7 +353,7 @@ def _certification(
         status=status,
         mission_id=original.mission_id,
         trace_path=str(bundle.root),
-        runs=options.runs if last.runs else 1,
+        runs=len(last.runs) or 1,
         rounds=last.number,
         stress=options.stress,
         findings=last.findings,

@@ -141,8 +141,6 @@ class Draft:
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
-    is_adding_page_time: bool = False
-    """Whether the last changes only gave actions more page time."""
     _without_baseline: frozenset[str] = field(init=False)
     """Ids of actions without a recorded baseline."""
 
@@ -169,7 +167,6 @@ class Draft:
 
     def propose_next(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
-        self.is_adding_page_time = False
         near = until_first_failure(comparisons)
         if self.is_live:
             return self._add_live_masks(near, "typed") or (
@@ -187,6 +184,10 @@ class Draft:
             if added:
                 return added
         return ""
+
+    def needs_page_time(self, comparisons: Sequence[ActionComparison]) -> bool:
+        """Return whether more page time is to be tried for an action before a mask or a baseline."""
+        return not self.is_live and bool(self._short_of_time(until_first_failure(comparisons)))
 
     @property
     def needs_timeline(self) -> bool:
@@ -264,17 +265,26 @@ class Draft:
 
     def _add_page_time(self, comparisons: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
         """Double the page time of actions that differ; undo it for those that it did not help."""
-        unmet = [each for each in comparisons if _differs(each) and each.recorded.observation is not None]
-        more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings and _may_need_time(each)]
+        more = self._short_of_time(comparisons)
         for each in more:
             self._double_page_time(each)
         if not more and any(each.has_failed for each in comparisons):
             return ""  # neither mask nor baseline repairs a failed action
         if more:
-            self.is_adding_page_time = True
             return f"twice the page time for {_ids(more)}"
+        unmet = (each for each in comparisons if _differs(each) and each.recorded.observation is not None)
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
         return f"the recorded page time for {_ids(useless)}, because more did not help" if useless else ""
+
+    def _short_of_time(self, comparisons: Sequence[ActionComparison]) -> list[ActionComparison]:
+        return [
+            each
+            for each in comparisons
+            if _differs(each)
+            and each.recorded.observation is not None
+            and self.doubled[each.recorded.id] < self.doublings
+            and _may_need_time(each)
+        ]
 
     def _add_masks_or_baselines(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         if any(each.has_failed for each in comparisons):

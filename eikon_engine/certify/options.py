@@ -61,7 +61,7 @@ class CertifyOptions:
     doublings: int = 3
     """How often the page time of an action is doubled before a mask or baseline is proposed."""
     rounds: int = 12
-    """Maximum number of rounds of `runs` replays, or fewer where only more page time is tried."""
+    """Maximum number of rounds of `runs` replays; a round that tries more page time may have two."""
     progress: Callable[[str], None] = show_on_terminal
     """Called with each progress line; by default, they are printed on standard error if that is a terminal."""
     now: Callable[[], datetime] = utc_now

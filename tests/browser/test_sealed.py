@@ -147,7 +147,7 @@ def test_no_response_overtakes_a_body_that_a_script_still_reads(
 def test_a_request_of_a_timer_is_no_effect_of_a_response_at_the_same_page_time(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, send: str
 ) -> None:
-    """A route may be called only after a response was delivered; the document tells that its timer sent the request."""
+    """A route may be called only after a response was delivered; the document reports what its timer sent."""
 
     def slow(_: Asked) -> Answer:
         threading.Event().wait(0.3)

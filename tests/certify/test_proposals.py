@@ -122,7 +122,20 @@ def test_time_is_tried_before_anything_is_masked() -> None:
     assert isinstance(operation, SetPageTime)
     assert (operation.virtual_ms, report.rounds) == (2000.0, 3)
     assert "dom-changed" in operation.reason
-    assert stage.asked == [3, 2, 2, 1]  # two runs tell whether the time suffices; then the others must agree
+    assert stage.asked == [3, 2, 2, 1]  # two runs show whether the time suffices
+
+
+def test_all_runs_must_agree_after_two_that_got_more_time() -> None:
+    """A run that differs from the two is a finding like any other: there is no certificate."""
+    stage = Stage(
+        lambda run, budget: page_of("ready" if budget >= 1000 or run % 2 == 0 else "loading"),
+        lambda run: {"requests": ("GET http://shop.test/1",)} if run == 1 and stage.asked[-1:] != [2] else {},
+    )
+
+    report = rehearse(stage).report
+
+    assert 1 in stage.asked
+    assert (report.status, report.certificate) == ("unstable", None)
 
 
 def test_time_that_does_not_help_is_given_back() -> None:

@@ -153,7 +153,8 @@ def test_an_unbindable_target_is_reported_with_candidates(
 def test_one_part_can_be_inspected_alone(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
     """All other parts are omitted, and no file is written for them."""
     paused = paused_at(opened, "shop_failing", 1, tmp_path)
-    paused.run("console.warn('careful'); setTimeout(() => { throw new Error('late') }); localStorage.setItem('k', 'v')")
+    paused.run("console.debug('\\0eikon-timer:GET /'); console.warn('careful')")
+    paused.run("setTimeout(() => { throw new Error('late') }); localStorage.setItem('k', 'v')")
 
     asked: dict[str, InspectedPart] = {
         "pages": "page",
@@ -171,6 +172,7 @@ def test_one_part_can_be_inspected_alone(opened: tuple[BlockingPortal, ContextPo
         assert inspection.touched
     assert seen["console"].console is not None
     assert ("warning", "careful") in [(each.kind, each.text) for each in seen["console"].console]
+    assert "eikon" not in "".join(each.text for each in seen["console"].console)  # a report of our own scripts
     assert seen["storage"].storage is not None
     assert ("local", "k", "v") in [(each.kind, each.name, each.value) for each in seen["storage"].storage]
     endings = sorted(each.suffix for each in (tmp_path / "inspections").iterdir())

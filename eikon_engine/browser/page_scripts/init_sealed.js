@@ -43,8 +43,9 @@
       apply(native, self, values) {
         if (isWindowGone(self)) return new Promise(() => {});
         const [input, options] = values;
+        const sent = Reflect.apply(native, self, values);
         reportTimer(options?.method ?? input?.method ?? 'GET', input?.url ?? input);
-        return Reflect.apply(native, self, values);
+        return sent;
       },
     });
   }
@@ -85,8 +86,9 @@
   XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
       if (values[0] !== undefined && values[0] !== null) uploads.set(self, values[0]);
+      const nothing = Reflect.apply(native, self, values);
       if (opened.has(self)) reportTimer(...opened.get(self));
-      return Reflect.apply(native, self, values);
+      return nothing;
     },
   });
 })();

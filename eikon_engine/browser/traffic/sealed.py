@@ -107,7 +107,8 @@ class SealedTraffic:
             if each.request.resource_type in FETCH_TYPES and was_deferred(each)
         )
         self._sent_by_timers: Counter[tuple[int, str]] = Counter()
-        """Requests that documents reported and whose routes were not called yet, by phase, and method and URL."""
+        """Requests of timers that documents reported and whose routes were not called yet, by the move of the clock in
+        which the timer fired, and method and URL."""
         self._timer_driven: set[Request] = set()
         """Requests that a timer caused, directly or by another request."""
         self._sent_ms: dict[int, float] = {}
@@ -332,13 +333,13 @@ class SealedTraffic:
     def _on_console(self, message: ConsoleMessage) -> None:
         """Note a request that a document sent while its clock moved."""
         if message.text.startswith(TIMER_MARK):
-            phase = self._started.session.timeline.phase
-            self._sent_by_timers[phase, message.text.removeprefix(TIMER_MARK)] += 1
+            move = self._started.session.timeline.clock_moves
+            self._sent_by_timers[move, message.text.removeprefix(TIMER_MARK)] += 1
 
     def _timer_ms(self, request: Request) -> float | None:
         """Return the page time, in the recorded timeline, of a request that a timer caused; None for any other."""
         timeline = self._started.session.timeline
-        sent = (timeline.phase, f"{request.method.upper()} {urldefrag(request.url).url}")
+        sent = (timeline.clock_moves, f"{request.method.upper()} {urldefrag(request.url).url}")
         is_reported = self._sent_by_timers[sent] > 0
         if is_reported:
             self._sent_by_timers[sent] -= 1
