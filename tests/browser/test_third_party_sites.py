@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 import zstandard
@@ -93,13 +93,20 @@ def record_django(folder: Path) -> Recorded:
         )
 
 
+OTHER_ORDER: Final = "schedule: delivered at a different time than in the recording"
+"""A browser holds back what is not urgent, such as an `async` script, while other requests are in flight: those of a
+recording on a busy machine are not always sent in the same order again.
+"""
+
+
 def assert_faithful(outcome: ReplayOutcome) -> None:
     """Assert that every step was replayed from the bundle, and that every step was faithful."""
     steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
     assert (outcome.verdict, outcome.network_mode, outcome.ended_early) == ("faithful", "sealed", None)
     assert {step.verdict for step in steps} == {"faithful"}
     assert len(steps) == outcome.counts.actions_recorded + outcome.counts.skills_recorded
-    assert (outcome.network.misses, outcome.network.notes) == ((), ())
+    notes = [each for each in outcome.network.notes if not each.startswith(OTHER_ORDER)]
+    assert (outcome.network.misses, notes) == ((), [])
     assert outcome.network.served > 0
 
 
