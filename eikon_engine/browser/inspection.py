@@ -37,6 +37,8 @@ EVALUATION_TIMEOUT_S: Final = 5.0
 """Wall time after which an evaluation counts as waiting: page time does not advance meanwhile."""
 RESPONSE_S: Final = 1.0
 """Wall time within which a page responds unless it is in an endless loop."""
+REPORT_MARK: Final = "\0eikon"
+"""Begins the console messages by which our scripts report something."""
 MAX_DEPTH: Final = 60
 """Nesting depth of a result; deeper values are returned as text."""
 _TO_JSON: Final = """(value, deepest) => {
@@ -252,8 +254,6 @@ async def _read_page_console(session: Session, ordinal: int, page: Page) -> list
     return entries
 
 
-REPORT_MARK: Final = "\0eikon"
-"""Begins the console messages by which our scripts report something."""
 MAX_DESCRIBED: Final = 50
 """Elements that are described; all are counted."""
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from playwright.async_api import Route
+    from playwright.async_api import Request, Route
 
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.replay.step import IsExpected
@@ -166,11 +166,18 @@ def test_a_request_of_a_timer_is_no_effect_of_a_response_at_the_same_page_time(
     )
     traffic = SealedTraffic(replace(network, exchanges=exchanges))
 
+    has_answer = asyncio.Event()
+
+    def note_end(request: Request) -> None:
+        if request.url.endswith("/slow"):
+            has_answer.set()
+
     async def call_late(route: Route) -> None:
-        await asyncio.sleep(0.1)
+        await has_answer.wait()
         await route.fallback()
 
     with sealed_browser.sealed(tmp_path, traffic=traffic) as desk:
+        desk.portal.call(desk.worker.session.context.on, "requestfinished", note_end)
         desk.portal.call(desk.worker.session.context.route, "**/n", call_late)
         observation = desk.portal.call(desk.worker.execute, Navigate(url=url), None).observation
 

@@ -35,6 +35,7 @@
     if (!steps) return;
     try {
       const address = new URL(url, document.baseURI).href.split('#')[0];
+      if (!address.startsWith('http')) return; // its route is never called
       debug.call(console, '\u0000eikon-timer:' + String(method).toUpperCase() + ' ' + address);
     } catch {} // no URL: the request fails
   };
