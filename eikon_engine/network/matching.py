@@ -171,13 +171,14 @@ class RuleMatcher:
             groups: defaultdict[str, list[Exchange]] = defaultdict(list)
             for exchange in self._exchanges:
                 blanked = blank_exchange(exchange, self._rules, self._read_body)
-                if blanked.rules or header_rules(*_method_and_url(exchange), self._rules):
+                if blanked.rules or header_rules(*method_and_url(exchange), self._rules):
                     groups[blanked.key].append(exchange)
             self._index = {key: _RuleGroup(_before_first_gap(group)) for key, group in groups.items()}
         return self._index
 
 
-def _method_and_url(exchange: Exchange) -> tuple[str, str]:
+def method_and_url(exchange: Exchange) -> tuple[str, str]:
+    """Return the method and URL in the key of an exchange."""
     method, _, rest = exchange.key.partition(" ")
     return method, rest.partition(" ")[0]
 
@@ -344,6 +345,9 @@ class Playback:
         """Both as given to `match` with the present request."""
         self._by_path: defaultdict[str, list[Exchange]] | None = None
         """Exchanges by method and URL without query; made on first use."""
+        self._puts: defaultdict[str, list[Exchange]] = defaultdict(list)
+        """PUT requests by address without what `_puts_rules` ignore; made on first use."""
+        self._puts_rules: tuple[VolatileRule, ...] | None = None
         self._hits: list[Hit] = []
         self._misses: list[Miss] = []
         self._request_index: RequestIndex | None = None
@@ -379,6 +383,22 @@ class Playback:
         equal = tuple(each for each in group.values() if each is not None)
         request = recorded_request(exchange, self._read_body) if len(equal) == 1 else None
         return (find_series(request, self._on_path(exchange), self._read_body) if request is not None else ()) or equal
+
+    def saves(self, method: str, url: str) -> tuple[Exchange, ...]:
+        """Return the recorded PUT requests to an address without what rules ignore, in the order sent.
+
+        Empty unless all had responses without content: a page learns nothing from them about what it saved.
+        """
+        if method != "PUT":
+            return ()
+        if self._puts_rules != self.rule_use.rules:
+            self._puts_rules = self.rule_use.rules
+            self._puts.clear()
+            for each in self._exchanges:
+                if each.request.method == "PUT":
+                    self._puts[self._address(*method_and_url(each))].append(each)
+        saves = self._puts.get(self._address(method, url), [])
+        return tuple(saves) if all(map(_succeeded_without_content, saves)) else ()
 
     def _on_path(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Return the exchanges with the method and path of a recorded one; none if there are too many to compare."""
@@ -457,21 +477,14 @@ class Playback:
     def _repeat_save(self, sent: CanonicalRequest, headers: HeaderPairs) -> Hit | None:
         """Return what the recorded timeline had last for a PUT of a timer with another body, as of a page that saves.
 
-        Only if the recorded responses had no content: a page learns nothing from them about what it saved.
+        Pages save when nothing changed for a while, so a replay may save at other times than its recording.
         """
-        if self._timer_ms is None or sent.method != "PUT":
+        if self._timer_ms is None:
             return None
-        puts = [each for each in self._exchanges if each.request.method == "PUT"]
-        if len(puts) > MAX_SERIES:
-            return None
-        address, now_ms = self._address(sent.method, sent.url), self._timer_ms
-        saves = [each for each in puts if self._address(*_method_and_url(each)) == address]
-        if any(each.ordinal not in self._passed and each.started_ms <= now_ms for each in saves):
-            return None  # a recorded one is missing
+        saves = self.saves(sent.method, sent.url)
         served = tuple(each for each in saves if each.ordinal in self._served)
         values = header_values(headers, _COMPARED_HEADERS)
-        is_alike = all(header_values(each.request.headers, _COMPARED_HEADERS) == values for each in served)
-        if not served or not is_alike or not all(map(_succeeded_without_content, saves)):
+        if not served or any(header_values(each.request.headers, _COMPARED_HEADERS) != values for each in saves):
             return None
         repeat = self._repeat(served)
         return None if repeat is None else replace(repeat, has_other_body=True)

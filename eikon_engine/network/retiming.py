@@ -1,11 +1,11 @@
-"""Replace the moments of a recorded network with those of a timeline, and derive timelines from replays."""
+"""Correct the moments of a recorded network, replace them by a timeline, and derive timelines from replays."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from eikon_engine.network.exchange import Moment
+from eikon_engine.network.exchange import PHASES_PER_ACTION_WITH_LOOKUP, Moment
 from eikon_engine.trace.execution import MovedDelivery
 
 if TYPE_CHECKING:
@@ -68,6 +68,42 @@ def _retime_exchange(exchange: Exchange, moved: Mapping[int, Moment]) -> Exchang
             "completion": end.order,
             "phase": end.phase,
         }
+    )
+
+
+ROUNDING_MS: Final = 1
+"""Page times of moments are rounded to milliseconds."""
+BUSY_MS: Final = 20
+"""Page time after a long task within which its page handles an input event before what it received during the task."""
+
+
+def correct_phases(recording: NetworkRecording, acted_ms: Mapping[int, float]) -> NetworkRecording:
+    """Return a recording in which what pages received before an action acted precedes it.
+
+    A recorder notes the phase at once, but learns later when an action acted: `acted_ms` is the page time of each, by
+    the number of actions before it. What a page received during a long task stays where it is if the action acted right
+    after the task: input events are handled first.
+    """
+
+    def correct(moment: Moment) -> Moment:
+        actions_before, part = divmod(moment.phase - 1, PHASES_PER_ACTION_WITH_LOOKUP)
+        acted = acted_ms.get(actions_before)
+        if part != 1 or acted is None or moment.at_ms > acted - ROUNDING_MS:
+            return moment
+        tasks = (each for each in recording.long_tasks if each.begun_ms <= moment.at_ms <= each.ended_ms)
+        if any(acted <= task.ended_ms + BUSY_MS for task in tasks):
+            return moment
+        return moment.model_copy(update={"phase": moment.phase - 1})
+
+    def correct_exchange(exchange: Exchange) -> Exchange:
+        pieces = tuple(piece.model_copy(update={"moment": correct(piece.moment)}) for piece in exchange.pieces)
+        phase = exchange.phase if exchange.moment is None else correct(exchange.moment).phase
+        return exchange.model_copy(update={"pieces": pieces, "phase": phase})
+
+    return replace(
+        recording,
+        exchanges=tuple(map(correct_exchange, recording.exchanges)),
+        sockets=tuple(each.model_copy(update={"moment": correct(each.moment)}) for each in recording.sockets),
     )
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
-from eikon_engine.network.matching import has_equal_answer
+from eikon_engine.network.matching import has_equal_answer, method_and_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest
+    from eikon_engine.network.matching import Playback
     from eikon_engine.network.store import NetworkRecording
 
 SLACK_MS: Final = 100.0
@@ -59,13 +60,13 @@ def has_moments(recording: NetworkRecording) -> bool:
 def find_unsent_requests(
     recording: NetworkRecording,
     unused: Iterable[Exchange],
-    alike: Callable[[Exchange], tuple[Exchange, ...]],
+    playback: Playback,
     sent: SentRequests,
 ) -> Iterator[Unsent]:
     """Yield the unused exchanges of a complete replay, each with its explanation if it has one.
 
-    `recording` has its recorded moments. `alike` returns the exchanges with equal requests, in the order sent. What has
-    no recorded end is omitted.
+    `recording` has its recorded moments. `playback` knows which requests are equal, or save to the same address. What
+    has no recorded end is omitted.
     """
     originals = {each.ordinal: each for each in recording.exchanges}
     used = tuple(originals[ordinal] for ordinal in sent.sent_ms if ordinal in originals)
@@ -73,8 +74,13 @@ def find_unsent_requests(
         exchange = originals.get(each.ordinal)
         if exchange is None or exchange.moment is None:
             continue
-        group = tuple(originals[other.ordinal] for other in alike(each) if other.ordinal in originals)
-        explanation = _explain(exchange, recording, used) or _explain_repetition(exchange, group, sent)
+        group = tuple(originals[other.ordinal] for other in playback.alike(each) if other.ordinal in originals)
+        saves = playback.saves(*method_and_url(each))
+        explanation = (
+            _explain(exchange, recording, used)
+            or _explain_repetition(exchange, group, sent)
+            or _explain_replaced_save(exchange, saves, sent)
+        )
         is_late = exchange.started_ms > sent.end_ms - SLACK_MS
         if is_late and (not _has_effect(exchange) or any(other.ordinal in sent.by_timer for other in group)):
             explanation = "sent after the last step"
@@ -155,3 +161,10 @@ def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: S
     until = min(sent.end_ms, alike[-1].started_ms) - MISSED_INTERVALS * max(intervals) - SLACK_MS
     by_timer = last in sent.by_timer or (len(requested) == 1 and requested[0] == alike[0].ordinal)
     return "a repeated poll with an unchanged response" if by_timer and sent.sent_ms[last] >= until else ""
+
+
+def _explain_replaced_save(exchange: Exchange, saves: tuple[Exchange, ...], sent: SentRequests) -> str:
+    """Explain a save that a later one replaced (RFC 9110, section 9.3.4), if timers save there; else empty."""
+    is_replaced = any(each.ordinal > exchange.ordinal and each.ordinal in sent.sent_ms for each in saves)
+    is_by_timer = any(each.ordinal in sent.by_timer for each in saves)
+    return "a later save to the same address replaced it" if is_replaced and is_by_timer else ""

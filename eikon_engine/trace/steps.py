@@ -208,6 +208,12 @@ def count_actions_before(trace: ExecutionTrace, step: Step | None) -> int:
     return last + 1
 
 
+def acted_times(trace: ExecutionTrace) -> dict[int, float]:
+    """Return the page time at which each action acted, where known, by the number of actions performed before it."""
+    timings = _timings(trace).values()
+    return {each.actions_before: each.acted_ms for each in timings if each.acted_ms is not None}
+
+
 def _steps_from(trace: ExecutionTrace, step: Step) -> list[Step]:
     steps = [each for _, each in iter_steps(trace)]
     return steps[next(number for number, each in enumerate(steps) if each is step) :]

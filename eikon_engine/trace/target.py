@@ -79,16 +79,43 @@ _ID_ATTRIBUTES: Final = frozenset({"for", "id", "name"})
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run.
+    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run. Ages in
+    names and texts, as in `saved 14 s ago`, may differ by up to a minute.
     """
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
         for name in ("tag", "role", "name", "text")
-        if getattr(recorded, name) != getattr(observed, name)
+        if not _are_equal_up_to_ages(getattr(recorded, name), getattr(observed, name))
     )
     before, after = compared_positions(recorded, observed)
     position = () if before == after else (f"ordinal: {before} -> {after}",)
     return (*plain, *position, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
+
+
+AGE_TOLERANCE_S: Final = 60
+_AGE: Final = re.compile(
+    r"(?<!\d)(?P<count>\d{1,3}|an?|one|a few|less than a)\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?)\sago\b"
+    r"|\bjust now\b"
+)
+
+
+def _are_equal_up_to_ages(recorded: str, observed: str) -> bool:
+    if recorded == observed:
+        return True
+    ours, theirs = (tuple(map(_age_s, _AGE.finditer(text))) for text in (recorded, observed))
+    return (
+        len(ours) == len(theirs)
+        and _AGE.sub("", recorded) == _AGE.sub("", observed)
+        and all(abs(one - other) <= AGE_TOLERANCE_S for one, other in zip(ours, theirs, strict=True))
+    )
+
+
+def _age_s(match: re.Match[str]) -> int:
+    """Return an age in seconds; words such as `a few` count as 1, and `just now` as 0."""
+    count, unit = match["count"], match["unit"]
+    if unit is None:
+        return 0
+    return (int(count) if count.isdecimal() else 1) * (60 if unit.startswith("m") else 1)
 
 
 def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int]:

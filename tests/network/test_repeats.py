@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Match
+    from eikon_engine.trace.rules import VolatileRule
 
 STATUS = "http://shop.test/status"
 INTERVAL_MS = 500.0
@@ -151,7 +152,7 @@ def saves(*answers: str, method: str = "PUT", latency_ms: float = LATENCY_MS) ->
     [
         pytest.param(("", ""), 2, 5000.0, True, id="once more"),
         pytest.param(("", ""), 1, 900.0, True, id="before the next one"),
-        pytest.param(("", ""), 1, 5000.0, False, id="instead of a recorded one"),
+        pytest.param(("", ""), 1, 5000.0, True, id="instead of a recorded one"),
         pytest.param(("", ""), 0, 100.0, False, id="before any"),
         pytest.param(("", ""), 2, None, False, id="by an action"),
         pytest.param(("saved 0", "saved 1"), 2, 5000.0, False, id="with answers"),
@@ -160,7 +161,7 @@ def saves(*answers: str, method: str = "PUT", latency_ms: float = LATENCY_MS) ->
 def test_a_page_may_save_something_else_once_more(
     answers: tuple[str, ...], sent_before: int, at_ms: float | None, *, is_served: bool
 ) -> None:
-    """A timer of a page that computes saves later, or not at all: what the next action does puts it off."""
+    """A timer saves at other times than in the recording: each change puts it off."""
     playback = Playback(saves(*answers), rules=SAVED_AT)
     before = [save(playback, str(number).encode(), INTERVAL_MS * (number + 1)) for number in range(sent_before)]
 
@@ -171,8 +172,8 @@ def test_a_page_may_save_something_else_once_more(
     assert not isinstance(match, Hit) or match.is_repeat
 
 
-def test_a_save_that_was_not_sent_is_missed_whatever_else_is_saved() -> None:
-    """Neither is it answered for something else, nor does an answer that is on its way serve another one."""
+def test_a_save_that_was_not_sent_stays_unsent_whatever_else_is_saved() -> None:
+    """It is not answered for something else."""
     playback = Playback(saves("", "", latency_ms=800.0), rules=SAVED_AT)
     save(playback, b"0", 500.0)
 
@@ -198,6 +199,33 @@ def test_a_save_whose_answer_tells_something_is_not_repeated(
     match = playback.match("PUT", SAVE.format(9), b"other", "text/plain", sent, 5000.0)
 
     assert isinstance(match, Miss)
+
+
+REPLACED = "a later save to the same address replaced it"
+
+
+@pytest.mark.parametrize(
+    ("method", "answers", "sent", "by_timer", "explanation"),
+    [
+        pytest.param("PUT", ("", "", ""), (0, 2), {0, 2}, REPLACED, id="by the next one"),
+        pytest.param("PUT", ("", "", ""), (2,), {2}, REPLACED, id="by the only one sent"),
+        pytest.param("PUT", ("", "", ""), (0,), {0}, "", id="last one not sent"),
+        pytest.param("PUT", ("", "", ""), (0, 2), set(), "", id="saved by actions"),
+        pytest.param("PUT", ("", "", "saved"), (0, 2), {0, 2}, "", id="with an answer"),
+        pytest.param("POST", ("", "", ""), (0, 2), {0, 2}, "", id="not replaced"),
+    ],
+)
+def test_a_save_may_be_replaced_by_a_later_one(
+    method: str, answers: tuple[str, ...], sent: tuple[int, ...], by_timer: set[int], explanation: str, tmp_path: Path
+) -> None:
+    """PUT stores all of what it sends (RFC 9110, section 9.3.4), and a page saves when nothing changed for a while."""
+    recorded = saves(*answers, method=method)
+    times = {ordinal: INTERVAL_MS * (ordinal + 1) for ordinal in sent}
+    replay = SentRequests(end_ms=9000.0, sent_ms=times, by_timer=frozenset(by_timer))
+
+    found = explanations(recorded, replay, tmp_path, rules=SAVED_AT)
+
+    assert set(found) == {explanation}
 
 
 def test_something_else_is_not_sent_once_more() -> None:
@@ -392,12 +420,14 @@ def test_long_polls_that_follow_each_other_are_a_loop() -> None:
     assert find_poll_loops(poll(("a", "a"))) == frozenset()
 
 
-def explanations(exchanges: tuple[Exchange, ...], sent: SentRequests, folder: Path) -> list[str]:
+def explanations(
+    exchanges: tuple[Exchange, ...], sent: SentRequests, folder: Path, rules: tuple[VolatileRule, ...] = ()
+) -> list[str]:
     """Return why each exchange that was not sent does not matter."""
-    playback = Playback(exchanges)
+    playback = Playback(exchanges, rules=rules)
     unused = [each for each in exchanges if each.ordinal not in sent.sent_ms]
     read = recording(*exchanges, folder=folder)
-    return [each.explanation for each in find_unsent_requests(read, unused, playback.alike, sent)]
+    return [each.explanation for each in find_unsent_requests(read, unused, playback, sent)]
 
 
 def test_a_poll_that_was_not_sent_matters_if_it_brought_something_new(tmp_path: Path) -> None:
@@ -490,7 +520,7 @@ def test_a_search_that_a_later_one_superseded_is_known(tmp_path: Path) -> None:
         last = exchanges[-1].ordinal
         sent = SentRequests(end_ms=9000.0, sent_ms={last: 1500.0})
         read = recording(*exchanges, folder=tmp_path)
-        found = find_unsent_requests(read, exchanges[:-1], Playback(exchanges).alike, sent)
+        found = find_unsent_requests(read, exchanges[:-1], Playback(exchanges), sent)
         return [each.is_superseded for each in found]
 
     assert superseded(searches) == [True, True]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.exchange import ABORTED_ERROR, Moment, Piece
-from eikon_engine.network.retiming import apply_timeline, derive_timeline
+from eikon_engine.network.long_tasks import LongTask
+from eikon_engine.network.retiming import apply_timeline, correct_phases, derive_timeline
 from eikon_engine.network.store import NetworkRecording
+from eikon_engine.network.websocket import SocketMessage
 from tests.network.factories import make_exchange
 
 if TYPE_CHECKING:
@@ -41,6 +45,39 @@ def test_without_a_timeline_a_recording_stays_as_it_is(tmp_path: Path) -> None:
     read = recording(ended(0, 3, 50), folder=tmp_path)
 
     assert apply_timeline(read, ()) is read
+
+
+@pytest.mark.parametrize(
+    ("phase", "at_ms", "acted_ms", "corrected"),
+    [
+        pytest.param(5, 899, {1: 900.0}, 4, id="before the second action acted"),
+        pytest.param(5, 900, {1: 900.4}, 5, id="at that time, but for rounding"),
+        pytest.param(5, 950, {1: 900.0}, 5, id="after it"),
+        pytest.param(5, 899, {0: 900.0, 2: 900.0}, 5, id="unknown when it acted"),
+        pytest.param(6, 899, {1: 900.0}, 6, id="after its phases"),
+        pytest.param(5, 500, {1: 620.0}, 5, id="computed meanwhile"),
+        pytest.param(5, 500, {1: 621.0}, 4, id="computed, and was idle"),
+        pytest.param(5, 601, {1: 620.0}, 4, id="computed before"),
+    ],
+)
+def test_what_was_received_before_an_action_acted_precedes_it(
+    phase: int, at_ms: int, acted_ms: dict[int, float], corrected: int, tmp_path: Path
+) -> None:
+    """A recorder learns late when an action acted: its target moved at first, or was covered."""
+    moment = at(7, at_ms=at_ms, phase=phase)
+    message = SocketMessage(socket=0, sender="server", binary=False, text="", body=None, moment=moment)
+    whole = ended(0, 8, at_ms).model_copy(update={"phase": phase, "pieces": (Piece(length=1, moment=moment),)})
+    read = replace(
+        recording(whole, folder=tmp_path), sockets=(message,), long_tasks=(LongTask(begun_ms=400, ended_ms=600),)
+    )
+
+    found = correct_phases(read, acted_ms)
+
+    end = found.exchanges[0].moment
+    assert end is not None
+    assert (end.order, end.at_ms) == (8, at_ms)
+    phases = [end.phase, found.exchanges[0].pieces[0].moment.phase, found.sockets[0].moment.phase]
+    assert phases == [corrected] * 3
 
 
 def test_a_response_is_delivered_when_the_waiting_replay_had_it(tmp_path: Path) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from eikon_engine.record import target_probe as asking
 from eikon_engine.trace.actions import Drag
 from eikon_engine.trace.target import Identity
-from tests.browser.pages import PageSite
+from tests.browser.pages import Answer, Asked, PageSite
 from tests.record.recorded_page import TWICE, recorded_actions, recorded_page, warnings
 from tests.replay.conftest import replay
 
@@ -179,3 +180,35 @@ def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path)
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
+
+
+MOVING: Final = """<button id=save>Save</button><script>
+let state = 'nothing';
+save.animate([{ translate: '90px' }, { translate: '0px' }], 1500);
+fetch('/state').then(async response => { state = await response.text(); });
+save.onclick = async () => {
+  await fetch('/save', { method: 'POST', body: state });
+  document.title = 'saved';
+};
+</script>"""
+RECEIVED_S: Final = 1.0
+
+
+def test_what_a_page_receives_while_its_target_moves_precedes_the_action(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """Playwright clicks a button when it stands still, long after it was found."""
+
+    def answer_late(_asked: Asked) -> Answer:
+        Event().wait(RECEIVED_S)
+        return Answer(body="everything")
+
+    site.answers |= {"/state": answer_late, "/save": Answer(body="")}
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(MOVING))
+        agent.page.click("#save")
+        expect(agent.page).to_have_title("saved")
+    outcome = replay(tmp_path / "b", tmp_path / "replay")
+
+    assert [each.body for each in site.asked if each.path == "/save"] == [b"everything"]
+    assert (outcome.network.misses, outcome.network.unsent) == ((), ())

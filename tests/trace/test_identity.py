@@ -49,6 +49,31 @@ def test_every_property_but_the_box_is_compared() -> None:
     assert identity_differences(one, one.model_copy(update={"ordinal": 2})) == ("ordinal: 0 -> 2",)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "observed", "is_same"),
+    [
+        ("prices.csv14s ago", "prices.csv15s ago", True),
+        ("saved just now", "saved a few seconds ago", True),
+        ("edited a minute ago", "edited 2 min ago", True),
+        ("2 mins ago by Ann", "1 min ago by Ann", True),
+        ("2 mins ago by Ann", "1 min ago by Bob", False),
+        ("2 mins ago", "4 mins ago", False),
+        ("3 days ago", "4 days ago", False),
+        ("14s ago, 3s ago", "14s ago", False),
+        ("order 14", "order 15", False),
+    ],
+)
+@pytest.mark.parametrize("name", ["text", "name"])
+def test_ages_may_differ_by_a_minute(name: str, recorded: str, observed: str, *, is_same: bool) -> None:
+    """A page shows another age a moment later."""
+    one, other = Identity(tag="li"), Identity(tag="li")
+    differences = identity_differences(
+        one.model_copy(update={name: recorded}), other.model_copy(update={name: observed})
+    )
+
+    assert differences == (() if is_same else (f"{name}: {recorded!r} -> {observed!r}",))
+
+
 def test_the_narrower_position_is_compared_if_both_were_recorded() -> None:
     """Older recordings have only the one that counts all elements with the same tag and text."""
     old = Identity(tag="p", ordinal=1)

@@ -281,7 +281,7 @@ class SealedTraffic:
         unused = (each for each in self._playback.unused() if not self._is_telemetry_key(each.key))
         sent = SentRequests(end_ms=end_ms, sent_ms=self._sent_ms, by_timer=frozenset(self._sent_by_timer))
         return (
-            *find_unsent_requests(recording, unused, self._playback.alike, sent),
+            *find_unsent_requests(recording, unused, self._playback, sent),
             *self._started.sockets.unsent(recording.sockets, end_ms),
         )
 
