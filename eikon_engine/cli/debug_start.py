@@ -163,7 +163,7 @@ def attach_command(*, session: str | None, parent: Path) -> int:
 
 def _session_options(options: _StartOptions, readers: tuple[Callable[[EventLine], None], ...]) -> SessionOptions:
     from eikon_engine.debug.breakpoints import parse_breakpoint
-    from eikon_engine.debug.checkpointing import CheckpointPolicy, RetentionPolicy
+    from eikon_engine.debug.checkpoint_policy import CheckpointPolicy, RetentionPolicy
     from eikon_engine.debug.commands import BreakpointAdd
     from eikon_engine.debug.context_pool import ContextOptions
     from eikon_engine.debug.session_folder import require_session_name

@@ -16,7 +16,7 @@ from eikon_engine.debug.branches.lifecycle import (
     save_as_bundle,
     save_as_patch,
 )
-from eikon_engine.debug.checkpointing import ensure_checkpoint
+from eikon_engine.debug.checkpoint_policy import ensure_checkpoint
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
 from eikon_engine.debug.results import SavedBranch
 from eikon_engine.debug.rewind import move_to_branch

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
-from eikon_engine.debug.checkpoint import checkpoint_path, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.checkpoint_files import checkpoint_path, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.debug.timeline import describe_doubts
 from eikon_engine.debug.timeline_queries import find_branch_with_steps, has_passed
@@ -19,7 +19,7 @@ from eikon_engine.outcome.events import Note
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.debug.checkpoint import CheckpointFile
+    from eikon_engine.debug.checkpoint_files import CheckpointFile
     from eikon_engine.debug.session import DebugSession
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline

@@ -18,8 +18,8 @@ from eikon_engine.debug.branch_commands import (
 )
 from eikon_engine.debug.breakpoint_hits import hit_event, hits_after, hits_before
 from eikon_engine.debug.breakpoints import parse_condition
-from eikon_engine.debug.checkpointing import after_step, before_step, create_checkpoint, parking_slots
-from eikon_engine.debug.checkpointing import delete_checkpoint_by_name as delete_checkpoint
+from eikon_engine.debug.checkpoint_policy import after_step, before_step, create_checkpoint, parking_slots
+from eikon_engine.debug.checkpoint_policy import delete_checkpoint_by_name as delete_checkpoint
 from eikon_engine.debug.inspector import evaluate_in_session, inspect_session, locate_in_session
 from eikon_engine.debug.results import BreakpointListing, Position
 from eikon_engine.debug.rewind import rewind_session, switch_branch
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.breakpoint_hits import Hit
     from eikon_engine.debug.breakpoints import BreakpointTargets
-    from eikon_engine.debug.checkpointing import CheckpointPolicy
+    from eikon_engine.debug.checkpoint_policy import CheckpointPolicy
     from eikon_engine.debug.commands import NextSubgoal, Resume, RunTo, Step
     from eikon_engine.debug.session import DebugSession
     from eikon_engine.files.models import FileModel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from eikon_engine.debug.branches.branch import open_branch, trace_sha256
 from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.checkpoint import checkpoint_path, delete_checkpoint, read_checkpoint, screenshot_path
+from eikon_engine.debug.checkpoint_files import checkpoint_path, delete_checkpoint, read_checkpoint, screenshot_path
 from eikon_engine.debug.client import Output
 from eikon_engine.debug.results import CheckpointChange
 from eikon_engine.debug.session_folder import branch_bundle_path

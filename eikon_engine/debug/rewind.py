@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AwareDatetime
 
-from eikon_engine.debug.checkpointing import ensure_checkpoint
+from eikon_engine.debug.checkpoint_policy import ensure_checkpoint
 from eikon_engine.debug.timeline import CheckpointEntry, EvaluationEntry, StepEntry
 from eikon_engine.debug.timeline_queries import require_branch, resolve_target, rewind_loss
 from eikon_engine.errors import OutputError, UsageError

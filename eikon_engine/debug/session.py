@@ -11,7 +11,7 @@ from eikon_engine.debug.branches.branch import trace_sha256 as whole_trace_sha25
 from eikon_engine.debug.branches.branch_runner import BranchRunner
 from eikon_engine.debug.branches.progress import BranchProgress
 from eikon_engine.debug.breakpoints import BreakpointTable
-from eikon_engine.debug.checkpoint import checkpoint_path, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.checkpoint_files import checkpoint_path, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.context_pool import is_on_history
 from eikon_engine.debug.history import iter_steps, steps_sha256
 from eikon_engine.debug.results import Position
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.debug.branches.interactive import InteractiveRecorder
-    from eikon_engine.debug.checkpoint import CheckpointFile
+    from eikon_engine.debug.checkpoint_files import CheckpointFile
     from eikon_engine.debug.context_pool import ContextPool
     from eikon_engine.debug.history import History
     from eikon_engine.debug.replay_context import ReplayContext

@@ -15,7 +15,7 @@ import anyio
 
 from eikon_engine.debug.branch_commands import abort_interactive
 from eikon_engine.debug.breakpoints import BreakpointTargets, parse_condition
-from eikon_engine.debug.checkpointing import CheckpointPolicy
+from eikon_engine.debug.checkpoint_policy import CheckpointPolicy
 from eikon_engine.debug.command_redaction import CommandRedactor, typed_text
 from eikon_engine.debug.command_server import CommandServer
 from eikon_engine.debug.commands import BranchSave, BreakpointAdd, CommandLine

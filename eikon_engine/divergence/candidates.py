@@ -11,14 +11,14 @@ import heapq
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.outcome.divergence import Candidate, PropertyMatch
 from eikon_engine.trace.target import compared_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import PageSnapshot
     from eikon_engine.trace.target import Identity
 

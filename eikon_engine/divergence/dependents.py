@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.target import identity_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import PageSnapshot
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.target import Identity

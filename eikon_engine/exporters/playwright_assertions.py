@@ -42,7 +42,7 @@ from eikon_engine.trace.rules import ResponseValueRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode, PageSnapshot
     from eikon_engine.exporters.playwright_values import Site
     from eikon_engine.trace.actions import Action

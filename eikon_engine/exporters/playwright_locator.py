@@ -15,7 +15,7 @@ from eikon_engine.exporters.python_source import call_source, string_literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode
     from eikon_engine.exporters.recorded_document import RecordedDocument
     from eikon_engine.trace.target import Target

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom.roles import (
     FIELD_TAGS,
     MAX_TEXT_LENGTH,
@@ -24,7 +24,7 @@ from eikon_engine.trace.target import compared_positions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode, FrameSnapshot
     from eikon_engine.trace.target import Identity
 

@@ -27,8 +27,7 @@ from eikon_engine.browser.page_reports import add_report_listener, stop_listenin
 from eikon_engine.browser.playwright_errors import expectation_code
 from eikon_engine.browser.playwright_internals import connection_of, context_options, expectation_failure, impl_of
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
-from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
-from eikon_engine.record.playwright_calls import action_for_call, read_for_call
+from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction, action_for_call, read_for_call
 from eikon_engine.record.target_probe import WAITS, TargetProbe, dispatches_event, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, Evaluate, Expect, FileInput, Read

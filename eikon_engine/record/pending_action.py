@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from eikon_engine.record.playwright_calls import action_for_call
 from eikon_engine.trace.actions import (
     DEFAULT_TIMEOUT_MS,
     Drag,
@@ -19,7 +18,14 @@ from eikon_engine.trace.actions import (
     WaitFor,
 )
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
-from eikon_engine.trace.playwright_calls import CallContext, UnsupportedCallError
+from eikon_engine.trace.playwright_calls import (
+    CallContext,
+    UnsupportedCallError,
+    convert_call,
+    convert_read,
+    effect_of,
+    is_read,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +48,27 @@ TargetSlot: TypeAlias = Literal["element", "second"]
 UNKNOWN_RESULT: Final = "unknown"
 """Error code of a call without a known result."""
 NOT_ENDED: Final = "the call was still running when the recording ended"
+
+
+def read_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Read | Evaluate | Expect | None:
+    """Return the action for a call that reads from a page; None if it does not, or if no action can express it."""
+    if not is_read(name, params):
+        return None
+    try:
+        return convert_read(name, params, context)
+    except UnsupportedCallError:
+        return None
+
+
+def action_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Action | None:
+    """Return the action for a call by class and method; None for a call without an effect on a page.
+
+    Raises:
+        UnsupportedCallError: no action can express the call, or the call is unknown.
+    """
+    if effect_of(name) in {"read", "setup"} or name == "Frame.expect":
+        return None
+    return convert_call(name, params, context).action
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

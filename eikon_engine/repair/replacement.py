@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom.roles import FIELD_TAGS
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.edits import SetFields
@@ -20,7 +20,7 @@ from eikon_engine.trace.target import identity_differences
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode
     from eikon_engine.repair.diagnosis import Diagnosis, DivergedStep
     from eikon_engine.trace.masks import MaskedPart

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom.roles import FIELD_TAGS
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import PageSnapshot
     from eikon_engine.repair.diagnostic_replay import DiagnosticReplay
     from eikon_engine.repair.replacement import ReplacedElement

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.divergence.element_identity import locate_elements
 from eikon_engine.divergence.masks import select_nodes
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.trace.masks import Mask, SelectorPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.divergence.element_identity import LocatedElement
     from eikon_engine.divergence.masks import NodeRoute
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode, FrameSnapshot
 
 _TEST_ID_ATTRIBUTES: Final = ("data-testid", "data-test", "data-id")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from eikon_engine.browser.picture import StoredResource, draw_document
 from eikon_engine.divergence.dependents import find_by_identity
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom import render_html
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.trace.actions import (
     Assert,
     AssertCount,

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from eikon_engine.debug.branch_commands import abort_interactive
 from eikon_engine.debug.breakpoints import BreakpointTargets
-from eikon_engine.debug.checkpointing import CheckpointPolicy
+from eikon_engine.debug.checkpoint_policy import CheckpointPolicy
 from eikon_engine.debug.commands import Command
 from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
 from eikon_engine.debug.earlier_session import import_session, require_same_mission

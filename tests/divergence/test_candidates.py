@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.divergence.candidates import MAX_CANDIDATES, find_candidates
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from tests.divergence.test_dom_diff import bodies, element, page_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.dependents import find_dependents
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.observation import DocumentLoad, Observation

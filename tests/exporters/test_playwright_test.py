@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom import DomNode, PageSnapshot
 from eikon_engine.exporters.playwright_preamble import CompanionFiles
 from eikon_engine.exporters.playwright_test import BundleFiles, write_test

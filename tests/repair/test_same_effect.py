@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom.digest import frame_digest
 from eikon_engine.dom.tree import DomNode, FrameSnapshot, PageSnapshot, build_text_node
 from eikon_engine.files.blobs import BlobStore

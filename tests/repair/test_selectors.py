@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.repair.selectors import find_matches, unique_selectors
 from tests.divergence.test_dom_diff import bodies, element, page_of
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from eikon_engine.errors import ApplierFailedError, FixError, RequirementError
-from eikon_engine.fix.allowed_files import AllowedFiles
 from eikon_engine.fix.appliers.edit_text import read_diff
 from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff
+from eikon_engine.fix.change_policy import AllowedFiles
 from eikon_engine.fix.git import run_isolated_git, without_git_variables
 from eikon_engine.fix.models import AppliedFix, ReplaceText
 from eikon_engine.llm.openai_client import URL_VARIABLE

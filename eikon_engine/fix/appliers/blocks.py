@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from eikon_engine.errors import FixError
-from eikon_engine.fix.allowed_files import AllowedFiles
 from eikon_engine.fix.appliers.edit_text import apply_edits
 from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff, write_files
+from eikon_engine.fix.change_policy import AllowedFiles
 from eikon_engine.fix.models import AppliedFix
 
 if TYPE_CHECKING:

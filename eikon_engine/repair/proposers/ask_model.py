@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.divergence.causes import LOST_TARGET_CODES
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.errors import FixError
 from eikon_engine.llm.completion import CompletionRequest, Message
 from eikon_engine.llm.prompt_text import NO_FIX, fenced
@@ -24,7 +24,7 @@ from eikon_engine.trace.patch import TracePatch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import PageSnapshot
     from eikon_engine.repair.diagnosis import Diagnosis
     from eikon_engine.repair.options import RepairOptions

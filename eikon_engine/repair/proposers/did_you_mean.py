@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.causes import LOST_TARGET_CODES
-from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.repair.proposers.proposer import ProposedRepair
 from eikon_engine.repair.replacement import comparison_patch, replaced_element
 from eikon_engine.repair.report import Repair
@@ -19,7 +19,7 @@ from eikon_engine.trace.patch import TracePatch
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.outcome.divergence import Candidate
     from eikon_engine.repair.diagnosis import Diagnosis, DivergedStep
     from eikon_engine.repair.options import RepairOptions

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import FixError
-from eikon_engine.fix.allowed_files import AllowedFiles
+from eikon_engine.fix.change_policy import AllowedFiles
 from tests.error_codes import has_code
 
 

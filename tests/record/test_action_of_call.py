@@ -9,7 +9,7 @@ import pytest
 from eikon_engine.importers.imported_mission import MissionBuilder
 from eikon_engine.importers.playwright_calls import CallConverter
 from eikon_engine.importers.playwright_trace_file import Call, FrameTree
-from eikon_engine.record.playwright_calls import action_for_call
+from eikon_engine.record.pending_action import action_for_call
 from eikon_engine.trace.actions import FunctionCondition, WaitFor
 from eikon_engine.trace.playwright_calls import CALLS, CallContext, UnsupportedCallError
 from tests.trace.protocol_calls import ACTION_CALLS, UNSUPPORTED, VARIANTS

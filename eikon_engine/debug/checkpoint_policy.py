@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.debug.checkpoint import CheckpointInfo, delete_checkpoint, save_checkpoint
+from eikon_engine.debug.checkpoint_files import CheckpointInfo, delete_checkpoint, save_checkpoint
 from eikon_engine.debug.context_pool import PoolSlot
 from eikon_engine.debug.results import CheckpointChange
 from eikon_engine.debug.timeline import CheckpointEntry
@@ -17,7 +17,7 @@ from eikon_engine.outcome.events import DivergenceFound, Note, verdict_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.debug.checkpoint import CheckpointFile
+    from eikon_engine.debug.checkpoint_files import CheckpointFile
     from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.debug.session import DebugSession
     from eikon_engine.debug.timeline import Branch

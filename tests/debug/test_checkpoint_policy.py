@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.debug.checkpointing import RetentionPolicy, select_surplus
+from eikon_engine.debug.checkpoint_policy import RetentionPolicy, select_surplus
 from eikon_engine.debug.timeline import CheckpointEntry
 from tests.debug.timelines import branch, checkpoint, step
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.checkpoint import (
+from eikon_engine.debug.checkpoint_files import (
     CheckpointFile,
     CheckpointInfo,
     checkpoint_path,
