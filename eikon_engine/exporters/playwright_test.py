@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.dom import map_strings
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.exporters.playwright_assertions import PageState, page_assertions, target_assertions, wrap_action
-from eikon_engine.exporters.playwright_calls import SourceContext, write_action
 from eikon_engine.exporters.playwright_locator import best_locator, page_variable, recorded_locator
 from eikon_engine.exporters.playwright_preamble import (
     CompanionFiles,
@@ -26,14 +25,16 @@ from eikon_engine.exporters.playwright_preamble import (
     omitted_parts,
     write_preamble,
 )
-from eikon_engine.exporters.playwright_values import site_of
+from eikon_engine.exporters.playwright_values import site_of, text_source
 from eikon_engine.exporters.python_source import (
     Block,
     Statement,
+    call_source,
     comment_lines,
     docstring_source,
     render_statements,
     string_literal,
+    value_source,
 )
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.secrets.redaction import secret_names_in
@@ -44,8 +45,11 @@ from eikon_engine.trace.actions import (
     Evaluate,
     Expect,
     Mouse,
+    Note,
     OpenPage,
     Read,
+    SecretRef,
+    SetValue,
     SwitchPage,
     TouchscreenTap,
     WaitFor,
@@ -56,24 +60,35 @@ from eikon_engine.trace.environment import parse_storage_state, revive_expired_c
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage, Succeeded
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.playwright_python import python_calls
+from eikon_engine.trace.playwright_python import Json, PythonCall, Url, UrlPattern, python_calls
+from eikon_engine.trace.target import Target
 from eikon_engine.trace.variables import action_secret_names, resolve_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from eikon_engine.dom.tree import PageSnapshot
+    from eikon_engine.exporters.playwright_values import Site
+    from eikon_engine.trace.actions import Action, FileInput
     from eikon_engine.trace.base_urls import BaseUrlMap
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
     from eikon_engine.trace.observation import PageObservation
-    from eikon_engine.trace.target import Target
 
 _MAX_REPEATED_LOCATOR: Final = 40
 """Maximum length of a locator that is repeated instead of assigned to a variable."""
 _MAX_TEST_NAME: Final = 60
 _STEP_MARK: Final = "#step "
 _NO_ERRORS: Final = "assert errors == []"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SourceContext:
+    """How to write URLs, targets and files in the test."""
+
+    site: Site
+    locate: Callable[[int, Target], str]
+    file: Callable[[FileInput], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +118,7 @@ def write_test(trace: ExecutionTrace, attachments: BundleFiles, *, files_folder:
     site = site_of(trace)
     known = PageState(trace=trace, site=site, load_snapshot=attachments.load_snapshot)
     known.omitted += omitted_parts(trace)
-    words = SourceContext(site=site, locate=partial(_locate, known), file=attachments.companions.add_upload)
+    words = _SourceContext(site=site, locate=partial(_locate, known), file=attachments.companions.add_upload)
     body = tuple(_write_subgoal(each, known, words) for each in trace.subgoal_traces)
     name = re.sub(r"\W+", "_", trace.mission_id.lower(), flags=re.ASCII)[:_MAX_TEST_NAME].strip("_") or "mission"
     marked = list(render_statements(body, 1))
@@ -154,7 +169,7 @@ def _remove_step_marks(marked: list[str], *, after: int) -> tuple[list[str], tup
     return lines, tuple(found)
 
 
-def _write_subgoal(subgoal: SubgoalTrace, known: PageState, words: SourceContext) -> Block:
+def _write_subgoal(subgoal: SubgoalTrace, known: PageState, words: _SourceContext) -> Block:
     body: list[Statement] = []
     previous: Statement = ""
     steps = subgoal.steps
@@ -175,7 +190,7 @@ def _write_step(
     following: ActionTrace | SkillUsage | None,
     subgoal: SubgoalTrace,
     known: PageState,
-    words: SourceContext,
+    words: _SourceContext,
 ) -> Iterator[Statement]:
     if isinstance(step, SkillUsage):
         yield from comment_lines(f"The skill {step.skill} ran on the page here.")
@@ -187,7 +202,7 @@ def _write_step(
 
 
 def _write_action(
-    step: ActionTrace, subgoal: SubgoalTrace, known: PageState, words: SourceContext
+    step: ActionTrace, subgoal: SubgoalTrace, known: PageState, words: _SourceContext
 ) -> Iterator[Statement]:
     action = step.action
     if isinstance(step.result, Blocked):
@@ -222,14 +237,14 @@ def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
     yield f"{page_variable(action.page)} = page.context.pages[{action.page}]"
 
 
-def _write_succeeded(step: ActionTrace, known: PageState, words: SourceContext) -> Iterator[Statement]:
+def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext) -> Iterator[Statement]:
     action = step.action
     target: Target | None = getattr(action, "target", None)
     if isinstance(action, Read | Evaluate | Expect | WaitFor) and not python_calls(action):
         known.omitted.append(f"{action_label(action)} is not checked")
         return
     if target is None:
-        yield from wrap_action(step, write_action(action, "", words), known)
+        yield from wrap_action(step, _action_statements(action, "", words), known)
         return
     written = best_locator(action.page, target, known.documents.get(action.page, {}))
     state = step.observation.target if step.observation is not None else None
@@ -239,7 +254,7 @@ def _write_succeeded(step: ActionTrace, known: PageState, words: SourceContext) 
         yield f"element = {written.code}"
     if not written.is_identifying and target.identity is not None:
         yield from _assert_identity(target, element, known)
-    yield from wrap_action(step, write_action(action, element, words), known)
+    yield from wrap_action(step, _action_statements(action, element, words), known)
     if not isinstance(action, ClosePage | SwitchPage | Drag) and action.page in _open_pages(step):
         yield from target_assertions(action, state, element)
 
@@ -266,7 +281,7 @@ def _locate(known: PageState, page: int, target: Target) -> str:
     return best_locator(page, target, known.documents.get(page, {})).code
 
 
-def _write_failed(step: ActionTrace, result: Failed, known: PageState, words: SourceContext) -> Iterator[Statement]:
+def _write_failed(step: ActionTrace, result: Failed, known: PageState, words: _SourceContext) -> Iterator[Statement]:
     """Write an action that failed and must fail again."""
     target: Target | None = getattr(step.action, "target", None)
     element = "" if target is None else recorded_locator(step.action.page, target)
@@ -281,7 +296,7 @@ def _write_failed(step: ActionTrace, result: Failed, known: PageState, words: So
         case "target-changed" | "unknown":
             known.omitted.append(f"{step.action.type} failed with {result.code}; the failure is not checked")
         case _:
-            statements = write_action(step.action, element, words)
+            statements = _action_statements(step.action, element, words)
             if statements:
                 yield Block("with pytest.raises((AssertionError, Error)):", statements)
 
@@ -365,3 +380,59 @@ def _relocate_observation(seen: Observation, urls: BaseUrlMap) -> Observation:
     if state is not None and state.value is not None:
         state = state.model_copy(update={"value": text(state.value)})
     return seen.model_copy(update={"pages": tuple(pages), "dialogs": tuple(dialogs), "target": state})
+
+
+def _action_statements(action: Action, element: str, context: _SourceContext) -> tuple[Statement, ...]:
+    """Return the statements of an action; empty if it has no effect. `element` is the source of its locator."""
+    if isinstance(action, Note):
+        return comment_lines(f"Note: {action.text}")
+    lines = [_write_call(action.page, call, element, context) for call in python_calls(action)]
+    if isinstance(action, OpenPage):
+        return (f"{page_variable(action.page)} = {lines[0]}",)
+    if isinstance(action, SetValue) and len(lines) > 1:
+        select, fill = lines
+        condition = f'if {element}.evaluate("each => each.localName") == "select":'
+        return Block(condition, (select,)), Block("else:", (fill,))
+    return tuple(lines)
+
+
+def _write_call(number: int, call: PythonCall, element: str, context: _SourceContext) -> str:
+    receiver = _write_receiver(page_variable(number), number, call, element)
+    arguments = [_write_argument(each, number, context) for each in call.arguments]
+    return call_source(f"{receiver}.{call.method}", *arguments, **call.options, timeout=call.timeout_ms)
+
+
+def _write_receiver(page: str, number: int, call: PythonCall, element: str) -> str:
+    locator = element or (recorded_locator(number, call.target) if call.target is not None else page)
+    match call.receiver:
+        case "page":
+            return page
+        case "context":
+            return "page.context"
+        case "keyboard" | "mouse" | "touchscreen":
+            return f"{page}.{call.receiver}"
+        case "locator":
+            return locator
+        case "expect":
+            return f"expect({locator})"
+
+
+def _write_argument(argument: object, number: int, context: _SourceContext) -> str:  # noqa: PLR0911 - one case per kind
+    match argument:
+        case str() | SecretRef():
+            return text_source(argument)
+        case Url(text=url):
+            return context.site.url_source(url)
+        case UrlPattern(text=url):
+            return context.site.pattern_source(url)
+        case Json(value=value):
+            return value_source(value)
+        case Target():
+            return context.locate(number, argument)
+        case tuple():
+            files = [context.file(each) for each in argument]
+            return files[0] if len(files) == 1 else f"[{', '.join(files)}]"
+        case float():
+            return f"{argument:g}"
+        case _:
+            return value_source(argument)
