@@ -108,8 +108,8 @@ class PageTimeline:
     def correct_acting(self, acted_ms: float) -> None:
         """Set the page time at which the action acted, as its page reports it.
 
-        The recorder may have assumed it earlier, or learn it late: readers correct the phase of what was delivered
-        meanwhile.
+        The recorder may have assumed it earlier, or learn it late: when it ends, it corrects the phase of what was
+        delivered meanwhile.
         """
         self.mark_acting()
         self.acted_ms = acted_ms

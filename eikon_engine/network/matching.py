@@ -16,11 +16,12 @@ from eikon_engine.network.nearest import MAX_SHOWN_PARTS, BodyReader, NearestReq
 from eikon_engine.network.poll_series import find_series
 from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, has_telemetry_rule, header_rules, recorded_request
+from eikon_engine.network.saves import SAVE_METHOD, group_saves
 from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference, RuleApplied
 from eikon_engine.trace.rules import ResponseValueRule, TelemetryRule, describe_rule, describe_rule_part
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from eikon_engine.network.exchange import Exchange, HeaderPairs
     from eikon_engine.network.rule_learner import RuleLearner
@@ -57,9 +58,6 @@ _DEFAULT_VALUES: Final = {"accept": "*/*"}
 
 _COMPARED_HEADERS: Final = tuple(name for name in VARY_HEADERS if name not in _ADDED_BY_BROWSER)
 """The deciding headers that every recorded request has, if it was sent with them."""
-_CONTENT_HEADERS: Final = frozenset({"content-location", "etag", "last-modified", "location"})
-"""Response headers that tell a page about the content that it stored (RFC 9110, sections 8.7, 8.8 and 10.2.2)."""
-
 HeaderValues: TypeAlias = tuple[str | None, ...]
 
 
@@ -255,7 +253,7 @@ class Hit:
     """Whether every recorded exchange was served already, and this is the last one that was answered by now; of a
     resource, the first one."""
     has_other_body: bool = False
-    """Whether it is a repeat of a PUT with another body."""
+    """Whether it is a save with a body that was not recorded: then another one was served before."""
     is_resource: bool = False
     """Whether it is a repeat of a resource that the recorded browser may have taken from its memory cache."""
     has_predecessor: bool = field(default=False, compare=False)
@@ -332,7 +330,8 @@ class Playback:
         self.learner = learner
         """Learns rules for requests without a match, if there is one."""
         self._exchanges = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
-        self._read_body = read_body
+        self.read_body = read_body
+        """Reads recorded bodies, if they can be read."""
         self._by_key = _index_by_key(self._exchanges)
         self._counts: Counter[tuple[str, HeaderValues]] = Counter()
         self._served: set[int] = set()
@@ -345,9 +344,9 @@ class Playback:
         """Both as given to `match` with the present request."""
         self._by_path: defaultdict[str, list[Exchange]] | None = None
         """Exchanges by method and URL without query; made on first use."""
-        self._puts: defaultdict[str, list[Exchange]] = defaultdict(list)
-        """PUT requests by address without what `_puts_rules` ignore; made on first use."""
-        self._puts_rules: tuple[VolatileRule, ...] | None = None
+        self._saves: Mapping[str, tuple[Exchange, ...]] = {}
+        """Saves by address without what `_saves_rules` ignore; made on first use."""
+        self._saves_rules: tuple[VolatileRule, ...] | None = None
         self._hits: list[Hit] = []
         self._misses: list[Miss] = []
         self._request_index: RequestIndex | None = None
@@ -381,24 +380,17 @@ class Playback:
         answers = self._by_key[exchange.key]
         group = answers.groups[header_values(exchange.request.headers, answers.headers)]
         equal = tuple(each for each in group.values() if each is not None)
-        request = recorded_request(exchange, self._read_body) if len(equal) == 1 else None
-        return (find_series(request, self._on_path(exchange), self._read_body) if request is not None else ()) or equal
+        request = recorded_request(exchange, self.read_body) if len(equal) == 1 else None
+        return (find_series(request, self._on_path(exchange), self.read_body) if request is not None else ()) or equal
 
-    def saves(self, method: str, url: str) -> tuple[Exchange, ...]:
-        """Return the recorded PUT requests to an address without what rules ignore, in the order sent.
-
-        Empty unless all had responses without content: a page learns nothing from them about what it saved.
-        """
-        if method != "PUT":
+    def find_saves(self, method: str, url: str) -> tuple[Exchange, ...]:
+        """Return the recorded saves at a URL without what rules ignore in its query, in the order sent."""
+        if method != SAVE_METHOD:
             return ()
-        if self._puts_rules != self.rule_use.rules:
-            self._puts_rules = self.rule_use.rules
-            self._puts.clear()
-            for each in self._exchanges:
-                if each.request.method == "PUT":
-                    self._puts[self._address(*method_and_url(each))].append(each)
-        saves = self._puts.get(self._address(method, url), [])
-        return tuple(saves) if all(map(_succeeded_without_content, saves)) else ()
+        if self._saves_rules != self.rule_use.rules:
+            self._saves_rules = self.rule_use.rules
+            self._saves = group_saves(self._exchanges, lambda each: self._address(*method_and_url(each)))
+        return self._saves.get(self._address(method, url), ())
 
     def _on_path(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Return the exchanges with the method and path of a recorded one; none if there are too many to compare."""
@@ -467,7 +459,7 @@ class Playback:
         """Return what a series of numbered polls had last, for a request of a timer with a later number."""
         if self._timer_ms is None:
             return None
-        series = find_series(sent, self._exchanges, self._read_body)
+        series = find_series(sent, self._exchanges, self.read_body)
         if len(series) > 1:
             return self._repeat(series)
         if not series or series[0].ordinal not in self._served:  # counting begins with the recorded number
@@ -475,13 +467,10 @@ class Playback:
         return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
 
     def _repeat_save(self, sent: CanonicalRequest, headers: HeaderPairs) -> Hit | None:
-        """Return what the recorded timeline had last for a PUT of a timer with another body, as of a page that saves.
-
-        Pages save when nothing changed for a while, so a replay may save at other times than its recording.
-        """
+        """Return what the recorded timeline had last for a save of a timer with another body than recorded."""
         if self._timer_ms is None:
             return None
-        saves = self.saves(sent.method, sent.url)
+        saves = self.find_saves(sent.method, sent.url)
         served = tuple(each for each in saves if each.ordinal in self._served)
         values = header_values(headers, _COMPARED_HEADERS)
         if not served or any(header_values(each.request.headers, _COMPARED_HEADERS) != values for each in saves):
@@ -490,9 +479,9 @@ class Playback:
         return None if repeat is None else replace(repeat, has_other_body=True)
 
     def _address(self, method: str, url: str) -> str:
-        """Return a method and URL without what rules ignore."""
+        """Return a path, and the method and URL without what rules ignore: only queries may differ."""
         request = CanonicalRequest(method=method, url=url, body=None, media_type="")
-        return blank_request(request, self.rule_use.rules).key
+        return f"{url.partition('?')[0]} {blank_request(request, self.rule_use.rules).key}"
 
     def _match_by_learned_rules(
         self, sent: CanonicalRequest, headers: HeaderPairs, exact: _MissFactory
@@ -505,7 +494,7 @@ class Playback:
             exchanges=self._exchanges,
             served=self._served,
             served_exactly=self._served - by_rules,
-            read_body=self._read_body,
+            read_body=self.read_body,
         )
         return self._match_with(self.learner.learn_request(sent, played, self.rule_use.rules), sent, headers, exact)
 
@@ -520,7 +509,7 @@ class Playback:
         if not learned:
             return None
         self.rule_use.add(learned)
-        self._rule_matcher = RuleMatcher(self._exchanges, self.rule_use.rules, self._read_body)
+        self._rule_matcher = RuleMatcher(self._exchanges, self.rule_use.rules, self.read_body)
         return self._match_by_rules(self._rule_matcher, sent, headers, exact)
 
     def _match_by_rules(
@@ -603,7 +592,7 @@ class Playback:
 
     def _not_recorded(self, sent: CanonicalRequest) -> Miss:
         if self._request_index is None:
-            self._request_index = RequestIndex(self._exchanges, self._read_body)
+            self._request_index = RequestIndex(self._exchanges, self.read_body)
         nearest = self._request_index.find(sent, self._served)
         reason = "it was not recorded, and no recorded request is similar" if nearest is None else nearest.reason
         return Miss(key=sent.key, reason=reason, nearest=nearest)
@@ -626,17 +615,6 @@ def has_equal_answer(before: Exchange, after: Exchange) -> bool:
         return left is right and before.failure == after.failure
     has_body = left.body_missing is None and right.body_missing is None
     return has_body and (left.status, left.url, left.body) == (right.status, right.url, right.body)
-
-
-def _succeeded_without_content(exchange: Exchange) -> bool:
-    """Return whether a response says no more than that a request succeeded."""
-    response = exchange.response
-    if response is None or response.body_missing is not None:
-        return False
-    if any(name.lower() in _CONTENT_HEADERS for name, _ in response.headers):
-        return False
-    is_success = HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
-    return is_success and not (response.body is not None and response.body.size)
 
 
 def _cached_resource(alike: tuple[Exchange, ...]) -> Exchange | None:

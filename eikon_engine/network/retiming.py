@@ -81,8 +81,8 @@ def correct_phases(recording: NetworkRecording, acted_ms: Mapping[int, float]) -
     """Return a recording in which what pages received before an action acted precedes it.
 
     A recorder notes the phase at once, but learns later when an action acted: `acted_ms` is the page time of each, by
-    the number of actions before it. What a page received during a long task stays where it is if the action acted right
-    after the task: input events are handled first.
+    the number of actions before it. What a page received since a long task began stays where it is if the action acted
+    right after the task: input events are handled first.
     """
 
     def correct(moment: Moment) -> Moment:
@@ -90,8 +90,7 @@ def correct_phases(recording: NetworkRecording, acted_ms: Mapping[int, float]) -
         acted = acted_ms.get(actions_before)
         if part != 1 or acted is None or moment.at_ms > acted - ROUNDING_MS:
             return moment
-        tasks = (each for each in recording.long_tasks if each.begun_ms <= moment.at_ms <= each.ended_ms)
-        if any(acted <= task.ended_ms + BUSY_MS for task in tasks):
+        if any(each.begun_ms <= moment.at_ms and acted <= each.ended_ms + BUSY_MS for each in recording.long_tasks):
             return moment
         return moment.model_copy(update={"phase": moment.phase - 1})
 

@@ -15,12 +15,13 @@ from pydantic import ValidationError
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.models import DeferredAdapter, FileModel
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.long_tasks import LongTask, merge_long_tasks
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -313,6 +314,23 @@ def read_network(folder: Path) -> NetworkRecording:
         sockets=tuple(sorted((each for _, each in sockets), key=lambda event: event.moment.order)),
         long_tasks=merge_long_tasks(each for _, each in tasks),
     )
+
+
+def write_network(folder: Path, recording: NetworkRecording) -> None:
+    """Replace the files of a recording, apart from bodies; each is written whole or not at all.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    records: tuple[tuple[str, Sequence[FileModel]], ...] = (
+        (INDEX_NAME, recording.exchanges),
+        (SOCKETS_NAME, recording.sockets),
+        (LONG_TASKS_NAME, recording.long_tasks),
+    )
+    for name, lines in records:
+        if lines or (folder / name).exists():
+            data = b"".join(each.model_dump_json().encode() + b"\n" for each in lines)
+            write_atomically(folder / name, data)
 
 
 def _read_lines(

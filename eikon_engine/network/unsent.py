@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import has_equal_answer, method_and_url
+from eikon_engine.network.saves import is_replaced, is_saved_last
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,14 +76,14 @@ def find_unsent_requests(
         if exchange is None or exchange.moment is None:
             continue
         group = tuple(originals[other.ordinal] for other in playback.alike(each) if other.ordinal in originals)
-        saves = playback.saves(*method_and_url(each))
-        explanation = (
-            _explain(exchange, recording, used)
-            or _explain_repetition(exchange, group, sent)
-            or _explain_replaced_save(exchange, saves, sent)
-        )
+        saves = playback.find_saves(*method_and_url(each))
+        explanation = _explain(exchange, recording, used) or _explain_repetition(exchange, group, sent)
+        if not explanation and is_replaced(each, saves, sent.by_timer, recording.exchanges, playback.read_body):
+            explanation = "a later save replaced it"
+        elif not explanation and is_saved_last(exchange, saves, sent.by_timer, sent.sent_ms):
+            explanation = "the same was saved last"
         is_late = exchange.started_ms > sent.end_ms - SLACK_MS
-        if is_late and (not _has_effect(exchange) or any(other.ordinal in sent.by_timer for other in group)):
+        if is_late and (not _has_effect(exchange) or any(a.ordinal in sent.by_timer for a in (*group, *saves))):
             explanation = "sent after the last step"
         yield Unsent(
             key=exchange.key,
@@ -161,10 +162,3 @@ def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: S
     until = min(sent.end_ms, alike[-1].started_ms) - MISSED_INTERVALS * max(intervals) - SLACK_MS
     by_timer = last in sent.by_timer or (len(requested) == 1 and requested[0] == alike[0].ordinal)
     return "a repeated poll with an unchanged response" if by_timer and sent.sent_ms[last] >= until else ""
-
-
-def _explain_replaced_save(exchange: Exchange, saves: tuple[Exchange, ...], sent: SentRequests) -> str:
-    """Explain a save that a later one replaced (RFC 9110, section 9.3.4), if timers save there; else empty."""
-    is_replaced = any(each.ordinal > exchange.ordinal and each.ordinal in sent.sent_ms for each in saves)
-    is_by_timer = any(each.ordinal in sent.by_timer for each in saves)
-    return "a later save to the same address replaced it" if is_replaced and is_by_timer else ""

@@ -10,7 +10,8 @@ from eikon_engine.errors import OutputError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, response_files
-from eikon_engine.network.store import NetworkWriter
+from eikon_engine.network.retiming import correct_phases
+from eikon_engine.network.store import NetworkWriter, read_network, write_network
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
 from eikon_engine.trace.execution import (
@@ -39,6 +40,7 @@ from eikon_engine.trace.journal import (
     read_journal,
 )
 from eikon_engine.trace.serializer import write_trace
+from eikon_engine.trace.steps import acted_times
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -156,8 +158,18 @@ class BundleWriter:
         self._journal.append(MissionEnded(ended_at=ended_at, status=status))
         self.close()
         journal = self.directory / JOURNAL_FILE
-        write_trace(read_journal(journal), self.directory / TRACE_FILE)
+        trace = read_journal(journal)
+        self._correct_phases(trace)
+        write_trace(trace, self.directory / TRACE_FILE)
         journal.unlink()
+
+    def _correct_phases(self, trace: ExecutionTrace) -> None:
+        """Correct the phases of deliveries, now that it is known when each action acted."""
+        folder = self.directory / NETWORK_FOLDER
+        recording = read_network(folder)
+        corrected = correct_phases(recording, acted_times(trace))
+        if corrected != recording:
+            write_network(folder, corrected)
 
     def discard(self) -> None:
         """Remove everything this recording wrote; other files in the folder remain."""

@@ -20,7 +20,7 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER
 from eikon_engine.llm.rewrite_responses import redact_responses
 from eikon_engine.network.exchange import Exchange, Piece, RecordedRequest
 from eikon_engine.network.keys import request_key
-from eikon_engine.network.store import INDEX_NAME, LONG_TASKS_NAME, SOCKETS_NAME, read_network
+from eikon_engine.network.store import read_network, write_network
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
 from eikon_engine.secrets.redaction import strip_encodings
 from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_accepted, write_accepted
@@ -30,7 +30,7 @@ from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -92,30 +92,12 @@ def rewrite_network(folder: Path, redactor: Redactor, renaming: Renames) -> bool
     exchanges = [_rewrite_exchange(each, recording.blobs, redactor, renaming) for each in recording.exchanges]
     messages = _message_keys(recording)
     sockets = [_rewrite_event(each, redactor, renaming) for each in recording.sockets]
-    cleaned = dataclass_replace(recording, sockets=tuple(sockets))
+    cleaned = dataclass_replace(recording, exchanges=tuple(exchanges), sockets=tuple(sockets))
     renaming.texts |= dict(zip(messages, _message_keys(cleaned), strict=True))
     is_changed = tuple(exchanges) != recording.exchanges or tuple(sockets) != recording.sockets
     if is_changed or recording.truncation is not None:
-        _write_network(folder, exchanges, sockets, recording)
+        write_network(folder, cleaned)
     return is_changed
-
-
-def _write_network(
-    folder: Path, exchanges: list[Exchange], sockets: list[SocketEvent], recording: NetworkRecording
-) -> None:
-    write_atomically(folder / INDEX_NAME, _jsonl(exchanges))
-    if recording.sockets or (folder / SOCKETS_NAME).exists():
-        write_atomically(folder / SOCKETS_NAME, _jsonl(sockets))
-    if (folder / LONG_TASKS_NAME).exists():
-        write_atomically(folder / LONG_TASKS_NAME, _jsonl(recording.long_tasks))
-
-
-def _jsonl(records: Sequence[FileModel]) -> bytes:
-    return b"".join(_jsonl_line(each) for each in records)
-
-
-def _jsonl_line(record: FileModel) -> bytes:
-    return record.model_dump_json().encode() + b"\n"
 
 
 def _content_types(recording: NetworkRecording) -> dict[BlobRef, str]:

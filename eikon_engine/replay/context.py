@@ -33,7 +33,7 @@ from eikon_engine.divergence.detectors.environment import GIVEN_PROPERTIES
 from eikon_engine.errors import InternalError, RequirementError, TraceSyntaxError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.importers.har_network import import_har
-from eikon_engine.network.retiming import apply_timeline, correct_phases
+from eikon_engine.network.retiming import apply_timeline
 from eikon_engine.network.store import read_network
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import RecordedStandIns
@@ -48,7 +48,6 @@ from eikon_engine.trace.environment import (
     read_storage_state,
     revive_expired_cookies,
 )
-from eikon_engine.trace.steps import acted_times
 from eikon_engine.trace.variables import SecretValues
 
 if TYPE_CHECKING:
@@ -78,14 +77,10 @@ class NetworkSource:
 
 def recorded_network(bundle: Bundle) -> NetworkRecording | None:
     """Read the recorded network of a bundle; None if it has none."""
-    trace = bundle.trace
-    if trace.network is None:
+    if bundle.trace.network is None:
         return None
-    read = read_network(resolve_inside(bundle.root, trace.network.folder, "network.folder"))
-    is_natural = trace.environment is not None and trace.environment.clock == "natural"
-    if is_natural and not trace.network.timeline:
-        return correct_phases(read, acted_times(trace))
-    return apply_timeline(read, trace.network.timeline)
+    read = read_network(resolve_inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    return apply_timeline(read, bundle.trace.network.timeline)
 
 
 @contextmanager

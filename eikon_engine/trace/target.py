@@ -79,13 +79,13 @@ _ID_ATTRIBUTES: Final = frozenset({"for", "id", "name"})
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run. Ages in
-    names and texts, as in `saved 14 s ago`, may differ by up to a minute.
+    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run. Ages in the
+    text of an element with a name, as in `saved 14 s ago`, may differ by up to a minute.
     """
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
         for name in ("tag", "role", "name", "text")
-        if not _are_equal_up_to_ages(getattr(recorded, name), getattr(observed, name))
+        if getattr(recorded, name) != getattr(observed, name) and not (name == "text" and _has_aged(recorded, observed))
     )
     before, after = compared_positions(recorded, observed)
     position = () if before == after else (f"ordinal: {before} -> {after}",)
@@ -93,19 +93,22 @@ def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, .
 
 
 AGE_TOLERANCE_S: Final = 60
+"""How much two ages may differ, in seconds."""
 _AGE: Final = re.compile(
     r"(?<!\d)(?P<count>\d{1,3}|an?|one|a few|less than a)\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?)\sago\b"
-    r"|\bjust now\b"
+    r"|\bjust now\b",
+    re.IGNORECASE,
 )
 
 
-def _are_equal_up_to_ages(recorded: str, observed: str) -> bool:
-    if recorded == observed:
-        return True
-    ours, theirs = (tuple(map(_age_s, _AGE.finditer(text))) for text in (recorded, observed))
+def _has_aged(recorded: Identity, observed: Identity) -> bool:
+    """Return whether two texts differ only in ages, of elements that their equal names identify."""
+    ours, theirs = (tuple(map(_age_s, _AGE.finditer(each.text))) for each in (recorded, observed))
     return (
-        len(ours) == len(theirs)
-        and _AGE.sub("", recorded) == _AGE.sub("", observed)
+        bool(recorded.name)
+        and recorded.name == observed.name
+        and len(ours) == len(theirs)
+        and _AGE.sub("", recorded.text) == _AGE.sub("", observed.text)
         and all(abs(one - other) <= AGE_TOLERANCE_S for one, other in zip(ours, theirs, strict=True))
     )
 
@@ -115,7 +118,7 @@ def _age_s(match: re.Match[str]) -> int:
     count, unit = match["count"], match["unit"]
     if unit is None:
         return 0
-    return (int(count) if count.isdecimal() else 1) * (60 if unit.startswith("m") else 1)
+    return (int(count) if count.isdecimal() else 1) * (60 if unit[0] in "mM" else 1)
 
 
 def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int]:

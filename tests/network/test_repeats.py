@@ -173,7 +173,7 @@ def test_a_page_may_save_something_else_once_more(
 
 
 def test_a_save_that_was_not_sent_stays_unsent_whatever_else_is_saved() -> None:
-    """It is not answered for something else."""
+    """Something else is answered as the one before it."""
     playback = Playback(saves("", "", latency_ms=800.0), rules=SAVED_AT)
     save(playback, b"0", 500.0)
 
@@ -199,33 +199,6 @@ def test_a_save_whose_answer_tells_something_is_not_repeated(
     match = playback.match("PUT", SAVE.format(9), b"other", "text/plain", sent, 5000.0)
 
     assert isinstance(match, Miss)
-
-
-REPLACED = "a later save to the same address replaced it"
-
-
-@pytest.mark.parametrize(
-    ("method", "answers", "sent", "by_timer", "explanation"),
-    [
-        pytest.param("PUT", ("", "", ""), (0, 2), {0, 2}, REPLACED, id="by the next one"),
-        pytest.param("PUT", ("", "", ""), (2,), {2}, REPLACED, id="by the only one sent"),
-        pytest.param("PUT", ("", "", ""), (0,), {0}, "", id="last one not sent"),
-        pytest.param("PUT", ("", "", ""), (0, 2), set(), "", id="saved by actions"),
-        pytest.param("PUT", ("", "", "saved"), (0, 2), {0, 2}, "", id="with an answer"),
-        pytest.param("POST", ("", "", ""), (0, 2), {0, 2}, "", id="not replaced"),
-    ],
-)
-def test_a_save_may_be_replaced_by_a_later_one(
-    method: str, answers: tuple[str, ...], sent: tuple[int, ...], by_timer: set[int], explanation: str, tmp_path: Path
-) -> None:
-    """PUT stores all of what it sends (RFC 9110, section 9.3.4), and a page saves when nothing changed for a while."""
-    recorded = saves(*answers, method=method)
-    times = {ordinal: INTERVAL_MS * (ordinal + 1) for ordinal in sent}
-    replay = SentRequests(end_ms=9000.0, sent_ms=times, by_timer=frozenset(by_timer))
-
-    found = explanations(recorded, replay, tmp_path, rules=SAVED_AT)
-
-    assert set(found) == {explanation}
 
 
 def test_something_else_is_not_sent_once_more() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.exchange import ABORTED_ERROR, Moment, Piece
-from eikon_engine.network.long_tasks import LongTask
+from eikon_engine.network.long_tasks import LongTask, merge_long_tasks
 from eikon_engine.network.retiming import apply_timeline, correct_phases, derive_timeline
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketMessage
@@ -57,7 +59,8 @@ def test_without_a_timeline_a_recording_stays_as_it_is(tmp_path: Path) -> None:
         pytest.param(6, 899, {1: 900.0}, 6, id="after its phases"),
         pytest.param(5, 500, {1: 620.0}, 5, id="computed meanwhile"),
         pytest.param(5, 500, {1: 621.0}, 4, id="computed, and was idle"),
-        pytest.param(5, 601, {1: 620.0}, 4, id="computed before"),
+        pytest.param(5, 601, {1: 620.0}, 5, id="after what was received meanwhile"),
+        pytest.param(5, 399, {1: 620.0}, 4, id="before it computed"),
     ],
 )
 def test_what_was_received_before_an_action_acted_precedes_it(
@@ -78,6 +81,36 @@ def test_what_was_received_before_an_action_acted_precedes_it(
     assert (end.order, end.at_ms) == (8, at_ms)
     phases = [end.phase, found.exchanges[0].pieces[0].moment.phase, found.sockets[0].moment.phase]
     assert phases == [corrected] * 3
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3)), max_size=30),
+    st.dictionaries(st.integers(0, 5), st.floats(0, 60), max_size=5),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=4),
+)
+def test_corrected_phases_keep_the_order(
+    steps: list[tuple[int, int]], acted_ms: dict[int, float], tasks: list[tuple[int, int]]
+) -> None:
+    """What was received later is not delivered earlier."""
+    times = sorted(at_ms for at_ms, _ in steps)
+    phases = list(accumulate(step for _, step in steps))
+    messages = tuple(
+        SocketMessage(
+            socket=0, sender="server", binary=False, text="", body=None, moment=at(order, at_ms=at_ms, phase=phase)
+        )
+        for order, (at_ms, phase) in enumerate(zip(times, phases, strict=True))
+    )
+    read = NetworkRecording(
+        exchanges=(),
+        truncation=None,
+        blobs=BlobStore(Path("none")),
+        sockets=messages,
+        long_tasks=merge_long_tasks(LongTask(begun_ms=begun, ended_ms=begun + took) for begun, took in tasks),
+    )
+
+    corrected = [event.moment.phase for event in correct_phases(read, acted_ms).sockets]
+
+    assert corrected == sorted(corrected)
 
 
 def test_a_response_is_delivered_when_the_waiting_replay_had_it(tmp_path: Path) -> None:

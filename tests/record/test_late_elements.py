@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from eikon_engine.network.store import read_network
 from eikon_engine.record import target_probe as asking
 from eikon_engine.trace.actions import Drag
 from eikon_engine.trace.target import Identity
@@ -182,16 +183,20 @@ def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path)
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
 
 
+BEFORE_SECOND: Final = 4
+"""The phase in which the second action locates its element."""
 MOVING: Final = """<button id=save>Save</button><script>
 let state = 'nothing';
-save.animate([{ translate: '90px' }, { translate: '0px' }], 1500);
-fetch('/state').then(async response => { state = await response.text(); });
+const moves = save.animate([{ translate: '90px' }, { translate: '0px' }], { duration: 200, iterations: Infinity });
+fetch('/state').then(async response => {
+  state = await response.text();
+  setTimeout(() => moves.cancel(), 400);
+});
 save.onclick = async () => {
   await fetch('/save', { method: 'POST', body: state });
   document.title = 'saved';
 };
 </script>"""
-RECEIVED_S: Final = 1.0
 
 
 def test_what_a_page_receives_while_its_target_moves_precedes_the_action(
@@ -200,7 +205,7 @@ def test_what_a_page_receives_while_its_target_moves_precedes_the_action(
     """Playwright clicks a button when it stands still, long after it was found."""
 
     def answer_late(_asked: Asked) -> Answer:
-        Event().wait(RECEIVED_S)
+        Event().wait(1)  # the button was found by then, and still moves
         return Answer(body="everything")
 
     site.answers |= {"/state": answer_late, "/save": Answer(body="")}
@@ -210,5 +215,7 @@ def test_what_a_page_receives_while_its_target_moves_precedes_the_action(
         expect(agent.page).to_have_title("saved")
     outcome = replay(tmp_path / "b", tmp_path / "replay")
 
+    state = next(each for each in read_network(tmp_path / "b" / "network").exchanges if "/state" in each.key)
+    assert state.phase == BEFORE_SECOND
     assert [each.body for each in site.asked if each.path == "/save"] == [b"everything"]
     assert (outcome.network.misses, outcome.network.unsent) == ((), ())

@@ -53,7 +53,7 @@ def test_every_property_but_the_box_is_compared() -> None:
     ("recorded", "observed", "is_same"),
     [
         ("prices.csv14s ago", "prices.csv15s ago", True),
-        ("saved just now", "saved a few seconds ago", True),
+        ("saved Just now", "saved a few seconds ago", True),
         ("edited a minute ago", "edited 2 min ago", True),
         ("2 mins ago by Ann", "1 min ago by Ann", True),
         ("2 mins ago by Ann", "1 min ago by Bob", False),
@@ -63,15 +63,20 @@ def test_every_property_but_the_box_is_compared() -> None:
         ("order 14", "order 15", False),
     ],
 )
-@pytest.mark.parametrize("name", ["text", "name"])
-def test_ages_may_differ_by_a_minute(name: str, recorded: str, observed: str, *, is_same: bool) -> None:
+def test_the_text_of_an_element_with_a_name_may_age(recorded: str, observed: str, *, is_same: bool) -> None:
     """A page shows another age a moment later."""
-    one, other = Identity(tag="li"), Identity(tag="li")
-    differences = identity_differences(
-        one.model_copy(update={name: recorded}), other.model_copy(update={name: observed})
-    )
+    one, other = (Identity(tag="li", name="Prices", text=text) for text in (recorded, observed))
 
-    assert differences == (() if is_same else (f"{name}: {recorded!r} -> {observed!r}",))
+    assert identity_differences(one, other) == (() if is_same else (f"text: {recorded!r} -> {observed!r}",))
+
+
+@pytest.mark.parametrize("names", [("", ""), ("1m ago", "2m ago"), ("Ann", "Bob")])
+def test_elements_that_differ_in_nothing_but_their_age_are_different(names: tuple[str, str]) -> None:
+    """Rows of a list may have no other text."""
+    one = Identity(tag="li", name=names[0], text="1m ago")
+    other = Identity(tag="li", name=names[1], text="2m ago")
+
+    assert "text: '1m ago' -> '2m ago'" in identity_differences(one, other)
 
 
 def test_the_narrower_position_is_compared_if_both_were_recorded() -> None:

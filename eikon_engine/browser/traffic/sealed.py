@@ -119,7 +119,7 @@ class SealedTraffic:
         self._repeated_resources: Counter[str] = Counter()
         """Requests for resources beyond those recorded, by key."""
         self._repeated_saves: Counter[str] = Counter()
-        """PUT requests of timers beyond those recorded, with another body, by method and URL."""
+        """Saves of timers with a body that was not recorded, by method and URL."""
         self._repeats_by_time: Counter[tuple[str, int]] = Counter()
         """All of these, by key and page time."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
@@ -245,7 +245,7 @@ class SealedTraffic:
             for key, count in self._repeated_resources.items()
         )
         notes += (
-            f"{address} was requested {pluralize(count, 'more time')} than recorded, by a timer, with another body; "
+            f"{address} was sent {pluralize(count, 'time')} by a timer with a body that was not recorded; "
             "it got the last recorded response"
             for address, count in self._repeated_saves.items()
         )
@@ -313,9 +313,7 @@ class SealedTraffic:
         if not isinstance(match, Hit):
             await self._block(route, match.to_network_miss())
             return
-        self._sent_ms[match.exchange.ordinal] = session.timeline.recorded_ms
-        if request in self._timer_driven:
-            self._sent_by_timer.add(match.exchange.ordinal)
+        self._note_sent(request, match)
         if self._is_telemetry_key(match.key):
             await self._serve_telemetry(route, match)
             return
@@ -329,6 +327,14 @@ class SealedTraffic:
         if match.skipped:
             self._started.schedule.queue.stop_expecting(delivery_orders(match.skipped))
         await self._serve_recorded(route, match)
+
+    def _note_sent(self, request: Request, match: Hit) -> None:
+        """Note when an exchange was requested, and whether a timer did; not for another body than its own."""
+        if match.has_other_body:
+            return
+        self._sent_ms[match.exchange.ordinal] = self._started.session.timeline.recorded_ms
+        if request in self._timer_driven:
+            self._sent_by_timer.add(match.exchange.ordinal)
 
     def _on_console(self, message: ConsoleMessage) -> None:
         """Note a request that a document sent while its clock moved."""
@@ -362,14 +368,14 @@ class SealedTraffic:
         is_arriving = moment is not None and moment.at_ms > timeline.recorded_ms
         if (
             moment is None
-            or (is_arriving and not match.is_resource)
+            or (is_arriving and not match.is_resource and not match.has_other_body)
             or request.resource_type == "eventsource"
             or exchange.ordinal in self._deferred
             or self._repeats_by_time[match.key, round(timeline.now_ms)] > MAX_REPEATS_AT_ONCE
         ):
             self._started.responder.leave_unanswered(route)
             return
-        await self._respond(route, exchange if is_arriving else _without_moment(exchange))
+        await self._respond(route, exchange if is_arriving and match.is_resource else _without_moment(exchange))
 
     def _is_telemetry_key(self, key: str) -> bool:
         return find_telemetry_rule(key, self._playback.rule_use.rules) is not None

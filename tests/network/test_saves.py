@@ -1,0 +1,158 @@
+"""Saves of pages: which ones a replay need not send."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.network.matching import Playback
+from eikon_engine.network.store import NetworkRecording
+from eikon_engine.network.unsent import SentRequests, find_unsent_requests
+from eikon_engine.trace.rules import PathSegmentRule, QueryKeyRule
+from tests.network.factories import make_exchange
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.network.exchange import Exchange
+
+DRAFT = "http://shop.test/draft"
+INTERVAL_MS = 1000
+JSON = (("content-type", "application/json"),)
+REPLACED, EQUAL = "a later save replaced it", "the same was saved last"
+RULES = (QueryKeyRule(name="at", reason="a time"), PathSegmentRule(position=1, pattern="[0-9a-f]{16}", reason="an id"))
+
+
+@dataclass(slots=True)
+class Site:
+    """What pages sent, one request a second, and the bodies."""
+
+    folder: Path
+    exchanges: list[Exchange] = field(default_factory=list)
+    bodies: dict[BlobRef, bytes] = field(default_factory=dict)
+
+    def send(  # noqa: PLR0913 - a factory names what it varies
+        self,
+        body: str = "",
+        url: str = DRAFT,
+        *,
+        method: str = "PUT",
+        headers: tuple[tuple[str, str], ...] = JSON,
+        frame: str = "",
+        is_navigation: bool = False,
+        response: tuple[tuple[str, str], ...] = (),
+    ) -> Site:
+        """Add a request that was answered at once, and return the site."""
+        data, ordinal = body.encode(), len(self.exchanges)
+        ref = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data)) if data else None
+        if ref is not None:
+            self.bodies[ref] = data
+        made = make_exchange(url, ordinal=ordinal, method=method, headers=headers, sent=data or None, request_body=ref)
+        assert made.response is not None
+        at_ms = float(INTERVAL_MS * (ordinal + 1))
+        self.exchanges.append(
+            made.model_copy(
+                update={
+                    "occurrence": sum(each.key == made.key for each in self.exchanges),
+                    "request": made.request.model_copy(update={"frame": frame, "is_navigation": is_navigation}),
+                    "response": made.response.model_copy(update={"headers": response}),
+                    "started_ms": at_ms,
+                    "completed_ms": at_ms,
+                    "phase": 3,
+                }
+            )
+        )
+        return self
+
+    def explain(self, sent_ms: dict[int, float], *, by_action: frozenset[int] = frozenset()) -> dict[int, str]:
+        """Return why each request that a replay did not send does not matter, by ordinal."""
+        recording = NetworkRecording(exchanges=tuple(self.exchanges), truncation=None, blobs=BlobStore(self.folder))
+        playback = Playback(recording.exchanges, read_body=self.bodies.__getitem__, rules=RULES)
+        unused = [each for each in recording.exchanges if each.ordinal not in sent_ms]
+        sent = SentRequests(end_ms=60_000.0, sent_ms=sent_ms, by_timer=frozenset(sent_ms) - by_action)
+        found = find_unsent_requests(recording, unused, playback, sent)
+        return {each.ordinal: why.explanation for each, why in zip(unused, found, strict=True)}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Return a site to which nothing was sent yet."""
+    return Site(tmp_path)
+
+
+def test_later_saves_of_a_timer_replace_earlier_ones(site: Site) -> None:
+    """A page saves when nothing changed for a while; a PUT stores all of what it sends (RFC 9110, section 9.3.4)."""
+    for number in range(4):
+        site.send(f'{{"text": "{number}"}}', f"{DRAFT}?at={number}")
+
+    assert site.explain({3: 4000.0}) == {0: REPLACED, 1: REPLACED, 2: REPLACED}
+    assert site.explain({0: 1000.0, 2: 3000.0}) == {1: REPLACED, 3: ""}
+
+
+def test_a_save_that_an_action_replaced_is_missed(site: Site) -> None:
+    """Only timers save at other times than in the recording."""
+    site.send('{"text": "0"}').send('{"text": "1"}').send('{"text": "2"}')
+
+    assert site.explain({0: 1000.0, 2: 3000.0}, by_action=frozenset({2})) == {1: ""}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        pytest.param({"url": "http://shop.test/total", "method": "GET", "is_navigation": True}, id="a page was loaded"),
+        pytest.param({"url": f"{DRAFT}?part=total", "method": "GET"}, id="it was read"),
+        pytest.param({"method": "DELETE"}, id="it was deleted"),
+    ],
+)
+def test_a_save_whose_effect_was_seen_is_missed(site: Site, between: dict[str, object]) -> None:
+    """What came between two saves depends on the first one."""
+    site.send('{"text": "0"}').send(**between).send('{"text": "1"}')  # type: ignore[arg-type]
+
+    assert site.explain({1: 2000.0, 2: 3000.0}) == {0: ""}
+
+
+def test_other_requests_between_two_saves_do_not_matter(site: Site) -> None:
+    """They do not read what was saved."""
+    site.send('{"text": "0"}').send(url="http://shop.test/news", method="GET").send('{"text": "1"}')
+
+    assert site.explain({1: 2000.0, 2: 3000.0}) == {0: REPLACED}
+
+
+def test_a_save_of_other_parts_replaces_nothing(site: Site) -> None:
+    """Many services take a PUT of some fields."""
+    site.send('{"title": "a"}').send('{"tags": ["b"]}').send('{"title": "c", "tags": []}')
+
+    assert site.explain({1: 2000.0}) == {0: "", 2: ""}
+    assert site.explain({2: 3000.0}) == {0: REPLACED, 1: REPLACED}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"frame": "0"}, id="of another frame"),
+        pytest.param({"url": "http://shop.test/notes/9b1c77fe3f2a9c1b"}, id="of another URL"),
+        pytest.param({"headers": (*JSON, ("content-range", "bytes 4-7/8"))}, id="of a part"),
+        pytest.param({"response": (("etag", "1"),)}, id="whose response tells something"),
+        pytest.param({"method": "POST"}, id="that may have another effect each time"),
+    ],
+)
+def test_a_request_that_is_no_save_of_the_same_replaces_nothing(site: Site, change: dict[str, object]) -> None:
+    """A save is replaced by one of the same whole, at the same URL, whatever rules say about its path."""
+    url = "http://shop.test/notes/3f2a9c1b9b1c77fe" if "url" in change else DRAFT
+    site.send('{"text": "0"}', url).send('{"text": "1"}', **change)  # type: ignore[arg-type]
+
+    assert site.explain({1: 2000.0}) == {0: ""}
+
+
+@pytest.mark.parametrize(("sent_ms", "explanation"), [(3000.0, EQUAL), (2500.0, EQUAL), (900.0, "")])
+def test_the_same_may_be_saved_once(site: Site, sent_ms: float, explanation: str) -> None:
+    """A page that saves A, then B, then A again, may save A once: not before B was."""
+    site.send('{"text": "A"}').send('{"text": "B"}').send('{"text": "A"}')
+
+    found = site.explain({0: sent_ms})
+
+    assert found[2] == explanation
