@@ -63,6 +63,11 @@ class PageTimeline:
         """Whether page time passes by itself."""
         return self._clock.is_natural
 
+    @property
+    def unix_ms(self) -> float:
+        """Return the Unix time that pages see, in milliseconds."""
+        return self._clock.start_ms + self._clock.now_ms
+
     def page_ms(self, unix_ms: float) -> float:
         """Return the page time at which pages see a Unix time, in milliseconds."""
         return unix_ms - self._clock.start_ms
@@ -108,8 +113,8 @@ class PageTimeline:
     def correct_acting(self, acted_ms: float) -> None:
         """Set the page time at which the action acted, as its page reports it.
 
-        The recorder may have assumed it earlier, or learn it late: when it ends, it corrects the phase of what was
-        delivered meanwhile.
+        The recorder may have assumed it earlier: when it ends, it corrects the phase of what was delivered meanwhile.
+        It may also learn it late: the phase of what was delivered until then stays.
         """
         self.mark_acting()
         self.acted_ms = acted_ms

@@ -169,14 +169,13 @@ class RuleMatcher:
             groups: defaultdict[str, list[Exchange]] = defaultdict(list)
             for exchange in self._exchanges:
                 blanked = blank_exchange(exchange, self._rules, self._read_body)
-                if blanked.rules or header_rules(*method_and_url(exchange), self._rules):
+                if blanked.rules or header_rules(*_method_and_url(exchange), self._rules):
                     groups[blanked.key].append(exchange)
             self._index = {key: _RuleGroup(_before_first_gap(group)) for key, group in groups.items()}
         return self._index
 
 
-def method_and_url(exchange: Exchange) -> tuple[str, str]:
-    """Return the method and URL in the key of an exchange."""
+def _method_and_url(exchange: Exchange) -> tuple[str, str]:
     method, _, rest = exchange.key.partition(" ")
     return method, rest.partition(" ")[0]
 
@@ -383,14 +382,16 @@ class Playback:
         request = recorded_request(exchange, self.read_body) if len(equal) == 1 else None
         return (find_series(request, self._on_path(exchange), self.read_body) if request is not None else ()) or equal
 
-    def find_saves(self, method: str, url: str) -> tuple[Exchange, ...]:
-        """Return the recorded saves at a URL without what rules ignore in its query, in the order sent."""
-        if method != SAVE_METHOD:
-            return ()
+    def find_saves(self, address: str) -> tuple[Exchange, ...]:
+        """Return the recorded saves at an address, in the order sent."""
         if self._saves_rules != self.rule_use.rules:
             self._saves_rules = self.rule_use.rules
-            self._saves = group_saves(self._exchanges, lambda each: self._address(*method_and_url(each)))
-        return self._saves.get(self._address(method, url), ())
+            self._saves = group_saves(self._exchanges, self.address)
+        return self._saves.get(address, ())
+
+    def address(self, exchange: Exchange) -> str:
+        """Return the URL of a recorded request without what rules ignore in its query, with its method."""
+        return self._address(*_method_and_url(exchange))
 
     def _on_path(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Return the exchanges with the method and path of a recorded one; none if there are too many to compare."""
@@ -467,10 +468,10 @@ class Playback:
         return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
 
     def _repeat_save(self, sent: CanonicalRequest, headers: HeaderPairs) -> Hit | None:
-        """Return what the recorded timeline had last for a save of a timer with another body than recorded."""
-        if self._timer_ms is None:
+        """Return what the recorded timeline had last for a save of a timer with a body that was not recorded."""
+        if self._timer_ms is None or sent.method != SAVE_METHOD:
             return None
-        saves = self.find_saves(sent.method, sent.url)
+        saves = self.find_saves(self._address(sent.method, sent.url))
         served = tuple(each for each in saves if each.ordinal in self._served)
         values = header_values(headers, _COMPARED_HEADERS)
         if not served or any(header_values(each.request.headers, _COMPARED_HEADERS) != values for each in saves):

@@ -1,21 +1,23 @@
 """Saves of pages: PUT requests that pages send once nothing changed for a while, so that each change puts them off.
 
 How often a page saves, and what, depends on how long it computes. A PUT replaces what its URL had before (RFC 9110,
-section 9.3.4), so a replay may send fewer or others, as long as what was saved last is the same.
+section 9.3.4), so a replay may send fewer or others, as long as what is saved last is the same.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections import defaultdict
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlsplit
 
-from eikon_engine.network.nearest import body_fields
+from eikon_engine.network.keys import is_json
 from eikon_engine.network.rules import recorded_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.nearest import BodyReader
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 SAVE_METHOD: Final = "PUT"
 PUT_OFF_MS: Final = 1000.0
 """Page time by which a replay may send a save earlier than it was recorded."""
+REPLACED_MS: Final = 5000.0
+"""Page time between two recorded saves within which the later one may replace the earlier one."""
 _CONTENT_HEADERS: Final = frozenset({"content-location", "etag", "last-modified", "location"})
 """Response headers that tell a page about the content that it stored (RFC 9110, sections 8.7, 8.8 and 10.2.2)."""
 _PARTIAL: Final = "content-range"
@@ -32,13 +36,13 @@ _PARTIAL: Final = "content-range"
 def group_saves(
     exchanges: Iterable[Exchange], address: Callable[[Exchange], str]
 ) -> Mapping[str, tuple[Exchange, ...]]:
-    """Return the saves of each address, in the order sent.
+    """Return the answered saves of each address, in the order sent.
 
     Only of addresses whose responses had no content: a page learns nothing from them about what it saved.
     """
     groups: defaultdict[str, list[Exchange]] = defaultdict(list)
     for each in exchanges:
-        if each.request.method == SAVE_METHOD:
+        if each.request.method == SAVE_METHOD and each.response is not None:
             groups[address(each)].append(each)
     return {place: tuple(group) for place, group in groups.items() if all(map(_saved_without_content, group))}
 
@@ -55,55 +59,91 @@ def _saved_without_content(exchange: Exchange) -> bool:
     return is_whole and is_success and not (response.body is not None and response.body.size)
 
 
-def is_replaced(
-    save: Exchange,
-    saves: Collection[Exchange],
-    sent_by_timer: Collection[int],
-    exchanges: Iterable[Exchange],
-    read_body: BodyReader | None,
-) -> bool:
-    """Return whether a later one of `saves` made a save that a replay did not send unnecessary.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavesOfReplay:
+    """What a replay saved at one URL."""
 
-    A timer sent the later one as recorded (`sent_by_timer` are ordinals), in the same frame; it has every part that the
-    earlier one has; and between them none of `exchanges` loaded a page or read what was saved.
-    """
-    parts = _parts(save, read_body)
-    return any(
-        later.ordinal > save.ordinal
-        and later.ordinal in sent_by_timer
-        and later.request.frame == save.request.frame
-        and parts <= _parts(later, read_body)
-        and not any(_observes(save, each) for each in exchanges if save.ordinal < each.ordinal < later.ordinal)
-        for later in saves
-    )
+    saves: Sequence[Exchange]
+    """The recorded saves there, with their recorded times, in the order sent."""
+    sent_ms: Mapping[int, float]
+    """Page time at which each of them was sent, by ordinal."""
+    by_timer: Collection[int]
+    """Ordinals of those that a timer sent, and not an action."""
+    other_ms: float | None
+    """Page time of the last save with a body that was not recorded; None if there was none."""
+    end_ms: float
+    """Page time at the end of the replay."""
+    exchanges: Iterable[Exchange]
+    """All recorded requests."""
+    read_body: BodyReader | None
+
+    def explain(self, save: Exchange) -> str:
+        """Return why a recorded save that the replay did not send does not matter; empty if it does."""
+        if not any(each.ordinal == save.ordinal for each in self.saves) or self.ends_with_other:
+            return ""
+        if self._is_saved_again(save):
+            return "the same was saved later"
+        return "a later save replaced it" if any(self._replaces(each, save) for each in self.saves) else ""
+
+    @property
+    def ends_with_other(self) -> bool:
+        """Whether the last save had a body that was not recorded, and was not sent just before the end."""
+        if self.other_ms is None or self.other_ms > self.end_ms - PUT_OFF_MS:
+            return False
+        return all(self.sent_ms[each.ordinal] < self.other_ms for each in self.saves if each.ordinal in self.sent_ms)
+
+    def _is_saved_again(self, save: Exchange) -> bool:
+        """Return whether an equal save that was sent, by a timer, stands for it: when it was recorded, and the last."""
+        sent = [each for each in self.saves if each.ordinal in self.sent_ms and each.ordinal < save.ordinal]
+        last = max(sent, key=lambda each: self.sent_ms[each.ordinal], default=None)
+        return (
+            last is not None
+            and last.ordinal in self.by_timer
+            and last.request.body == save.request.body
+            and self.sent_ms[last.ordinal] >= save.started_ms - PUT_OFF_MS
+            and not self._is_observed(last, save)
+        )
+
+    def _replaces(self, later: Exchange, save: Exchange) -> bool:
+        """Return whether a later save, sent by a timer, made this one unnecessary, and nothing observed it."""
+        if not 0 <= later.started_ms - save.started_ms <= REPLACED_MS or later.ordinal <= save.ordinal:
+            return False
+        is_sent = later.ordinal in self.by_timer or (later.ordinal not in self.sent_ms and self._is_saved_again(later))
+        return is_sent and self._has_all_parts(later, save) and not self._is_observed(save, later)
+
+    def _is_observed(self, save: Exchange, later: Exchange) -> bool:
+        return later.request.frame != save.request.frame or any(
+            _observes(each, save) for each in self.exchanges if save.ordinal < each.ordinal < later.ordinal
+        )
+
+    def _has_all_parts(self, later: Exchange, save: Exchange) -> bool:
+        ours, theirs = (_parts(each, self.read_body) for each in (save, later))
+        return ours is not None and theirs is not None and ours <= theirs
 
 
-def is_saved_last(
-    save: Exchange, saves: Collection[Exchange], sent_by_timer: Collection[int], sent_ms: Mapping[int, float]
-) -> bool:
-    """Return whether what a replay saved last, by a timer, equals a save that it did not send.
-
-    `sent_ms` has the page times at which saves were sent, by ordinal.
-    """
-    sent = [each for each in saves if each.ordinal in sent_ms]
-    last = max(sent, key=lambda each: sent_ms[each.ordinal], default=None)
-    return (
-        last is not None
-        and last.ordinal in sent_by_timer
-        and (last.request.body, last.request.frame) == (save.request.body, save.request.frame)
-        and sent_ms[last.ordinal] >= save.started_ms - PUT_OFF_MS
-    )
+def _observes(exchange: Exchange, save: Exchange) -> bool:
+    """Return whether a request may show what was saved before: it loads a document, or is about the same or a part."""
+    if exchange.request.is_navigation:
+        return True
+    ours, theirs = (urlsplit(each.request.url) for each in (save, exchange))
+    if ours.netloc != theirs.netloc or (ours.path == theirs.path and exchange.request.method == SAVE_METHOD):
+        return False
+    inner, outer = f"{theirs.path.rstrip('/')}/", f"{ours.path.rstrip('/')}/"
+    return inner.startswith(outer) or (outer.startswith(inner) and inner != "/")
 
 
-def _observes(save: Exchange, exchange: Exchange) -> bool:
-    request = exchange.request
-    is_page = request.is_navigation and not request.frame
-    is_same = request.url.partition("?")[0] == save.request.url.partition("?")[0]
-    return is_page or (is_same and request.method != SAVE_METHOD)
-
-
-def _parts(save: Exchange, read_body: BodyReader | None) -> frozenset[str]:
-    """Return the names of the fields of a form or JSON object; empty for another body, which has no parts."""
+def _parts(save: Exchange, read_body: BodyReader | None) -> frozenset[str] | None:
+    """Return the names of the fields of a form or JSON object; empty for a body without parts, None if unknown."""
     request = recorded_request(save, read_body)
-    fields = {} if request is None else body_fields(request.body, request.media_type)
-    return frozenset(re.split(r"[.\[]", path.removeprefix("$."), maxsplit=1)[0] for path in fields)
+    if request is None:
+        return None
+    body = request.body or b""
+    try:
+        if request.media_type == "application/x-www-form-urlencoded":
+            return frozenset(parse_qs(body.decode(), keep_blank_values=True))
+        if is_json(request.media_type) or body.lstrip().startswith(b"{"):
+            found = json.loads(body)
+            return frozenset(found) if isinstance(found, dict) else frozenset()
+    except (ValueError, RecursionError):
+        return None
+    return frozenset()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
-from eikon_engine.network.matching import has_equal_answer, method_and_url
-from eikon_engine.network.saves import is_replaced, is_saved_last
+from eikon_engine.network.matching import has_equal_answer
+from eikon_engine.network.saves import SavesOfReplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,6 +51,8 @@ class SentRequests:
     """Page time, in the recorded timeline, at which each exchange was last requested."""
     by_timer: frozenset[int] = frozenset()
     """Exchanges that a timer requested, and not an action."""
+    other_saves_ms: Mapping[str, float] = field(default_factory=dict)
+    """Page time of the last save with a body that was not recorded, by `Playback.address`."""
 
 
 def has_moments(recording: NetworkRecording) -> bool:
@@ -66,9 +68,10 @@ def find_unsent_requests(
 ) -> Iterator[Unsent]:
     """Yield the unused exchanges of a complete replay, each with its explanation if it has one.
 
-    `recording` has its recorded moments. `playback` knows which requests are equal, or save to the same address. What
-    has no recorded end is omitted.
+    `recording` has its recorded moments. `playback` knows which requests are equal, or save to the same address: the
+    last save there counts as unused if the replay saved something else after it. What has no recorded end is omitted.
     """
+    yield from _find_other_saves(recording, playback, sent)
     originals = {each.ordinal: each for each in recording.exchanges}
     used = tuple(originals[ordinal] for ordinal in sent.sent_ms if ordinal in originals)
     for each in unused:
@@ -76,14 +79,13 @@ def find_unsent_requests(
         if exchange is None or exchange.moment is None:
             continue
         group = tuple(originals[other.ordinal] for other in playback.alike(each) if other.ordinal in originals)
-        saves = playback.find_saves(*method_and_url(each))
-        explanation = _explain(exchange, recording, used) or _explain_repetition(exchange, group, sent)
-        if not explanation and is_replaced(each, saves, sent.by_timer, recording.exchanges, playback.read_body):
-            explanation = "a later save replaced it"
-        elif not explanation and is_saved_last(exchange, saves, sent.by_timer, sent.sent_ms):
-            explanation = "the same was saved last"
+        explanation = (
+            _explain(exchange, recording, used)
+            or _explain_repetition(exchange, group, sent)
+            or _explain_save(exchange, recording, playback, sent)
+        )
         is_late = exchange.started_ms > sent.end_ms - SLACK_MS
-        if is_late and (not _has_effect(exchange) or any(a.ordinal in sent.by_timer for a in (*group, *saves))):
+        if is_late and (not _has_effect(exchange) or any(other.ordinal in sent.by_timer for other in group)):
             explanation = "sent after the last step"
         yield Unsent(
             key=exchange.key,
@@ -162,3 +164,33 @@ def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: S
     until = min(sent.end_ms, alike[-1].started_ms) - MISSED_INTERVALS * max(intervals) - SLACK_MS
     by_timer = last in sent.by_timer or (len(requested) == 1 and requested[0] == alike[0].ordinal)
     return "a repeated poll with an unchanged response" if by_timer and sent.sent_ms[last] >= until else ""
+
+
+def _explain_save(exchange: Exchange, recording: NetworkRecording, playback: Playback, sent: SentRequests) -> str:
+    """Explain a save that the page did not send because of when it computed; empty for anything else."""
+    replay = _saves_of_replay(playback.address(exchange), recording, playback, sent)
+    return replay.explain(exchange) if len(replay.saves) > 1 else ""
+
+
+def _find_other_saves(recording: NetworkRecording, playback: Playback, sent: SentRequests) -> Iterator[Unsent]:
+    """Yield the last recorded save of each address where the replay saved something else last."""
+    for address in sent.other_saves_ms:
+        replay = _saves_of_replay(address, recording, playback, sent)
+        last = replay.saves[-1]
+        if replay.ends_with_other and last.ordinal in sent.sent_ms and last.moment is not None:
+            yield Unsent(key=last.key, moment=last.moment)
+
+
+def _saves_of_replay(
+    address: str, recording: NetworkRecording, playback: Playback, sent: SentRequests
+) -> SavesOfReplay:
+    places = {each.ordinal for each in playback.find_saves(address)}
+    return SavesOfReplay(
+        saves=[each for each in recording.exchanges if each.ordinal in places],
+        sent_ms=sent.sent_ms,
+        by_timer=sent.by_timer,
+        other_ms=sent.other_saves_ms.get(address),
+        end_ms=sent.end_ms,
+        exchanges=recording.exchanges,
+        read_body=playback.read_body,
+    )

@@ -6,7 +6,7 @@ from contextlib import suppress
 from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import OutputError
+from eikon_engine.errors import OutputError, TraceError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, response_files
@@ -159,7 +159,11 @@ class BundleWriter:
         self.close()
         journal = self.directory / JOURNAL_FILE
         trace = read_journal(journal)
-        self._correct_phases(trace)
+        try:
+            self._correct_phases(trace)
+        except (TraceError, OutputError) as error:
+            warning = f"what pages received may precede an action that it followed, or the other way: {error.message}"
+            trace = trace.model_copy(update={"warnings": (*trace.warnings, warning)})
         write_trace(trace, self.directory / TRACE_FILE)
         journal.unlink()
 
@@ -168,7 +172,7 @@ class BundleWriter:
         folder = self.directory / NETWORK_FOLDER
         recording = read_network(folder)
         corrected = correct_phases(recording, acted_times(trace))
-        if corrected != recording:
+        if corrected != recording and recording.truncation is None:
             write_network(folder, corrected)
 
     def discard(self) -> None:

@@ -46,6 +46,14 @@ _HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelect
 _SCRIPTS_ON_HANDLES: Final = {"evaluateExpression": "Frame.evalOnSelector"}
 """Calls on a handle that have another name on a frame; `locator.evaluate` makes them."""
 _KEYBOARD_TEXT_CALLS: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
+_POINTER_EVENTS: Final = {
+    "Page.mouseClick": "pointerdown",
+    "Page.mouseDown": "pointerdown",
+    "Page.mouseUp": "pointerup",
+    "Page.mouseWheel": "wheel",
+    "Page.touchscreenTap": "pointerdown",
+}
+"""Calls that act at a point, and the first event that each dispatches there."""
 _CALLS_AT_POINTER: Final = frozenset({"Page.mouseDown", "Page.mouseUp", "Page.mouseWheel"})
 _MOUSE_CALLS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_CALLS_AT_POINTER})
 _POINTER_CALLS: Final = frozenset(
@@ -147,8 +155,7 @@ class TargetProbe:
         if is_call_at_pointer(pending.method):
             self._probe_under_pointer(pending)
         elif pending.method in _CALLS_AT_POINT:
-            place = [pending.params["x"], pending.params["y"]]
-            self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, place)
+            self._probe_point(pending, pending.params["x"], pending.params["y"])
         elif pending.method in _KEYBOARD_TEXT_CALLS:
             for frame in frames_of_call(pending.call):
                 self._evaluate(pending, frame, DESCRIBE_FOCUSED)
@@ -170,7 +177,7 @@ class TargetProbe:
         if "x" in previous.params:
             place = (float(previous.params["x"]), float(previous.params["y"]))
             pending.params = {**pending.params, "x": place[0], "y": place[1]}
-            self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, place)
+            self._probe_point(pending, *place)
             return
         is_drop = previous.method == "Frame.dragAndDrop"
         position = previous.params.get("targetPosition" if is_drop else "position")
@@ -183,13 +190,19 @@ class TargetProbe:
             target, frame = previous.target_selectors["second" if is_drop else "element"], frame_of_call(previous.call)
             self._evaluate_all(pending, target, DESCRIBE_AT_CENTER, value=offset, frame=frame)
 
+    def _probe_point(self, pending: PendingAction, x: float, y: float) -> None:
+        """Probe the element at a point; a busy page may run the script after it has received the event."""
+        point = [x, y, _POINTER_EVENTS[pending.method], self._session.timeline.unix_ms]
+        self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, point)
+
     def probe_after_call(self, pending: PendingAction) -> None:
         """Probe once more after the call ended, for targets that were not actionable when it started."""
         for slot in pending.candidates:
             self._probe_finally(pending, slot)
         if pending.target_selectors and not pending.is_on_handle:
             return
-        if pending.observation is None and (pending.element is None or not pending.element.count):
+        is_unknown = pending.element is None or not pending.element.count
+        if pending.observation is None and is_unknown and not pending.pending_replies:
             self.probe(pending)
 
     def _poll_target(self, pending: PendingAction, slot: TargetSlot, *, is_first: bool = False) -> None:

@@ -79,46 +79,16 @@ _ID_ATTRIBUTES: Final = frozenset({"for", "id", "name"})
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run. Ages in the
-    text of an element with a name, as in `saved 14 s ago`, may differ by up to a minute.
+    The box is not compared: it depends on fonts. Generated ids are not compared: they vary from run to run.
     """
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
         for name in ("tag", "role", "name", "text")
-        if getattr(recorded, name) != getattr(observed, name) and not (name == "text" and _has_aged(recorded, observed))
+        if getattr(recorded, name) != getattr(observed, name)
     )
     before, after = compared_positions(recorded, observed)
     position = () if before == after else (f"ordinal: {before} -> {after}",)
     return (*plain, *position, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
-
-
-AGE_TOLERANCE_S: Final = 60
-"""How much two ages may differ, in seconds."""
-_AGE: Final = re.compile(
-    r"(?<!\d)(?P<count>\d{1,3}|an?|one|a few|less than a)\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?)\sago\b"
-    r"|\bjust now\b",
-    re.IGNORECASE,
-)
-
-
-def _has_aged(recorded: Identity, observed: Identity) -> bool:
-    """Return whether two texts differ only in ages, of elements that their equal names identify."""
-    ours, theirs = (tuple(map(_age_s, _AGE.finditer(each.text))) for each in (recorded, observed))
-    return (
-        bool(recorded.name)
-        and recorded.name == observed.name
-        and len(ours) == len(theirs)
-        and _AGE.sub("", recorded.text) == _AGE.sub("", observed.text)
-        and all(abs(one - other) <= AGE_TOLERANCE_S for one, other in zip(ours, theirs, strict=True))
-    )
-
-
-def _age_s(match: re.Match[str]) -> int:
-    """Return an age in seconds; words such as `a few` count as 1, and `just now` as 0."""
-    count, unit = match["count"], match["unit"]
-    if unit is None:
-        return 0
-    return (int(count) if count.isdecimal() else 1) * (60 if unit[0] in "mM" else 1)
 
 
 def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int]:
@@ -131,18 +101,19 @@ def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int
 def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which the element of a target differs from the recorded one, as above.
 
-    The position of an element without text counts others whatever their names. It is not compared if the selector finds
-    the element by its name or its id, unless the selector counts, too.
+    Unless the selector counts elements, too: the position of an element without text, which counts others whatever
+    their names, is not compared if the selector finds the element by its name or its id; and ages in the text of an
+    element with a name, as in `saved 14 s ago`, may differ by up to a minute.
     """
     recorded = target.identity
     if recorded is None:
         return ()
-    if not recorded.text and not _POSITION.search(_QUOTED.sub("", target.selector)):
+    if not _POSITION.search(_QUOTED.sub("", target.selector)):
         named_by = _compared_attributes(recorded).get("id")
-        if (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name):
-            recorded = recorded.model_copy(
-                update={"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
-            )
+        is_named = (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name)
+        if (is_named and not recorded.text) or _has_aged(recorded, observed):
+            place = {"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
+            recorded = recorded.model_copy(update={**place, "text": observed.text if recorded.text else ""})
     return identity_differences(recorded, observed)
 
 
@@ -157,6 +128,36 @@ def _has_name(selector: str, name: str) -> bool:
     """Return whether a selector has an accessible name, or finds elements by a part of it."""
     parts = (match[2] for match in _NAMED.finditer(selector))
     return bool(name) and (name.lower() in selector.lower() or any(part.lower() in name.lower() for part in parts))
+
+
+MAX_TEXT: Final = 200
+"""Characters of `Identity.text`; longer texts are cut."""
+AGE_TOLERANCE_S: Final = 60
+"""How much two ages may differ, in seconds."""
+_AGE: Final = re.compile(
+    r"(?P<count>(?<!\d)\d{1,3}|\b(?:an?|one|a few|less than a))\s?(?P<unit>s|sec(?:ond)?s?|m|min(?:ute)?s?)\sago\b"
+    r"|\bjust now\b",
+    re.IGNORECASE,
+)
+
+
+def _has_aged(recorded: Identity, observed: Identity) -> bool:
+    """Return whether the texts of two elements of one name differ only in ages."""
+    ours, theirs = (tuple(map(_age_s, _AGE.finditer(each.text))) for each in (recorded, observed))
+    if not recorded.name or recorded.name != observed.name or not ours or len(ours) != len(theirs):
+        return False
+    one, other = (_AGE.sub("", each.text) for each in (recorded, observed))
+    if max(len(recorded.text), len(observed.text)) >= MAX_TEXT:
+        one, other = (each[: min(len(one), len(other))] for each in (one, other))
+    return one == other and all(abs(a - b) <= AGE_TOLERANCE_S for a, b in zip(ours, theirs, strict=True))
+
+
+def _age_s(match: re.Match[str]) -> int:
+    """Return an age in seconds; words such as `a few` count as 1, and `just now` as 0."""
+    count, unit = match["count"], match["unit"]
+    if unit is None:
+        return 0
+    return (int(count) if count.isdecimal() else 1) * (60 if unit[0] in "mM" else 1)
 
 
 def identity_weakness(identity: Identity) -> str | None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Match
-    from eikon_engine.trace.rules import VolatileRule
 
 STATUS = "http://shop.test/status"
 INTERVAL_MS = 500.0
@@ -393,11 +392,9 @@ def test_long_polls_that_follow_each_other_are_a_loop() -> None:
     assert find_poll_loops(poll(("a", "a"))) == frozenset()
 
 
-def explanations(
-    exchanges: tuple[Exchange, ...], sent: SentRequests, folder: Path, rules: tuple[VolatileRule, ...] = ()
-) -> list[str]:
+def explanations(exchanges: tuple[Exchange, ...], sent: SentRequests, folder: Path) -> list[str]:
     """Return why each exchange that was not sent does not matter."""
-    playback = Playback(exchanges, rules=rules)
+    playback = Playback(exchanges)
     unused = [each for each in exchanges if each.ordinal not in sent.sent_ms]
     read = recording(*exchanges, folder=folder)
     return [each.explanation for each in find_unsent_requests(read, unused, playback, sent)]

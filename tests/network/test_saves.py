@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.matching import Playback
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.unsent import SentRequests, find_unsent_requests
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 DRAFT = "http://shop.test/draft"
 INTERVAL_MS = 1000
 JSON = (("content-type", "application/json"),)
-REPLACED, EQUAL = "a later save replaced it", "the same was saved last"
+REPLACED, EQUAL = "a later save replaced it", "the same was saved later"
 RULES = (QueryKeyRule(name="at", reason="a time"), PathSegmentRule(position=1, pattern="[0-9a-f]{16}", reason="an id"))
 
 
@@ -62,20 +63,34 @@ class Site:
                     "response": made.response.model_copy(update={"headers": response}),
                     "started_ms": at_ms,
                     "completed_ms": at_ms,
+                    "completion": ordinal,
                     "phase": 3,
                 }
             )
         )
         return self
 
-    def explain(self, sent_ms: dict[int, float], *, by_action: frozenset[int] = frozenset()) -> dict[int, str]:
+    def explain(
+        self,
+        sent_ms: dict[int, float],
+        *,
+        by_action: frozenset[int] = frozenset(),
+        other_ms: float | None = None,
+        end_ms: float = 60_000.0,
+    ) -> dict[int, str]:
         """Return why each request that a replay did not send does not matter, by ordinal."""
         recording = NetworkRecording(exchanges=tuple(self.exchanges), truncation=None, blobs=BlobStore(self.folder))
         playback = Playback(recording.exchanges, read_body=self.bodies.__getitem__, rules=RULES)
         unused = [each for each in recording.exchanges if each.ordinal not in sent_ms]
-        sent = SentRequests(end_ms=60_000.0, sent_ms=sent_ms, by_timer=frozenset(sent_ms) - by_action)
+        sent = SentRequests(
+            end_ms=end_ms,
+            sent_ms=sent_ms,
+            by_timer=frozenset(sent_ms) - by_action,
+            other_saves_ms={} if other_ms is None else {playback.address(recording.exchanges[0]): other_ms},
+        )
+        places = {each.moment: each.ordinal for each in recording.exchanges}
         found = find_unsent_requests(recording, unused, playback, sent)
-        return {each.ordinal: why.explanation for each, why in zip(unused, found, strict=True)}
+        return {places[each.moment]: each.explanation for each in found}
 
 
 @pytest.fixture
@@ -100,19 +115,56 @@ def test_a_save_that_an_action_replaced_is_missed(site: Site) -> None:
     assert site.explain({0: 1000.0, 2: 3000.0}, by_action=frozenset({2})) == {1: ""}
 
 
-@pytest.mark.parametrize(
-    "between",
-    [
-        pytest.param({"url": "http://shop.test/total", "method": "GET", "is_navigation": True}, id="a page was loaded"),
-        pytest.param({"url": f"{DRAFT}?part=total", "method": "GET"}, id="it was read"),
-        pytest.param({"method": "DELETE"}, id="it was deleted"),
-    ],
-)
+BETWEEN = [
+    pytest.param({"url": "http://shop.test/total", "method": "GET", "is_navigation": True}, id="a page was loaded"),
+    pytest.param(
+        {"url": "http://shop.test/ad", "method": "GET", "is_navigation": True, "frame": "0"}, id="a frame was"
+    ),
+    pytest.param({"url": f"{DRAFT}?part=total", "method": "GET"}, id="it was read"),
+    pytest.param({"url": f"{DRAFT}/publish", "method": "POST"}, id="it was published"),
+    pytest.param({"method": "DELETE"}, id="it was deleted"),
+]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
 def test_a_save_whose_effect_was_seen_is_missed(site: Site, between: dict[str, object]) -> None:
     """What came between two saves depends on the first one."""
     site.send('{"text": "0"}').send(**between).send('{"text": "1"}')  # type: ignore[arg-type]
 
     assert site.explain({1: 2000.0, 2: 3000.0}) == {0: ""}
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+def test_the_same_save_after_its_effect_was_seen_is_missed(site: Site, between: dict[str, object]) -> None:
+    """What was deleted and saved again is there again."""
+    site.send('{"text": "0"}').send(**between).send('{"text": "0"}')  # type: ignore[arg-type]
+
+    assert site.explain({0: 2500.0, 1: 2600.0}) == {2: ""}
+
+
+def test_a_save_long_before_another_one_is_missed(site: Site) -> None:
+    """A page that computes puts a save off by seconds at most."""
+    site.send('{"text": "0"}')
+    for number in range(6):
+        site.send(url=f"http://shop.test/news/{number}", method="GET")
+    site.send('{"text": "1"}')
+
+    assert site.explain({**dict.fromkeys(range(1, 7), 1000.0), 7: 8000.0}) == {0: ""}
+
+
+@pytest.mark.parametrize(
+    ("other_ms", "end_ms", "found"),
+    [
+        pytest.param(3500.0, 60_000.0, {1: "", 2: ""}, id="something else last"),
+        pytest.param(2500.0, 60_000.0, {1: REPLACED}, id="something else before the last one"),
+        pytest.param(3500.0, 4000.0, {1: REPLACED}, id="something else just before the end"),
+    ],
+)
+def test_what_was_saved_last_was_recorded(site: Site, other_ms: float, end_ms: float, found: dict[int, str]) -> None:
+    """A replay that saves something else last did not come to the same state, unless the recording ended before."""
+    site.send('{"text": "a"}').send('{"text": "b"}').send('{"text": "c"}')
+
+    assert site.explain({0: 1000.0, 2: 3000.0}, other_ms=other_ms, end_ms=end_ms) == found
 
 
 def test_other_requests_between_two_saves_do_not_matter(site: Site) -> None:
@@ -148,11 +200,24 @@ def test_a_request_that_is_no_save_of_the_same_replaces_nothing(site: Site, chan
     assert site.explain({1: 2000.0}) == {0: ""}
 
 
-@pytest.mark.parametrize(("sent_ms", "explanation"), [(3000.0, EQUAL), (2500.0, EQUAL), (900.0, "")])
-def test_the_same_may_be_saved_once(site: Site, sent_ms: float, explanation: str) -> None:
+@pytest.mark.parametrize(
+    ("sent_ms", "found"),
+    [
+        (3000.0, {1: REPLACED, 2: EQUAL}),
+        (2500.0, {1: REPLACED, 2: EQUAL}),
+        (900.0, {1: "", 2: ""}),
+    ],
+)
+def test_the_same_may_be_saved_once(site: Site, sent_ms: float, found: dict[int, str]) -> None:
     """A page that saves A, then B, then A again, may save A once: not before B was."""
     site.send('{"text": "A"}').send('{"text": "B"}').send('{"text": "A"}')
 
-    found = site.explain({0: sent_ms})
+    assert site.explain({0: sent_ms}) == found
 
-    assert found[2] == explanation
+
+def test_a_save_that_got_no_response_does_not_matter_for_others(site: Site) -> None:
+    """A page that leaves cancels its requests."""
+    site.send('{"text": "0"}').send('{"text": "1"}').send('{"text": "2"}')
+    site.exchanges[0] = site.exchanges[0].model_copy(update={"response": None, "failure": ABORTED_ERROR})
+
+    assert site.explain({2: 3000.0})[1] == REPLACED

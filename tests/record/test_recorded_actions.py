@@ -208,6 +208,32 @@ UPLOAD = """<input type=file id=file aria-label=File onchange="said = files[0].t
 <button id=choose onclick="file.click()">Choose</button>"""
 
 
+COVERED = """<button style="position: fixed; inset: 0 auto auto 0; width: 90px; height: 90px">Go</button><script>
+const compute = () => { const end = Date.now() + 600; while (Date.now() < end); };
+addEventListener('pointermove', () => setTimeout(compute), { once: true });
+const cover = document.createElement('div');
+cover.style = 'position: fixed; inset: 0';
+addEventListener('mousedown', () => document.body.append(cover));
+addEventListener('mouseup', () => { cover.remove(); });
+</script>"""
+
+
+def test_what_lay_under_the_pointer_when_a_busy_page_was_pressed_is_recorded(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """Browsers hand input to a busy page before scripts that they were sent earlier; this one is covered by it."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(COVERED))
+        agent.page.mouse.move(5, 5)
+        agent.page.mouse.down()
+        agent.page.mouse.up()
+
+    _, down, up = (each for each in recorded_actions(tmp_path / "b") if isinstance(each, Mouse))
+    assert down.under is not None
+    assert up.under is not None
+    assert (down.under.tag, up.under.tag) == ("button", "div")
+
+
 def choose_path(page: Page, file: Path) -> None:
     """Upload a file by its path."""
     page.set_input_files("#file", file)

@@ -67,16 +67,36 @@ def test_the_text_of_an_element_with_a_name_may_age(recorded: str, observed: str
     """A page shows another age a moment later."""
     one, other = (Identity(tag="li", name="Prices", text=text) for text in (recorded, observed))
 
-    assert identity_differences(one, other) == (() if is_same else (f"text: {recorded!r} -> {observed!r}",))
+    found = target_differences(Target(selector="role=listitem", identity=one), other)
+
+    assert found == (() if is_same else (f"text: {recorded!r} -> {observed!r}",))
 
 
-@pytest.mark.parametrize("names", [("", ""), ("1m ago", "2m ago"), ("Ann", "Bob")])
-def test_elements_that_differ_in_nothing_but_their_age_are_different(names: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [("li", ("", "")), ("li", ("1m ago", "2m ago")), ("li", ("Ann", "Bob")), ("li >> nth=1", ("Open", "Open"))],
+)
+def test_elements_that_differ_in_nothing_but_their_age_are_different(selector: str, names: tuple[str, str]) -> None:
     """Rows of a list may have no other text."""
     one = Identity(tag="li", name=names[0], text="1m ago")
     other = Identity(tag="li", name=names[1], text="2m ago")
 
-    assert "text: '1m ago' -> '2m ago'" in identity_differences(one, other)
+    assert "text: '1m ago' -> '2m ago'" in target_differences(Target(selector=selector, identity=one), other)
+
+
+def test_a_position_among_equal_ages_is_not_compared() -> None:
+    """Positions count elements with the same text."""
+    one = Identity(tag="li", name="Prices", text="14s ago", ordinal=1, ordinal_of_kind=1)
+    other = one.model_copy(update={"text": "15s ago", "ordinal": 0, "ordinal_of_kind": 0})
+
+    assert target_differences(Target(selector="text=Prices", identity=one), other) == ()
+
+
+def test_a_text_that_was_cut_may_age() -> None:
+    """The age may push out its last character."""
+    one, other = (Identity(tag="li", name="a", text=(age + "x" * 300)[:200]) for age in ("9s ago ", "10s ago "))
+
+    assert target_differences(Target(selector="text=a", identity=one), other) == ()
 
 
 def test_the_narrower_position_is_compared_if_both_were_recorded() -> None:

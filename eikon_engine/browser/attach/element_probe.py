@@ -41,19 +41,8 @@ DESCRIBE_HANDLE: Final = f"""element => {{
   return JSON.stringify({{ count: 1, ...seen, path: path(element) }});
 }}"""
 """Handles of file choosers live in another world than our scripts; only their path is available."""
-_HIT_TEST: Final = """(document, x, y) => {
-  let hit = document.elementFromPoint(x, y);
-  while (hit?.shadowRoot) {
-    const inner = hit.shadowRoot.elementFromPoint(x, y);
-    if (!inner || inner === hit) break;
-    hit = inner;
-  }
-  return hit ? [hit] : [];
-}"""
-DESCRIBE_AT_POINT: Final = f"""point => {{
-  const elements = ({_HIT_TEST})(document, ...JSON.parse(point));
-  return {_DESCRIBE_AS_JSON};
-}}"""
+DESCRIBE_AT_POINT: Final = "point => JSON.stringify(window.__eikon__?.describeAt?.(...JSON.parse(point)) ?? null)"
+"""Describe what lay at a point when an event came there; see init_hit_targets.js."""
 DESCRIBE_AT_CENTER: Final = f"""(found, offset) => {{
   const [element] = [found].flat(), within = JSON.parse(offset);
   const box = element.getBoundingClientRect();
@@ -64,7 +53,7 @@ DESCRIBE_AT_CENTER: Final = f"""(found, offset) => {{
     x += around.x + outer.clientLeft;
     y += around.y + outer.clientTop;
   }}
-  const elements = ({_HIT_TEST})(frame.document, x, y), seen = frame.{_DESCRIBE.removeprefix("window.")};
+  const elements = frame.__eikon__?.elementsAt?.(x, y) ?? [], seen = frame.{_DESCRIBE.removeprefix("window.")};
   return JSON.stringify(seen && {{ ...seen, place: [x, y] }});
 }}"""
 """Describe what lies at the centre of an element, or at an offset in it: the pointer is there after acting on it."""

@@ -114,6 +114,8 @@ class SealedTraffic:
         self._sent_ms: dict[int, float] = {}
         """When each exchange was last requested, by ordinal; see `SentRequests.sent_ms`."""
         self._sent_by_timer: set[int] = set()
+        self._other_saves_ms: dict[str, float] = {}
+        """See `SentRequests.other_saves_ms`."""
         self._repeats: Counter[str] = Counter()
         """Requests of timers beyond those recorded, by key."""
         self._repeated_resources: Counter[str] = Counter()
@@ -279,7 +281,12 @@ class SealedTraffic:
             return ()
         end_ms = self._started.session.timeline.recorded_ms
         unused = (each for each in self._playback.unused() if not self._is_telemetry_key(each.key))
-        sent = SentRequests(end_ms=end_ms, sent_ms=self._sent_ms, by_timer=frozenset(self._sent_by_timer))
+        sent = SentRequests(
+            end_ms=end_ms,
+            sent_ms=self._sent_ms,
+            by_timer=frozenset(self._sent_by_timer),
+            other_saves_ms=self._other_saves_ms,
+        )
         return (
             *find_unsent_requests(recording, unused, self._playback, sent),
             *self._started.sockets.unsent(recording.sockets, end_ms),
@@ -329,10 +336,12 @@ class SealedTraffic:
         await self._serve_recorded(route, match)
 
     def _note_sent(self, request: Request, match: Hit) -> None:
-        """Note when an exchange was requested, and whether a timer did; not for another body than its own."""
+        """Note when an exchange was requested, and whether a timer did; a save with another body is noted apart."""
+        now_ms = self._started.session.timeline.recorded_ms
         if match.has_other_body:
+            self._other_saves_ms[self._playback.address(match.exchange)] = now_ms
             return
-        self._sent_ms[match.exchange.ordinal] = self._started.session.timeline.recorded_ms
+        self._sent_ms[match.exchange.ordinal] = now_ms
         if request in self._timer_driven:
             self._sent_by_timer.add(match.exchange.ordinal)
 
@@ -370,7 +379,7 @@ class SealedTraffic:
             moment is None
             or (is_arriving and not match.is_resource and not match.has_other_body)
             or request.resource_type == "eventsource"
-            or exchange.ordinal in self._deferred
+            or (exchange.ordinal in self._deferred and not match.has_other_body)
             or self._repeats_by_time[match.key, round(timeline.now_ms)] > MAX_REPEATS_AT_ONCE
         ):
             self._started.responder.leave_unanswered(route)

@@ -1,0 +1,75 @@
+"""A recording is completed, whatever happened to its network files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.network.exchange import Moment
+from eikon_engine.network.store import read_network
+from eikon_engine.network.websocket import SocketMessage
+from eikon_engine.record.bundle_writer import Attempt, BundleWriter
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.serializer import read_trace
+from tests.network.factories import make_exchange
+from tests.trace.trace_values import START, action, trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACTED_MS = 900.0
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> BundleWriter:
+    """Return the writer of a mission with one action, and a response and a message that came before it acted."""
+    made = BundleWriter(tmp_path / "b")
+    attempt = Attempt(subgoal_id="s1", number=1)
+    made.start(trace(status="running"))
+    made.start_subgoal(attempt, "Try it", START)
+    seen = Observation(pages=(), events=(), begun_ms=100.0, acted_ms=ACTED_MS)
+    made.add_action(attempt, action(1, observation=seen))
+    made.network.append(make_exchange().model_copy(update={"phase": 2, "completed_ms": 500.0, "completion": 0}))
+    moment = Moment(order=1, at_ms=600, phase=2)
+    made.network.append_socket(
+        SocketMessage(socket=0, sender="server", binary=False, text="a", body=None, moment=moment)
+    )
+    made.end_subgoal(attempt, START, "complete", None)
+    return made
+
+
+def test_what_was_received_before_an_action_acted_precedes_it(writer: BundleWriter) -> None:
+    """It is known only when the recording ends."""
+    writer.finish(START, "complete")
+
+    recording = read_network(writer.directory / "network")
+    assert [recording.exchanges[0].phase, recording.sockets[0].moment.phase] == [1, 1]
+    assert read_trace(writer.directory).warnings == ()
+
+
+@pytest.mark.parametrize("damage", ["a line", "a file"])
+def test_a_mission_with_damaged_network_files_is_completed_with_a_warning(writer: BundleWriter, damage: str) -> None:
+    """Nothing that was recorded is lost."""
+    index = writer.directory / "network" / "index.jsonl"
+    if damage == "a line":
+        index.write_bytes(b"{\n" + index.read_bytes())
+    else:
+        index.unlink()
+
+    writer.finish(START, "complete")
+
+    read = read_trace(writer.directory)
+    assert (read.status, len(read.subgoal_traces[0].actions_taken)) == ("complete", 1)
+    assert str(index) in read.warnings[0]
+
+
+def test_a_cut_off_line_stays_as_it_is(writer: BundleWriter) -> None:
+    """Readers warn of it."""
+    index = writer.directory / "network" / "index.jsonl"
+    whole = index.read_bytes()
+    index.write_bytes(whole + whole[:40])
+
+    writer.finish(START, "complete")
+
+    assert index.read_bytes() == whole + whole[:40]
