@@ -28,7 +28,7 @@ def writer(tmp_path: Path) -> BundleWriter:
     attempt = Attempt(subgoal_id="s1", number=1)
     made.start(trace(status="running"))
     made.start_subgoal(attempt, "Try it", START)
-    seen = Observation(pages=(), events=(), begun_ms=100.0, acted_ms=ACTED_MS)
+    seen = Observation(pages=(), begun_ms=100.0, acted_ms=ACTED_MS)
     made.add_action(attempt, action(1, observation=seen))
     made.network.append(make_exchange().model_copy(update={"phase": 2, "completed_ms": 500.0, "completion": 0}))
     moment = Moment(order=1, at_ms=600, phase=2)
