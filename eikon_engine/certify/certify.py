@@ -225,8 +225,8 @@ async def _rounds(
         known = ()
         if not done.findings or number == options.rounds:
             break
-        runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else options.runs
         tried = draft.propose_next(done.comparisons, done.runs)
+        runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else options.runs
         if draft.patch == done.patch:
             break
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")

@@ -141,6 +141,8 @@ class Draft:
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
+    _before_doubling: dict[str, _StableDifference] = field(default_factory=dict)
+    """What all runs agreed on against a baseline of an earlier round, before more page time was tried, by action."""
     _without_baseline: frozenset[str] = field(init=False)
     """Ids of actions without a recorded baseline."""
 
@@ -263,10 +265,13 @@ class Draft:
         names = [mask.name for mask in self.masks[before:]]
         return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}" if names else ""
 
-    def _add_page_time(self, comparisons: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
+    def _add_page_time(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Double the page time of actions that differ; undo it for those that it did not help."""
+        if useless := self._restore_page_time(comparisons):
+            return f"a new baseline for {_ids(useless)}, because more page time did not help"
         more = self._short_of_time(comparisons)
         for each in more:
+            self._note_stable_difference(each, runs)
             self._double_page_time(each)
         if not more and any(each.has_failed for each in comparisons):
             return ""  # neither mask nor baseline repairs a failed action
@@ -275,6 +280,31 @@ class Draft:
         unmet = (each for each in comparisons if _differs(each) and each.recorded.observation is not None)
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
         return f"the recorded page time for {_ids(useless)}, because more did not help" if useless else ""
+
+    def _note_stable_difference(self, action: ActionComparison, runs: Sequence[ReplayedRun]) -> None:
+        """Keep what all runs agree on, in case more page time does not help, for an action without a recorded baseline.
+
+        Its baseline is of an earlier round, in which its page time was another one: animations are in another state.
+        """
+        name = action.recorded.id
+        if name in self._without_baseline and self.doubled[name] == 0 and has_stable_difference(action):
+            reason = f"{len(runs)} of {len(runs)} runs agreed, and more page time did not help"
+            baseline = build_baseline(action, runs[0], self.dom, reason)
+            self._before_doubling[name] = _StableDifference(_messages(action), baseline)
+
+    def _restore_page_time(self, comparisons: Sequence[ActionComparison]) -> list[ActionComparison]:
+        """Undo the page time of actions that differ as before, and give them the baselines they had then."""
+        useless = []
+        for each in comparisons:
+            name = each.recorded.id
+            before = self._before_doubling.pop(name, None) if _differs(each) else None
+            if before is None or not has_stable_difference(each) or _messages(each) != before.messages:
+                continue
+            self.settles.pop(name, None)
+            self.doubled[name] = self.doublings
+            self.baselines[name] = before.baseline
+            useless.append(each)
+        return useless
 
     def _short_of_time(self, comparisons: Sequence[ActionComparison]) -> list[ActionComparison]:
         return [
@@ -314,6 +344,18 @@ class Draft:
         least = self.trace.environment.settle_ms if self.trace.environment is not None else 0.0
         reason = f"runs differed in {_difference_codes(action)} after {recorded:.0f} ms of page time"
         self.settles[name] = SetPageTime(action=name, virtual_ms=2 * max(recorded, least, 1.0), reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _StableDifference:
+    """A difference from the baseline on which all runs agreed, and the baseline that they would give."""
+
+    messages: tuple[str, ...]
+    baseline: SetObservation
+
+
+def _messages(action: ActionComparison) -> tuple[str, ...]:
+    return tuple(sorted(f"{each.code}: {each.message}" for each in action.diverged))
 
 
 def _differs(action: ActionComparison) -> bool:

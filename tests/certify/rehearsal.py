@@ -62,6 +62,8 @@ class Stage:
     """Escaped requests of every run."""
     reasons: tuple[str, ...] = ()
     """The verdict of every run."""
+    is_observed: bool = True
+    """Whether the recording has an observation."""
     asked: list[int] = field(default_factory=list)
     """How many runs were asked for, each time."""
 
@@ -75,7 +77,7 @@ class Stage:
             sequence=1,
             action=Note(text="look"),
             result=Succeeded(),
-            observation=shown.model_copy(update={"pages": (kept,)}),
+            observation=shown.model_copy(update={"pages": (kept,)}) if self.is_observed else None,
         )
         subgoal = SubgoalTrace(
             id="s__attempt_1", subgoal_id="s", description="Look", status="complete", actions_taken=(action,)

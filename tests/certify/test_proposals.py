@@ -14,6 +14,7 @@ from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.runs import ReplayedRun
+from eikon_engine.dom import PageSnapshot
 from eikon_engine.errors import UsageError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.matching import Hit, Miss, Playback
@@ -25,7 +26,7 @@ from eikon_engine.report.certification import render_certification
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.masks import ConsoleErrorPart, TextPart, TitlePart
-from eikon_engine.trace.patch import AddMask, AddRule, SetPageTime
+from eikon_engine.trace.patch import AddMask, AddRule, SetObservation, SetPageTime
 from eikon_engine.trace.rules import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule, TimestampRule, VolatileRule
 from tests.certify.rehearsal import NOW, Stage, page_of
 from tests.network.factories import make_exchange
@@ -148,6 +149,34 @@ def test_time_that_does_not_help_is_given_back() -> None:
     assert operation.mask.url == "http://shop.test/cart*"
     assert operation.mask.reason == "differed in 2 of 3 runs: 'run 1', 'run 2', 'run 3'"
     assert (certification.report.status, certification.report.rounds) == ("proposed", 6)
+
+
+def test_an_animation_is_in_another_state_than_before_there_was_a_baseline() -> None:
+    """All runs agree against a baseline of the first round: that is tried with twice the page time, once."""
+    stage = Stage(lambda _run, _budget: page_of("grey" if len(stage.asked) == 1 else "blue"), is_observed=False)
+
+    report = rehearse(stage).report
+
+    (operation,) = report.patch.operations
+    assert isinstance(operation, SetObservation)
+    assert operation.reason == "3 of 3 runs agreed, and more page time did not help"
+    assert (report.status, report.rounds, stage.asked) == ("proposed", 4, [3, 3, 2, 3])
+
+
+def test_more_time_that_changes_something_is_tried_again() -> None:
+    """A page that loads its parts one after the other comes to its first state, and keeps that as its baseline."""
+
+    def play(_run: int, budget: float) -> PageSnapshot:
+        left = 0 if len(stage.asked) == 1 else max(0, 3 - round(budget) // 1000)
+        return page_of("done", *("loading" for _ in range(left)))
+
+    stage = Stage(play, is_observed=False)
+
+    report = rehearse(stage, doublings=6).report
+
+    times = [each.virtual_ms for each in report.patch.operations if isinstance(each, SetPageTime)]
+    assert len(times) == 1
+    assert times[0] >= 3000
 
 
 def test_titles_and_console_errors_get_masks_of_their_own() -> None:
