@@ -6,14 +6,14 @@ import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from playwright.async_api import Frame, Page
+    from playwright.async_api import Frame, Page, Request
 
     from eikon_engine.browser.page_tracker import PageTracker
 
@@ -48,8 +48,9 @@ STOP_WAITING: Final = """() => {
 }"""
 """Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose
 requests never end."""
-BROWSER_WORK: Final = "() => [0, 0, window.__eikon__?.working?.() ?? 0, 0, 0]"
-"""Returns how much the browser works for a document off the main thread; see init_browser_work.js."""
+UNREAD: Final = "url => [0, 0, window.__eikon__?.working?.() ?? 0, window.__eikon__?.countFetches?.(url) ?? 0, 0]"
+"""Returns how much the browser works for a document off the main thread, and how many fetches of a URL it waits for;
+see init_browser_work.js and init_determinism.js."""
 STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0, 0] }"
 """Advance the workers of a document to its time; resolves when their timers ran and their messages arrived."""
 NEXT_FRAME: Final = """() => new Promise(painted => {
@@ -116,12 +117,18 @@ async def query_activity(
     return PageActivity.total(answer for some in answers for answer in some)
 
 
-async def count_browser_work(tracker: PageTracker, frame: Frame) -> int:
-    """Count what the browser does for a document; 0 if its page waits for the next one, as above."""
+async def count_unread(tracker: PageTracker, frame: Frame, request: Request) -> int:
+    """Count what the scripts of a document may still read: the response to a request, and what the browser prepares.
+
+    The response is not read before the fetch resolves, and that is some time after the request ended. 0 if the page
+    waits for the next document, as above.
+    """
     if tracker.requests.is_navigating(frame.page):
         return 0
-    _, _, pending, _, _ = await _query_frame(frame, BROWSER_WORK)
-    return pending
+    url = urldefrag(request.url).url
+    others = sum(urldefrag(each.url).url == url for each in tracker.requests.in_flight if each is not request)
+    _, _, working, fetching, _ = await _evaluate(frame, UNREAD, url)
+    return int(working) + max(0, int(fetching) - others)
 
 
 async def _query_page(page: Page, script: str, *, main_only: bool) -> list[DocumentActivity]:
@@ -157,7 +164,7 @@ def _document_activity(answer: Sequence[float]) -> DocumentActivity:
     return int(loading), int(moving), int(pending), int(workers), float(next_timer_ms)
 
 
-async def _evaluate(frame: Frame, script: str, argument: int | None = None) -> Any:  # noqa: ANN401 - no type yet
+async def _evaluate(frame: Frame, script: str, argument: int | str | None = None) -> Any:  # noqa: ANN401 - no type yet
     from playwright.async_api import Error
 
     try:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.browser.delivery_barrier import BLOCKED_S
 from eikon_engine.browser.frames import frame_of
-from eikon_engine.browser.page_activity import PENDING_RESPONSES, count_browser_work, query_activity
+from eikon_engine.browser.page_activity import PENDING_RESPONSES, count_unread, query_activity
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.delivery_queue import Delivery, DeliveryQueue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
-    from playwright.async_api import Frame, Request
+    from playwright.async_api import Request
 
     from eikon_engine.browser.page_tracker import PageTracker
     from eikon_engine.browser.stabilizer import PageStabilizer
@@ -71,8 +71,8 @@ class DeliverySchedule:
         )
         self._phase_without_cause: int | None = None
         """The last phase in which an expected cause did not appear."""
-        self._unread: Frame | None = None
-        """The frame whose scripts may still read the body of a fetch that was delivered last."""
+        self._unread: Request | None = None
+        """The fetch that was delivered last, whose body scripts may still read."""
         self._background = BackgroundTasks(tracker)
         self._background.start(self._deliver_forever())
 
@@ -158,7 +158,7 @@ class DeliverySchedule:
         await self._wait_until_completed(delivery)
         self.queue.end_delivery(delivery, was_blocking=was_blocking)
         if delivery.request is not None and delivery.request.resource_type == "fetch":
-            self._unread = frame_of(delivery.request)
+            self._unread = delivery.request
         self._tracker.note_data()
 
     async def _wait_until_completed(self, delivery: Delivery) -> None:
@@ -171,12 +171,15 @@ class DeliverySchedule:
                 async with asyncio.timeout(COMPLETION_POLL_S):
                     await delivery.completed.wait()
 
-    async def _wait_until_read(self, frame: Frame) -> None:
+    async def _wait_until_read(self, request: Request) -> None:
         """Wait until scripts have read the body delivered last, which the next event could overtake."""
-        before = self.queue.pending_orders()
+        before, frame = self.queue.pending_orders(), frame_of(request)
+        if frame is None:
+            self._unread = None
+            return
         try:
             async with asyncio.timeout(BLOCKED_S):
-                while work := await self._unless_requested(before, count_browser_work(self._tracker, frame)):
+                while work := await self._unless_requested(before, count_unread(self._tracker, frame, request)):
                     await self._pause(before)
         except TimeoutError:
             self._stabilizer.notes.append(
