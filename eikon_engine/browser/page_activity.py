@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urldefrag, urlsplit
 
+from eikon_engine.browser.frames import frame_of
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ STOP_WAITING: Final = """() => {
 }"""
 """Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose
 requests never end."""
-UNREAD: Final = "url => [0, 0, window.__eikon__?.working?.() ?? 0, window.__eikon__?.countFetches?.(url) ?? 0, 0]"
+UNREAD: Final = "url => [0, 0, window.__eikon__?.working?.() ?? 0, window.__eikon__?.fetchesOf?.(url) ?? 0, 0]"
 """Returns how much the browser works for a document off the main thread, and how many fetches of a URL it waits for;
 see init_browser_work.js and init_determinism.js."""
 STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0, 0] }"
@@ -126,7 +127,11 @@ async def count_unread(tracker: PageTracker, frame: Frame, request: Request) -> 
     if tracker.requests.is_navigating(frame.page):
         return 0
     url = urldefrag(request.url).url
-    others = sum(urldefrag(each.url).url == url for each in tracker.requests.in_flight if each is not request)
+    others = sum(
+        each.resource_type == request.resource_type and frame_of(each) == frame and urldefrag(each.url).url == url
+        for each in tracker.requests.in_flight
+        if each is not request
+    )
     _, _, working, fetching, _ = await _evaluate(frame, UNREAD, url)
     return int(working) + max(0, int(fetching) - others)
 

@@ -142,7 +142,7 @@ class Draft:
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
     _before_doubling: dict[str, _StableDifference] = field(default_factory=dict)
-    """What all runs agreed on against a baseline of an earlier round, before more page time was tried, by action."""
+    """What all runs of the last round agreed on against an earlier baseline, for actions whose time was doubled."""
     _without_baseline: frozenset[str] = field(init=False)
     """Ids of actions without a recorded baseline."""
 
@@ -294,10 +294,11 @@ class Draft:
 
     def _restore_page_time(self, comparisons: Sequence[ActionComparison]) -> list[ActionComparison]:
         """Undo the page time of actions that differ as before, and give them the baselines they had then."""
-        useless = []
+        useless, noted = [], self._before_doubling
+        self._before_doubling = {}
         for each in comparisons:
             name = each.recorded.id
-            before = self._before_doubling.pop(name, None) if _differs(each) else None
+            before = noted.get(name)
             if before is None or not has_stable_difference(each) or _messages(each) != before.messages:
                 continue
             self.settles.pop(name, None)

@@ -90,4 +90,5 @@ def _change_of_target(expected: Identity, before: _ElementIndex, after: _Element
     now = after.find_at(there)
     if now is None:
         return f"its target is no longer at {there.path}"
-    return f"its target at {there.path} has changed: {'; '.join(identity_differences(expected, now.identity))}"
+    differences = identity_differences(expected, now.identity)
+    return f"its target at {there.path} has changed: {'; '.join(differences)}" if differences else None

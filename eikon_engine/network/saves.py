@@ -7,6 +7,7 @@ section 9.3.4), so a replay may send fewer or others, as long as what is saved l
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -60,37 +61,51 @@ def _saved_without_content(exchange: Exchange) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentSave:
+    """A PUT request that a replay sent, and the recorded one that answered it."""
+
+    ordinal: int
+    has_other_body: bool
+    """Whether its body was not recorded."""
+    sent_ms: float
+    """Page time, in the recorded timeline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SavesOfReplay:
     """What a replay saved at one URL."""
 
     saves: Sequence[Exchange]
     """The recorded saves there, with their recorded times, in the order sent."""
+    last: SentSave | None
+    """The last save that the replay sent there."""
     sent_ms: Mapping[int, float]
-    """Page time at which each of them was sent, by ordinal."""
+    """Page time at which each recorded request was sent, by ordinal."""
     by_timer: Collection[int]
     """Ordinals of those that a timer sent, and not an action."""
-    other_ms: float | None
-    """Page time of the last save with a body that was not recorded; None if there was none."""
     end_ms: float
     """Page time at the end of the replay."""
-    exchanges: Iterable[Exchange]
+    exchanges: Sequence[Exchange]
     """All recorded requests."""
     read_body: BodyReader | None
 
     def explain(self, save: Exchange) -> str:
         """Return why a recorded save that the replay did not send does not matter; empty if it does."""
-        if not any(each.ordinal == save.ordinal for each in self.saves) or self.ends_with_other:
+        if not any(each.ordinal == save.ordinal for each in self.saves) or self.ends_otherwise:
             return ""
         if self._is_saved_again(save):
             return "the same was saved later"
         return "a later save replaced it" if any(self._replaces(each, save) for each in self.saves) else ""
 
     @property
-    def ends_with_other(self) -> bool:
-        """Whether the last save had a body that was not recorded, and was not sent just before the end."""
-        if self.other_ms is None or self.other_ms > self.end_ms - PUT_OFF_MS:
+    def ends_otherwise(self) -> bool:
+        """Whether the replay did not save last what the recording did, unless that was just before the end."""
+        if self.last is None or self.last.sent_ms > self.end_ms - PUT_OFF_MS:
             return False
-        return all(self.sent_ms[each.ordinal] < self.other_ms for each in self.saves if each.ordinal in self.sent_ms)
+        if self.last.has_other_body:
+            return True
+        recorded, answered = self.saves[-1], next(each for each in self.saves if each.ordinal == self.last.ordinal)
+        return recorded.ordinal in self.sent_ms and answered.request.body != recorded.request.body
 
     def _is_saved_again(self, save: Exchange) -> bool:
         """Return whether an equal save that was sent, by a timer, stands for it: when it was recorded, and the last."""
@@ -101,19 +116,28 @@ class SavesOfReplay:
             and last.ordinal in self.by_timer
             and last.request.body == save.request.body
             and self.sent_ms[last.ordinal] >= save.started_ms - PUT_OFF_MS
-            and not self._is_observed(last, save)
+            and not self._is_observed(last, save, self.sent_ms[last.ordinal])
         )
 
     def _replaces(self, later: Exchange, save: Exchange) -> bool:
         """Return whether a later save, sent by a timer, made this one unnecessary, and nothing observed it."""
         if not 0 <= later.started_ms - save.started_ms <= REPLACED_MS or later.ordinal <= save.ordinal:
             return False
-        is_sent = later.ordinal in self.by_timer or (later.ordinal not in self.sent_ms and self._is_saved_again(later))
-        return is_sent and self._has_all_parts(later, save) and not self._is_observed(save, later)
+        if later.ordinal not in self.sent_ms:
+            return self._is_saved_again(later) and self._has_all_parts(later, save)
+        return (
+            later.ordinal in self.by_timer
+            and self._has_all_parts(later, save)
+            and not self._is_observed(save, later, self.sent_ms[later.ordinal])
+        )
 
-    def _is_observed(self, save: Exchange, later: Exchange) -> bool:
+    def _is_observed(self, save: Exchange, later: Exchange, sent_ms: float) -> bool:
+        """Return whether something may have shown the earlier save: between both, or before the later one was sent."""
         return later.request.frame != save.request.frame or any(
-            _observes(each, save) for each in self.exchanges if save.ordinal < each.ordinal < later.ordinal
+            _observes(each, save)
+            and (each.ordinal < later.ordinal or self.sent_ms.get(each.ordinal, math.inf) < sent_ms)
+            for each in self.exchanges
+            if each.ordinal > save.ordinal
         )
 
     def _has_all_parts(self, later: Exchange, save: Exchange) -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import has_equal_answer
-from eikon_engine.network.saves import SavesOfReplay
+from eikon_engine.network.saves import SavesOfReplay, SentSave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,8 +51,8 @@ class SentRequests:
     """Page time, in the recorded timeline, at which each exchange was last requested."""
     by_timer: frozenset[int] = frozenset()
     """Exchanges that a timer requested, and not an action."""
-    other_saves_ms: Mapping[str, float] = field(default_factory=dict)
-    """Page time of the last save with a body that was not recorded, by `Playback.address`."""
+    saves: tuple[SentSave, ...] = ()
+    """PUT requests, in the order sent."""
 
 
 def has_moments(recording: NetworkRecording) -> bool:
@@ -174,10 +174,13 @@ def _explain_save(exchange: Exchange, recording: NetworkRecording, playback: Pla
 
 def _find_other_saves(recording: NetworkRecording, playback: Playback, sent: SentRequests) -> Iterator[Unsent]:
     """Yield the last recorded save of each address where the replay saved something else last."""
-    for address in sent.other_saves_ms:
+    by_ordinal = {each.ordinal: each for each in recording.exchanges}
+    for address in dict.fromkeys(playback.address(by_ordinal[each.ordinal]) for each in sent.saves):
         replay = _saves_of_replay(address, recording, playback, sent)
+        if not replay.saves or not replay.ends_otherwise:
+            continue
         last = replay.saves[-1]
-        if replay.ends_with_other and last.ordinal in sent.sent_ms and last.moment is not None:
+        if last.ordinal in sent.sent_ms and last.moment is not None:
             yield Unsent(key=last.key, moment=last.moment)
 
 
@@ -187,9 +190,9 @@ def _saves_of_replay(
     places = {each.ordinal for each in playback.find_saves(address)}
     return SavesOfReplay(
         saves=[each for each in recording.exchanges if each.ordinal in places],
+        last=next((each for each in reversed(sent.saves) if each.ordinal in places), None),
         sent_ms=sent.sent_ms,
         by_timer=sent.by_timer,
-        other_ms=sent.other_saves_ms.get(address),
         end_ms=sent.end_ms,
         exchanges=recording.exchanges,
         read_body=playback.read_body,

@@ -15,6 +15,7 @@ from eikon_engine.browser.attach.element_probe import (
     DESCRIBE_HANDLE,
     DESCRIBE_MATCHES,
     DESCRIBE_TARGET,
+    EXPECT_RAW_INPUT,
     decode_result,
     parse_element,
     parse_target,
@@ -55,7 +56,8 @@ _POINTER_EVENTS: Final = {
 }
 """Calls that act at a point, and the first event that each dispatches there."""
 _CALLS_AT_POINTER: Final = frozenset({"Page.mouseDown", "Page.mouseUp", "Page.mouseWheel"})
-_MOUSE_CALLS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_CALLS_AT_POINTER})
+MOUSE_MOVE: Final = "Page.mouseMove"
+_MOUSE_CALLS: Final = frozenset({MOUSE_MOVE, "Page.mouseClick", *_CALLS_AT_POINTER})
 _POINTER_CALLS: Final = frozenset(
     {"Frame.click", "Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck", "Frame.dragAndDrop", *_MOUSE_CALLS}
 )
@@ -152,10 +154,17 @@ class TargetProbe:
         """Probe the element of an action; the probe reaches the browser before the call does."""
         if pending.method in _CALLS_WITHOUT_IDENTITY:
             return
+        self._probe_element_of(pending)
+        if pending.method in _POINTER_CALLS:
+            self._last_pointer_actions[pending.page] = pending
+
+    def _probe_element_of(self, pending: PendingAction) -> None:
         if is_call_at_pointer(pending.method):
             self._probe_under_pointer(pending)
         elif pending.method in _CALLS_AT_POINT:
             self._probe_point(pending, pending.params["x"], pending.params["y"])
+        elif pending.method == MOUSE_MOVE:
+            self._expect_raw_input(pending)
         elif pending.method in _KEYBOARD_TEXT_CALLS:
             for frame in frames_of_call(pending.call):
                 self._evaluate(pending, frame, DESCRIBE_FOCUSED)
@@ -166,8 +175,6 @@ class TargetProbe:
         else:
             for slot in pending.target_selectors:
                 self._poll_target(pending, slot, is_first=slot == "element")
-        if pending.method in _POINTER_CALLS:
-            self._last_pointer_actions[pending.page] = pending
 
     def _probe_under_pointer(self, pending: PendingAction) -> None:
         """Probe the pointer position and the element there."""
@@ -192,8 +199,17 @@ class TargetProbe:
 
     def _probe_point(self, pending: PendingAction, x: float, y: float) -> None:
         """Probe the element at a point; a busy page may run the script after it has received the event."""
-        point = [x, y, _POINTER_EVENTS[pending.method], self._session.timeline.unix_ms]
+        if pending.begun_unix_ms is None:
+            pending.begun_unix_ms = self._session.timeline.unix_ms
+        point = [x, y, _POINTER_EVENTS[pending.method], pending.begun_unix_ms]
         self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, point)
+
+    def _expect_raw_input(self, pending: PendingAction) -> None:
+        """Have the document keep the state of what the next calls press."""
+        params = _evaluate_params(EXPECT_RAW_INPUT, None)
+        sent = self._interceptor.send(frame_of_call(pending.call), "evaluateExpression", params)
+        if sent is not None:
+            sent.add_done_callback(lambda done: done.cancelled() or done.exception())  # its page may be gone
 
     def probe_after_call(self, pending: PendingAction) -> None:
         """Probe once more after the call ended, for targets that were not actionable when it started."""

@@ -102,8 +102,8 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     """Return the properties in which the element of a target differs from the recorded one, as above.
 
     Unless the selector counts elements, too: the position of an element without text, which counts others whatever
-    their names, is not compared if the selector finds the element by its name or its id; and ages in the text of an
-    element with a name, as in `saved 14 s ago`, may differ by up to a minute.
+    their names, is not compared if the selector finds the element by its name or its id; and ages in the text of such
+    an element, as in `saved 14 s ago`, may differ by up to a minute.
     """
     recorded = target.identity
     if recorded is None:
@@ -111,9 +111,10 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     if not _POSITION.search(_QUOTED.sub("", target.selector)):
         named_by = _compared_attributes(recorded).get("id")
         is_named = (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name)
-        if (is_named and not recorded.text) or _has_aged(recorded, observed):
+        has_aged = recorded.text != observed.text and _has_aged(recorded, observed)
+        if is_named and (has_aged or not recorded.text):
             place = {"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
-            recorded = recorded.model_copy(update={**place, "text": observed.text if recorded.text else ""})
+            recorded = recorded.model_copy(update={**place, "text": observed.text if has_aged else ""})
     return identity_differences(recorded, observed)
 
 

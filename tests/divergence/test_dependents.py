@@ -53,6 +53,21 @@ def test_missing_and_changed_targets_are_named() -> None:
     assert why.startswith("its target at html > body > form > button#buy has changed: name: 'Buy' -> 'Sold out'")
 
 
+def test_a_target_with_another_generated_id_has_not_changed() -> None:
+    """Such an id identifies nothing, and differs in each run."""
+    before, after = (page_of(element("button", "Buy", id=name)) for name in (":r1:", ":r5:"))
+    identity = next(each.identity for each in locate_elements(before.main) if each.node.tag == "button")
+    step = ActionTrace(
+        id="s_action_2",
+        sequence=2,
+        action=Click(page=0, target=Target(selector="button", identity=identity)),
+        result=Succeeded(),
+        observation=Observation(pages=()),
+    )
+
+    assert list(find_dependents((step,), 0, before, after)) == []
+
+
 def test_steps_on_another_page_or_document_are_not_dependent() -> None:
     """Steps after the page was replaced, or on another page, do not depend on it."""
     gone = page_of(element("form"))

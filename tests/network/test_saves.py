@@ -11,6 +11,7 @@ import pytest
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.matching import Playback
+from eikon_engine.network.saves import SentSave
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.unsent import SentRequests, find_unsent_requests
 from eikon_engine.trace.rules import PathSegmentRule, QueryKeyRule
@@ -82,11 +83,13 @@ class Site:
         recording = NetworkRecording(exchanges=tuple(self.exchanges), truncation=None, blobs=BlobStore(self.folder))
         playback = Playback(recording.exchanges, read_body=self.bodies.__getitem__, rules=RULES)
         unused = [each for each in recording.exchanges if each.ordinal not in sent_ms]
+        saves = [SentSave(ordinal=each, has_other_body=False, sent_ms=at_ms) for each, at_ms in sent_ms.items()]
+        saves += [] if other_ms is None else [SentSave(ordinal=0, has_other_body=True, sent_ms=other_ms)]
         sent = SentRequests(
             end_ms=end_ms,
             sent_ms=sent_ms,
             by_timer=frozenset(sent_ms) - by_action,
-            other_saves_ms={} if other_ms is None else {playback.address(recording.exchanges[0]): other_ms},
+            saves=tuple(sorted(saves, key=lambda each: each.sent_ms)),
         )
         places = {each.moment: each.ordinal for each in recording.exchanges}
         found = find_unsent_requests(recording, unused, playback, sent)
@@ -198,6 +201,22 @@ def test_a_request_that_is_no_save_of_the_same_replaces_nothing(site: Site, chan
     site.send('{"text": "0"}', url).send('{"text": "1"}', **change)  # type: ignore[arg-type]
 
     assert site.explain({1: 2000.0}) == {0: ""}
+
+
+def test_a_replay_that_saves_an_earlier_state_last_did_not_repeat_the_mission(site: Site) -> None:
+    """It comes to another state, though every save was recorded."""
+    site.send('{"text": "A"}').send('{"text": "B"}')
+
+    assert site.explain({0: 8000.0, 1: 2000.0}) == {1: ""}
+    assert site.explain({0: 8000.0, 1: 2000.0}, end_ms=8500.0) == {}
+
+
+def test_a_save_that_was_put_off_past_its_use_is_missed(site: Site) -> None:
+    """The replay published neither the first nor the second draft."""
+    site.send('{"text": "a"}').send('{"text": "b"}').send(url=f"{DRAFT}/publish", method="POST")
+
+    assert site.explain({1: 3400.0, 2: 3000.0}) == {0: ""}
+    assert site.explain({1: 2900.0, 2: 3000.0}) == {0: REPLACED}
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,20 @@ def test_the_text_of_an_element_with_a_name_may_age(recorded: str, observed: str
     """A page shows another age a moment later."""
     one, other = (Identity(tag="li", name="Prices", text=text) for text in (recorded, observed))
 
-    found = target_differences(Target(selector="role=listitem", identity=one), other)
+    found = target_differences(Target(selector='role=listitem[name="Prices"]', identity=one), other)
 
     assert found == (() if is_same else (f"text: {recorded!r} -> {observed!r}",))
 
 
 @pytest.mark.parametrize(
     ("selector", "names"),
-    [("li", ("", "")), ("li", ("1m ago", "2m ago")), ("li", ("Ann", "Bob")), ("li >> nth=1", ("Open", "Open"))],
+    [
+        ("li", ("", "")),
+        ("li", ("1m ago", "2m ago")),
+        ("text=Ann", ("Ann", "Bob")),
+        ("text=Open >> nth=1", ("Open", "Open")),
+        ("li.selected", ("Open", "Open")),
+    ],
 )
 def test_elements_that_differ_in_nothing_but_their_age_are_different(selector: str, names: tuple[str, str]) -> None:
     """Rows of a list may have no other text."""
@@ -90,6 +96,14 @@ def test_a_position_among_equal_ages_is_not_compared() -> None:
     other = one.model_copy(update={"text": "15s ago", "ordinal": 0, "ordinal_of_kind": 0})
 
     assert target_differences(Target(selector="text=Prices", identity=one), other) == ()
+
+
+def test_a_position_is_compared_if_nothing_has_aged() -> None:
+    """The replay hit another row of the same age."""
+    one = Identity(tag="li", name="Prices", text="14s ago", ordinal=1)
+    other = one.model_copy(update={"ordinal": 0})
+
+    assert target_differences(Target(selector="text=Prices", identity=one), other) == ("ordinal: 1 -> 0",)
 
 
 def test_a_text_that_was_cut_may_age() -> None:

@@ -43,6 +43,7 @@ DESCRIBE_HANDLE: Final = f"""element => {{
 """Handles of file choosers live in another world than our scripts; only their path is available."""
 DESCRIBE_AT_POINT: Final = "point => JSON.stringify(window.__eikon__?.describeAt?.(...JSON.parse(point)) ?? null)"
 """Describe what lay at a point when an event came there; see init_hit_targets.js."""
+EXPECT_RAW_INPUT: Final = "() => { window.__eikon__?.expectRawInput?.(); }"
 DESCRIBE_AT_CENTER: Final = f"""(found, offset) => {{
   const [element] = [found].flat(), within = JSON.parse(offset);
   const box = element.getBoundingClientRect();

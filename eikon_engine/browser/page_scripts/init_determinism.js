@@ -197,11 +197,13 @@
 
   // Count requests without a response: the driver learns of a request only some time after the page sent it. Fetches also by
   // URL: it learns that a response was received before the script that waits for it does.
-  const fetching = new Map();
-  own.countFetches = url => fetching.get(url) ?? 0;
+  const { URL, Map } = window;
+  const fetching = own.fetching ??= new Map();
+  own.fetchesOf = url => fetching.get(url) ?? 0;
   const addressOf = input => {
     try {
-      return new URL(input?.url ?? input, document.baseURI).href.split('#')[0];
+      const { href, protocol } = new URL(input?.url ?? input, document.baseURI);
+      return protocol.startsWith('http') ? href.split('#')[0] : '';
     } catch {
       return ''; // no URL: the fetch fails
     }
@@ -211,10 +213,10 @@
       apply(native, self, values) {
         const answer = Reflect.apply(native, self, values), url = addressOf(values[0]);
         own.pending += 1;
-        fetching.set(url, own.countFetches(url) + 1);
+        fetching.set(url, own.fetchesOf(url) + 1);
         return answer.finally(() => {
           own.pending -= 1;
-          const left = own.countFetches(url) - 1;
+          const left = own.fetchesOf(url) - 1;
           if (left) fetching.set(url, left);
           else fetching.delete(url);
         });

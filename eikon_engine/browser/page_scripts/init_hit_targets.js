@@ -61,11 +61,11 @@
   };
 
   // Browsers hand input to a page before scripts that they were sent earlier, the more so while it is busy. So what lay under
-  // the pointer when a button was pressed or released, or the wheel turned, is kept for the call that describes it later,
-  // unless one has described it before; with its state before the page handled the event once raw input was used.
+  // the pointer when a button was pressed or released, or the wheel turned, is kept for the call that describes it later; with
+  // its state before the page handled the event, once raw input was used.
   const POINTER_EVENTS = ['pointerdown', 'pointerup', 'wheel'], CLOCK_STEP_MS = 2, MAX_KEPT = 10;
-  const expected = {};
   let pointed = [], usesRawInput = false;
+  own.expectRawInput = () => { usesRawInput = true; };
   own.elementsAt = (x, y) => {
     let hit = document.elementFromPoint(x, y);
     while (hit?.shadowRoot) {
@@ -76,21 +76,21 @@
     return hit ? [hit] : [];
   };
   const keep = ({ type, isTrusted, clientX: x, clientY: y }) => {
-    if (!isTrusted) return;
-    const elements = expected[type] ? [] : own.elementsAt(x, y);
-    const seen = usesRawInput && elements.length ? own.inspect(elements, INSPECTION) : null;
-    if (elements.length) pointed = [...pointed, { type, at: now(), x, y, elements, seen }].slice(-MAX_KEPT);
-    expected[type] = false;
+    const elements = isTrusted ? own.elementsAt(x, y) : [];
+    if (!elements.length) return;
+    const seen = usesRawInput && type !== 'wheel' ? own.inspect(elements, INSPECTION) : null; // pages turn wheels often
+    pointed = [...pointed, { type, at: now(), x, y, elements, seen }].slice(-MAX_KEPT);
   };
   for (const type of POINTER_EVENTS) window.addEventListener(type, keep, { capture: true, passive: true });
-  // Describes what lay at a point when the event of a call that began at a Unix time came there, or lies there now.
+  // Describes what lay at a point when the event of a call that began at a Unix time came there, or lies there now; null if
+  // the page has removed it since.
   own.describeAt = (x, y, type, begun) => {
     usesRawInput = true;
     const event = pointed.find(each => each.type === type && each.at > begun - CLOCK_STEP_MS
       && Math.abs(each.x - x) < 1 && Math.abs(each.y - y) < 1);
-    if (event) pointed = pointed.slice(pointed.indexOf(event) + 1);
-    else expected[type] = true;
-    return event?.seen ?? own.inspect(event?.elements ?? own.elementsAt(x, y), INSPECTION);
+    if (event?.seen) return event.seen;
+    const elements = event?.elements ?? own.elementsAt(x, y);
+    return elements.every(element => element.isConnected) ? own.inspect(elements, INSPECTION) : null;
   };
 
   // Playwright resolves selectors in a world of its own, in which the selector engine of element_probe.py hands the matches

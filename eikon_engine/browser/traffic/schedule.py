@@ -73,6 +73,8 @@ class DeliverySchedule:
         """The last phase in which an expected cause did not appear."""
         self._unread: Request | None = None
         """The fetch that was delivered last, whose body scripts may still read."""
+        self._stalled_urls: set[str] = set()
+        """URLs of fetches that did not resolve within the time."""
         self._background = BackgroundTasks(tracker)
         self._background.start(self._deliver_forever())
 
@@ -174,7 +176,7 @@ class DeliverySchedule:
     async def _wait_until_read(self, request: Request) -> None:
         """Wait until scripts have read the body delivered last, which the next event could overtake."""
         before, frame = self.queue.pending_orders(), frame_of(request)
-        if frame is None:
+        if frame is None or request.url in self._stalled_urls:
             self._unread = None
             return
         try:
@@ -182,6 +184,7 @@ class DeliverySchedule:
                 while work := await self._unless_requested(before, count_unread(self._tracker, frame, request)):
                     await self._pause(before)
         except TimeoutError:
+            self._stalled_urls.add(request.url)
             self._stabilizer.notes.append(
                 f"a response was delivered to a page that still read another one after {BLOCKED_S:.0f} s"
             )

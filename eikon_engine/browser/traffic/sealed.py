@@ -23,6 +23,7 @@ from eikon_engine.network.keys import BODY_MARK, request_key
 from eikon_engine.network.long_polls import find_long_polls, find_poll_loops, was_deferred
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.rules import find_telemetry_rule
+from eikon_engine.network.saves import SAVE_METHOD, SentSave
 from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_requests, has_moments
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
@@ -114,8 +115,7 @@ class SealedTraffic:
         self._sent_ms: dict[int, float] = {}
         """When each exchange was last requested, by ordinal; see `SentRequests.sent_ms`."""
         self._sent_by_timer: set[int] = set()
-        self._other_saves_ms: dict[str, float] = {}
-        """See `SentRequests.other_saves_ms`."""
+        self._saves: list[SentSave] = []
         self._repeats: Counter[str] = Counter()
         """Requests of timers beyond those recorded, by key."""
         self._repeated_resources: Counter[str] = Counter()
@@ -285,7 +285,7 @@ class SealedTraffic:
             end_ms=end_ms,
             sent_ms=self._sent_ms,
             by_timer=frozenset(self._sent_by_timer),
-            other_saves_ms=self._other_saves_ms,
+            saves=tuple(self._saves),
         )
         return (
             *find_unsent_requests(recording, unused, self._playback, sent),
@@ -336,14 +336,15 @@ class SealedTraffic:
         await self._serve_recorded(route, match)
 
     def _note_sent(self, request: Request, match: Hit) -> None:
-        """Note when an exchange was requested, and whether a timer did; a save with another body is noted apart."""
-        now_ms = self._started.session.timeline.recorded_ms
+        """Note when an exchange was requested, and by what; a save with another body is no request for it."""
+        now_ms, ordinal = self._started.session.timeline.recorded_ms, match.exchange.ordinal
+        if match.exchange.request.method == SAVE_METHOD:
+            self._saves.append(SentSave(ordinal=ordinal, has_other_body=match.has_other_body, sent_ms=now_ms))
         if match.has_other_body:
-            self._other_saves_ms[self._playback.address(match.exchange)] = now_ms
             return
-        self._sent_ms[match.exchange.ordinal] = now_ms
+        self._sent_ms[ordinal] = now_ms
         if request in self._timer_driven:
-            self._sent_by_timer.add(match.exchange.ordinal)
+            self._sent_by_timer.add(ordinal)
 
     def _on_console(self, message: ConsoleMessage) -> None:
         """Note a request that a document sent while its clock moved."""
