@@ -93,6 +93,8 @@ class PendingAction:
     """What a read returned, the last time."""
     is_hit_reported: bool = False
     """Whether its page reported when it acted."""
+    pointer_action: PendingAction | None = None
+    """The action that moved the pointer, for a call at its position."""
     begun_unix_ms: float | None = None
     """Unix time, as pages see it, at which a call at a point began; None for other calls."""
     is_cancelled: bool = False

@@ -179,8 +179,11 @@ class TargetProbe:
     def _probe_under_pointer(self, pending: PendingAction) -> None:
         """Probe the pointer position and the element there."""
         previous = self._last_pointer_actions.get(pending.page)
+        if previous is not None and previous.pointer_action is not None and "x" not in previous.params:
+            previous = previous.pointer_action  # the reply that tells where that one was is not there yet
         if previous is None:
             return
+        pending.pointer_action = previous
         if "x" in previous.params:
             place = (float(previous.params["x"]), float(previous.params["y"]))
             pending.params = {**pending.params, "x": place[0], "y": place[1]}
@@ -189,20 +192,24 @@ class TargetProbe:
         is_drop = previous.method == "Frame.dragAndDrop"
         position = previous.params.get("targetPosition" if is_drop else "position")
         offset = None if position is None else [position["x"], position["y"]]
+        given = [offset, *self._event_of(pending)]
         if previous.is_on_handle:
-            self._evaluate(pending, previous.call.target, DESCRIBE_AT_CENTER, offset)
+            self._evaluate(pending, previous.call.target, DESCRIBE_AT_CENTER, given)
         elif previous.method in _MOUSE_CALLS:
             return  # a press at an unknown position
         else:
             target, frame = previous.target_selectors["second" if is_drop else "element"], frame_of_call(previous.call)
-            self._evaluate_all(pending, target, DESCRIBE_AT_CENTER, value=offset, frame=frame)
+            self._evaluate_all(pending, target, DESCRIBE_AT_CENTER, value=given, frame=frame)
 
     def _probe_point(self, pending: PendingAction, x: float, y: float) -> None:
         """Probe the element at a point; a busy page may run the script after it has received the event."""
+        self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, [x, y, *self._event_of(pending)])
+
+    def _event_of(self, pending: PendingAction) -> tuple[str, float]:
+        """Return the first event that a call dispatches, and the Unix time at which the call began."""
         if pending.begun_unix_ms is None:
             pending.begun_unix_ms = self._session.timeline.unix_ms
-        point = [x, y, _POINTER_EVENTS[pending.method], pending.begun_unix_ms]
-        self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, point)
+        return _POINTER_EVENTS[pending.method], pending.begun_unix_ms
 
     def _expect_raw_input(self, pending: PendingAction) -> None:
         """Have the document keep the state of what the next calls press."""

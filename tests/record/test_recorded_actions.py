@@ -218,20 +218,28 @@ addEventListener('mouseup', () => { cover.remove(); });
 </script>"""
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        pytest.param(lambda page: page.mouse.move(45, 45), id="moved"),
+        pytest.param(lambda page: page.hover("button"), id="hovered"),
+        pytest.param(lambda page: page.query_selector("button").hover(), id="hovered by handle"),
+    ],
+)
 def test_what_lay_under_the_pointer_when_a_busy_page_was_pressed_is_recorded(
-    chromium: Browser, site: PageSite, tmp_path: Path
+    chromium: Browser, site: PageSite, tmp_path: Path, move: Callable[[Page], None]
 ) -> None:
     """Browsers hand input to a busy page before scripts that they were sent earlier; this one is covered by it."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(COVERED))
-        agent.page.mouse.move(5, 5)
+        move(agent.page)
         agent.page.mouse.down()
         agent.page.mouse.up()
 
-    _, down, up = (each for each in recorded_actions(tmp_path / "b") if isinstance(each, Mouse))
+    *_, down, up = (each for each in recorded_actions(tmp_path / "b") if isinstance(each, Mouse))
     assert down.under is not None
-    assert up.under is not None
-    assert (down.under.tag, up.under.tag) == ("button", "div")
+    assert down.under.tag == "button"
+    assert up.under is None or up.under.tag == "div"  # unknown if the page removed it before its state was kept
 
 
 def choose_path(page: Page, file: Path) -> None:

@@ -44,8 +44,10 @@ DESCRIBE_HANDLE: Final = f"""element => {{
 DESCRIBE_AT_POINT: Final = "point => JSON.stringify(window.__eikon__?.describeAt?.(...JSON.parse(point)) ?? null)"
 """Describe what lay at a point when an event came there; see init_hit_targets.js."""
 EXPECT_RAW_INPUT: Final = "() => { window.__eikon__?.expectRawInput?.(); }"
-DESCRIBE_AT_CENTER: Final = f"""(found, offset) => {{
-  const [element] = [found].flat(), within = JSON.parse(offset);
+DESCRIBE_AT_CENTER: Final = f"""(found, given) => {{
+  const [element] = [found].flat(), [within, type, begun] = JSON.parse(given);
+  const event = window === top && window.__eikon__?.describeEvent?.(type, begun);
+  if (event) return JSON.stringify(event);
   const box = element.getBoundingClientRect();
   let x = box.x + (within ? within[0] : box.width / 2), y = box.y + (within ? within[1] : box.height / 2);
   let frame = window;
@@ -57,7 +59,8 @@ DESCRIBE_AT_CENTER: Final = f"""(found, offset) => {{
   const elements = frame.__eikon__?.elementsAt?.(x, y) ?? [], seen = frame.{_DESCRIBE.removeprefix("window.")};
   return JSON.stringify(seen && {{ ...seen, place: [x, y] }});
 }}"""
-"""Describe what lies at the centre of an element, or at an offset in it: the pointer is there after acting on it."""
+"""Describe what lay under the pointer when an event came, or lies at the centre of an element or an offset in it: the
+pointer is there after acting on it."""
 DESCRIBE_FOCUSED: Final = f"""() => {{
   const deep = document => {{
     let found = document.activeElement;

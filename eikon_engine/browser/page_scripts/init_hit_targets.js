@@ -82,15 +82,22 @@
     pointed = [...pointed, { type, at: now(), x, y, elements, seen }].slice(-MAX_KEPT);
   };
   for (const type of POINTER_EVENTS) window.addEventListener(type, keep, { capture: true, passive: true });
-  // Describes what lay at a point when the event of a call that began at a Unix time came there, or lies there now; null if
-  // the page has removed it since.
-  own.describeAt = (x, y, type, begun) => {
+  const eventSince = (type, begun) => pointed.find(each => each.type === type && each.at > begun - CLOCK_STEP_MS);
+  const describe = ({ elements, seen }) =>
+    seen ?? own.inspect(elements.every(element => element.isConnected) ? elements : [], INSPECTION);
+  // Describes what lay under the pointer at the first event of a call that began at a Unix time, with its place; null if
+  // this document received none.
+  own.describeEvent = (type, begun) => {
     usesRawInput = true;
-    const event = pointed.find(each => each.type === type && each.at > begun - CLOCK_STEP_MS
-      && Math.abs(each.x - x) < 1 && Math.abs(each.y - y) < 1);
-    if (event?.seen) return event.seen;
-    const elements = event?.elements ?? own.elementsAt(x, y);
-    return elements.every(element => element.isConnected) ? own.inspect(elements, INSPECTION) : null;
+    const event = eventSince(type, begun);
+    return event ? { ...describe(event), place: [event.x, event.y] } : null;
+  };
+  // Describes what lay at a point then, or lies there now.
+  own.describeAt = (x, y, type, begun) => {
+    const event = eventSince(type, begun);
+    usesRawInput = true;
+    const isThere = event && Math.abs(event.x - x) < 1 && Math.abs(event.y - y) < 1;
+    return isThere ? describe(event) : own.inspect(own.elementsAt(x, y), INSPECTION);
   };
 
   // Playwright resolves selectors in a world of its own, in which the selector engine of element_probe.py hands the matches
