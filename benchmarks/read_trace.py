@@ -19,8 +19,8 @@ from time import perf_counter
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
-from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.target import Ancestor, Identity, Target
+from eikon_engine.trace.trace_file import read_trace, write_trace
 
 ACTIONS_PER_SUBGOAL = 1_000
 START = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)

@@ -26,7 +26,7 @@ from eikon_engine.skills.rerun.rerun import RerunOptions, rerun_bundles
 from eikon_engine.skills.rerun.results import RerunReport
 from eikon_engine.trace.bundle import store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace, SkillInputRef, SkillUsage, SubgoalTrace, Succeeded
-from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 
 SIZE: Final = 100_000
 """Size of a page's stored JSON in bytes."""

@@ -26,7 +26,7 @@ from benchmarks.often import replay_often
 from benchmarks.subjects import Subject
 from benchmarks.table import counted, table
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.missions.torture import torture
 from tests.sites.torture import ITEMS, PAGES, Item, serve_torture
 

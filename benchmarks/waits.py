@@ -23,8 +23,8 @@ from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.serializer import read_trace
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import serve_pages
 
 if TYPE_CHECKING:

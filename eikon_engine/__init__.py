@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         SubgoalOutcome,
     )
     from eikon_engine.scenario import AgentRun, RunOptions, Tool, ToolBox, open_run
-    from eikon_engine.trace.serializer import ExecutionTraceSerializer
+    from eikon_engine.trace.trace_file import ExecutionTraceSerializer
 
 __all__ = [
     "ActionOutcome",
@@ -61,7 +61,7 @@ _MODULES = {
     "Controller": "replay",
     "Divergence": "replay",
     "EikonError": "errors",
-    "ExecutionTraceSerializer": "trace.serializer",
+    "ExecutionTraceSerializer": "trace.trace_file",
     "Halt": "replay",
     "MissionRecorder": "record",
     "Proceed": "replay",

@@ -43,7 +43,7 @@ from eikon_engine.trace.certificate import (
 from eikon_engine.trace.masks import describe_mask
 from eikon_engine.trace.patch import TracePatch, render_patch, variables_patch
 from eikon_engine.trace.rules import describe_rule
-from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, serialize_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, serialize_trace, write_trace
 from eikon_engine.trace.variables import require_values
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.labels import action_label, step_label
 from eikon_engine.trace.patch import AddMask, AddRule, TracePatch, apply_patch, render_patch
-from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE
 from eikon_engine.trace.steps import iter_steps
+from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -79,7 +79,7 @@ def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
     from eikon_engine.cli.trace_listing import render_listing, render_step, require_one_format
     from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.serializer import serialize_trace
+    from eikon_engine.trace.trace_file import serialize_trace
 
     require_one_format(step=step, as_json=as_json)
     trace = open_bundle(bundle).trace

@@ -17,7 +17,7 @@ from eikon_engine.outcome.events import ActionPerformed, ActionStart, Observatio
 from eikon_engine.outcome.read_events import EventsParser, ParsedLine
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -43,7 +43,7 @@ from eikon_engine.outcome.stored_values import InlineValue, ValueStore
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ActionTrace, CompletionUsage, Failed, SkillUsage, Succeeded, ToolUsage
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

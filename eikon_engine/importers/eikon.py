@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.trace.execution import TRACE_VERSION
-from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -39,8 +39,8 @@ from eikon_engine.trace.journal import (
     WarningAdded,
     read_journal,
 )
-from eikon_engine.trace.serializer import write_trace
 from eikon_engine.trace.steps import acted_times
+from eikon_engine.trace.trace_file import write_trace
 
 if TYPE_CHECKING:
     from datetime import datetime

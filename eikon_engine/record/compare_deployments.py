@@ -41,7 +41,7 @@ from eikon_engine.trace.base_urls import (
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.environment import read_storage_state
 from eikon_engine.trace.patch import apply_patch, describe_operation
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from eikon_engine.importers.imported_mission import ImportedMission, build_trace
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.trace.bundle import FILES_FOLDER
 from eikon_engine.trace.execution import NetworkPart
-from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -28,7 +28,7 @@ from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -15,7 +15,7 @@ from eikon_engine.secrets.encodings import ENCODINGS
 from eikon_engine.secrets.redaction import Redaction, TypedSecret
 from eikon_engine.secrets.stand_ins import character_classes, make_password_stand_in
 from eikon_engine.trace.actions import Fill, InsertText, SecretRef, SetValue, TypeText
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.base_urls import BaseUrlMap, map_action_urls, map_mask_urls
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 from eikon_engine.trace.steps import iter_steps
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 from eikon_engine.trace.variables import require_values, used_variables
 
 if TYPE_CHECKING:

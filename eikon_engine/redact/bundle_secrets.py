@@ -19,7 +19,7 @@ from eikon_engine.redact.digests import storage_digest
 from eikon_engine.secrets.search import SecretMatch
 from eikon_engine.trace.accepted import read_accepted
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_page
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

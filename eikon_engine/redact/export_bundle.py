@@ -20,7 +20,7 @@ from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.masks import Mask, StoragePart
-from eikon_engine.trace.serializer import find_trace_file, read_trace, write_trace
+from eikon_engine.trace.trace_file import find_trace_file, read_trace, write_trace
 
 if TYPE_CHECKING:
     from eikon_engine.redact.scan import SuspectedSecret

@@ -27,7 +27,7 @@ from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_ac
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_snapshot, store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

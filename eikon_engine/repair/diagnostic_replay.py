@@ -11,7 +11,7 @@ from eikon_engine.browser.browser_storage import database_names
 from eikon_engine.errors import ReplayDivergenceError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.replay.options import Halt, Proceed
-from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

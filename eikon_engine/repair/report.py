@@ -12,7 +12,7 @@ from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.certification import CertificationReport
 from eikon_engine.outcome.divergence import Explanation
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, TracePatch, describe_operation
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,8 +15,8 @@ from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom.roles import FIELD_TAGS
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
-from eikon_engine.trace.serializer import read_trace
 from eikon_engine.trace.steps import iter_steps
+from eikon_engine.trace.trace_file import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -30,7 +30,7 @@ from eikon_engine.replay.step import StepRunner
 from eikon_engine.report import standard_reports
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.certificate import certificate_state
-from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence

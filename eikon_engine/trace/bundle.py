@@ -18,7 +18,7 @@ from eikon_engine.trace.accepted import ACCEPTED_FILE
 from eikon_engine.trace.actions import ReadValue, SetInputFiles
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

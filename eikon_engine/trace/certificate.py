@@ -14,7 +14,7 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.execution import MissionStatus
-from eikon_engine.trace.serializer import find_trace_file
+from eikon_engine.trace.trace_file import find_trace_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -34,9 +34,9 @@ from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, MovedDeliv
 from eikon_engine.trace.masks import Mask, describe_mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.rules import VolatileRule, describe_rule
-from eikon_engine.trace.serializer import TRACE_FILE, serialize_trace
 from eikon_engine.trace.steps import locate_step, replace_step
 from eikon_engine.trace.target import Identity
+from eikon_engine.trace.trace_file import TRACE_FILE, serialize_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

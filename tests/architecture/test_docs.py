@@ -25,7 +25,7 @@ from eikon_engine.outcome import divergence as explanation
 from eikon_engine.outcome import outcomes as gate_result
 from eikon_engine.outcome import stored_values as stored
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.architecture.sources import PROJECT, sources
 from tests.sites.shop import serve_shop
 

@@ -15,7 +15,7 @@ from benchmarks.waits import record_waits, recorded_seconds, replay_once, replay
 from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.missions.django_admin import PASSWORD_NAME, keep_a_note
 from tests.missions.miniwob import SOLUTIONS, solve_task
 from tests.replay.conftest import replay

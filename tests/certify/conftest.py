@@ -9,7 +9,7 @@ import pytest
 
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.missions.shop import css
 from tests.replay.shared_browsers import SHARED

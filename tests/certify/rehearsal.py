@@ -27,7 +27,7 @@ from eikon_engine.trace.bundle import load_page, store_snapshot
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, NetworkPart, SubgoalTrace, Succeeded
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
-from eikon_engine.trace.serializer import write_trace
+from eikon_engine.trace.trace_file import write_trace
 
 if TYPE_CHECKING:
     from pathlib import Path

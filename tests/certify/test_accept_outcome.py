@@ -18,8 +18,8 @@ from eikon_engine.trace.accepted import ACCEPTED_FILE, read_accepted
 from eikon_engine.trace.actions import Click, Navigate, Read, ReadValue
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.masks import Mask, TitlePart
-from eikon_engine.trace.serializer import TRACE_FILE
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import TRACE_FILE
 from tests.browser.pages import Answer, serve_pages
 from tests.commands import run_here
 from tests.replay.conftest import replay

@@ -21,8 +21,8 @@ from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.masks import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
 from eikon_engine.trace.rules import QueryKeyRule
-from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.certify.conftest import change_actions
 from tests.error_codes import has_code

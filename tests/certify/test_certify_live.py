@@ -14,7 +14,7 @@ import pytest
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 from tests.missions.ordinary import HELPDESK_PASSWORD, report_a_fault
 from tests.record.recorded_page import recorded_page
 from tests.replay.conftest import replay

@@ -16,8 +16,8 @@ from eikon_engine.outcome.learning import LearningReport
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.serializer import TRACE_FILE, write_trace
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.commands import run_here
 from tests.replay.conftest import replay

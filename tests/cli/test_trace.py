@@ -16,7 +16,7 @@ from eikon_engine.cli.trace import trace_command
 from eikon_engine.errors import EikonError, TraceFieldError, TraceSyntaxError, UsageError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.serializer import parse_trace, serialize_trace
+from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.error_codes import has_code
 from tests.trace.test_patched_copy import contents
 

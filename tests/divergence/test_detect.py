@@ -12,7 +12,7 @@ from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

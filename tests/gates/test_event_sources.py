@@ -22,7 +22,7 @@ from eikon_engine.outcome.events import (
     events_schema,
 )
 from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded, ToolUsage
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace, traces
 

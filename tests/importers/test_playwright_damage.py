@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import EikonError
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace
 from tests.cli.test_import import run
 from tests.importers.playwright_zips import URL, call, entry, group, head, opened, snapshot, write_zip
 

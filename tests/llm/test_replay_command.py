@@ -17,7 +17,7 @@ from eikon_engine.cli.replay import replay_command
 from eikon_engine.cli.shell import run_command
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER
 from eikon_engine.trace.execution import SkillUsage, Succeeded
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.llm.asking import files
 from tests.sites.model_server import serve_model
 

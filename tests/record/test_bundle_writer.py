@@ -11,7 +11,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.record.bundle_writer import Attempt, BundleWriter
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.network.factories import make_exchange
 from tests.trace.trace_values import START, action, trace
 

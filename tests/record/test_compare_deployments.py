@@ -19,8 +19,8 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.comparison import DeploymentComparison
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
-from eikon_engine.trace.serializer import TRACE_FILE
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import TRACE_FILE
 from tests.browser.pages import Answer, serve_pages
 from tests.commands import run_here
 

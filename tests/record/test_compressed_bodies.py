@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.rules import JsonPathRule
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import Answer
 from tests.record.recorded_page import recorded_page
 from tests.replay.conftest import replay

@@ -21,7 +21,7 @@ from eikon_engine.trace.execution import SkillInputRef, SkillUsage, Succeeded
 from eikon_engine.trace.masks import Mask, SubtreePart
 from eikon_engine.trace.observation import Observation, PageObservation
 from eikon_engine.trace.rules import QueryKeyRule
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.record.skill_models import QUESTION, skills_of
 from tests.sites.model_server import answer_error, answer_text, serve_model

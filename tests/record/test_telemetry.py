@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from eikon_engine.trace.rules import JsonPathRule, TelemetryRule
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import Answer
 from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay

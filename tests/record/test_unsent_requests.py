@@ -13,8 +13,8 @@ from eikon_engine.certify import certify as certifying
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.trace.actions import Scroll
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.steps import map_actions
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, PageSite, serve_pages
 from tests.record.recorded_page import recorded_page, steps
 

@@ -16,7 +16,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.record import record_mission
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.serializer import write_trace
+from eikon_engine.trace.trace_file import write_trace
 from tests.browser.pages import Answer, Asked, PageSite
 from tests.record.recorded_page import QUICK, TWICE, recorded_actions, recorded_page
 from tests.replay.conftest import replay

@@ -13,7 +13,7 @@ from eikon_engine.repair.repair import repair_trace
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.edits import SetFields
 from eikon_engine.trace.patch import TracePatch, apply_patch
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 from tests.browser.pages import serve_pages
 from tests.repair.conftest import contents
 from tests.repair.small_site import set_pages

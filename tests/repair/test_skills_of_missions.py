@@ -13,7 +13,7 @@ from eikon_engine.repair.options import RepairOptions
 from eikon_engine.repair.repair import repair_trace
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.masks import Mask, SelectorPart
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.missions.shop import css
 from tests.repair.test_five_missions import clicked

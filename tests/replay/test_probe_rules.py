@@ -10,7 +10,7 @@ import pytest
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Navigate
 from eikon_engine.trace.rules import QueryKeyRule
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED

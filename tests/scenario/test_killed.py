@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.outcome.read_events import read_events
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.scenario.workshop import PAGE, Workshop
 from tests.sites.static import serve_folder
 from tests.until import wait_until

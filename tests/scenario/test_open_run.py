@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 from eikon_engine import AttachOptions, RunOptions, ToolBox, open_run, record_mission
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.errors import ReplayError, RequirementError, ResultNotStorableError, UsageError
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import serve_pages
 from tests.error_codes import has_code
 from tests.sites.static import serve_folder

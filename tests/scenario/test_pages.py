@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from eikon_engine.cli.gate import gate_command
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.scenario.workshop import PAGE, Ran, Workshop
 from tests.sites.model_server import serve_model
 from tests.sites.static import serve_folder

@@ -18,9 +18,9 @@ from eikon_engine.trace.execution import (
 )
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.patch import TracePatch, apply_patch
-from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.target import Identity, Target
+from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.trace.trace_values import action, subgoal, trace
 
 if TYPE_CHECKING:

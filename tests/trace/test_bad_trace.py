@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
-from eikon_engine.trace.serializer import parse_trace, serialize_trace
+from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace
 

@@ -12,8 +12,8 @@ from eikon_engine.trace.actions import FileInput, SetInputFiles
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Artifact, NetworkPart, SkillInputRef, SkillUsage, StartState, Succeeded
 from eikon_engine.trace.observation import Observation, PageObservation
-from eikon_engine.trace.serializer import write_trace
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import write_trace
 from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace
 

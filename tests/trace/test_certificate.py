@@ -18,7 +18,7 @@ from eikon_engine.trace.certificate import (
     write_certificate,
 )
 from eikon_engine.trace.execution import NetworkPart
-from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 from tests.trace.trace_values import START, trace, values_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.actions import Click, Drag, Fill, Note
 from eikon_engine.trace.edits import DeleteStep, Edit, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
-from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import serialize_trace
 from tests.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
 
 

@@ -22,7 +22,7 @@ from eikon_engine.trace.journal import (
     WarningAdded,
     read_journal,
 )
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.trace.trace_values import START, action, subgoal, trace
 
 if TYPE_CHECKING:

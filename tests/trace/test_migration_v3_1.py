@@ -13,7 +13,7 @@ from eikon_engine.trace.actions import Fill, SecretRef
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Blocked, Failed
 from eikon_engine.trace.migrations.v3_1 import SecretNamer, error_code
-from eikon_engine.trace.serializer import parse_trace, read_trace, serialize_trace
+from eikon_engine.trace.trace_file import parse_trace, read_trace, serialize_trace
 
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace

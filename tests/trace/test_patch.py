@@ -22,8 +22,8 @@ from eikon_engine.trace.patch import (
     render_patch,
 )
 from eikon_engine.trace.rules import QueryKeyRule
-from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from eikon_engine.trace.target import Identity
+from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.trace.trace_values import action, subgoal, trace, values_of
 
 BASE = trace(

@@ -19,7 +19,7 @@ from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.edits import DeleteStep, SetFields
 from eikon_engine.trace.execution import ExecutionTrace, NetworkPart
 from eikon_engine.trace.patch import TracePatch, apply_patch, read_patch, write_patch
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.error_codes import has_code
 
 SHOP = Path(__file__).parents[1] / "data" / "traces" / "shop_failing"

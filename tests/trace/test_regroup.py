@@ -27,7 +27,7 @@ from eikon_engine.trace.execution import (
     Succeeded,
     ToolUsage,
 )
-from eikon_engine.trace.serializer import parse_trace, serialize_trace
+from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.trace.edited import BASE
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.serializer import parse_trace, serialize_trace
+from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.trace.trace_values import trace
 
 GOOD = {"kind": "query_key", "name": "_", "reason": "a cache buster"}

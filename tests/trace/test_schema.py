@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from eikon_engine.cli.schema import schema_command
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.schema import render_schema, trace_schema
-from eikon_engine.trace.serializer import read_trace, serialize_trace
+from eikon_engine.trace.trace_file import read_trace, serialize_trace
 from tests.trace.trace_values import action, subgoal, trace, traces
 
 ROOT = Path(__file__).parents[2]

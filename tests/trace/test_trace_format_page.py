@@ -15,7 +15,7 @@ from eikon_engine.trace import actions as conditions
 from eikon_engine.trace import journal as journal_records
 from eikon_engine.trace import masks as mask
 from eikon_engine.trace import rules as volatile
-from eikon_engine.trace.serializer import parse_trace
+from eikon_engine.trace.trace_file import parse_trace
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -31,8 +31,8 @@ from eikon_engine.trace.edit_arguments import build_edit, build_insertion
 from eikon_engine.trace.edits import DeleteStep, SetFields
 from eikon_engine.trace.execution import ActionTrace, Blocked
 from eikon_engine.trace.patch import SetTimeline, TracePatch, apply_patch
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, serialize_trace, write_trace
 from eikon_engine.trace.steps import iter_steps, without_identities
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, serialize_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,7 +28,7 @@ from eikon_engine.files.writing import write_error_message
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import SetObservation, TracePatch, apply_patch, variables_patch, write_patch
-from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from eikon_engine.errors import TraceError
 from eikon_engine.trace.bundle import DOM_FOLDER
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -28,8 +28,8 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.patch import Operation, SetPageIntent, SetSkillOutput, TracePatch, apply_patch
-from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, write_trace
 from eikon_engine.trace.steps import MISSING_DOCUMENT
+from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

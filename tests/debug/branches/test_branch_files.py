@@ -29,8 +29,8 @@ from eikon_engine.errors import EikonError, SessionError, UsageError
 from eikon_engine.trace.actions import Fill, Press
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import apply_patch, read_patch
-from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.target import Target
+from eikon_engine.trace.trace_file import serialize_trace
 from tests.debug.branches.conftest import CREATED, FORK, TRACES, forked
 from tests.error_codes import has_code
 from tests.trace.test_patched_copy import contents

@@ -11,7 +11,7 @@ from playwright.async_api import async_playwright
 
 from eikon_engine.record.record_interactive import InteractiveOptions, record_interactive
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

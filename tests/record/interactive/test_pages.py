@@ -10,7 +10,7 @@ from playwright.async_api import Error
 
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import Drag, Scroll, SetInputFiles
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.record.interactive.person import actions_of, record
 from tests.until import GENEROUS_S

@@ -16,7 +16,7 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import NavigationError
 from eikon_engine.record.record_interactive import InteractiveOptions, record_interactive
-from eikon_engine.trace.serializer import read_trace
+from eikon_engine.trace.trace_file import read_trace
 from tests.sites.shop import serve_shop
 
 pytestmark = pytest.mark.browser

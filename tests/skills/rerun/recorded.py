@@ -10,7 +10,7 @@ from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_no
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.bundle import store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace, SkillInputRef, SkillUsage, SubgoalTrace, Succeeded
-from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

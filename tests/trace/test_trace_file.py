@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from eikon_engine.errors import OutputError, TraceError
 from eikon_engine.trace.execution import ExecutionTrace
-from eikon_engine.trace.serializer import (
+from eikon_engine.trace.trace_file import (
     ExecutionTraceSerializer,
     parse_trace,
     read_trace,
