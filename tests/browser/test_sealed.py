@@ -133,7 +133,8 @@ def test_no_response_overtakes_a_body_that_a_script_still_reads(
     recorded = record(live_browser, tmp_path, [Navigate(url=url)])
 
     for _ in range(5):
-        assert replay(sealed_browser, tmp_path, [Navigate(url=url)], recorded)[0] == recorded
+        seen, network = replay(sealed_browser, tmp_path, [Navigate(url=url)], recorded)
+        assert (seen, network.notes) == (recorded, ())
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from eikon_engine.browser.stabilizer import PageStabilizer
     from eikon_engine.network.exchange import Moment
 
+READ_S: Final = 10.0
+"""Wall time for scripts to read a body that they received, as in init_browser_work.js; a busy browser takes seconds."""
 COMPLETION_POLL_S: Final = 0.05
 """Wall time between two checks of what keeps a delivery from completing."""
 CAUSE_CHECKS: Final = 2
@@ -180,13 +182,13 @@ class DeliverySchedule:
             self._unread = None
             return
         try:
-            async with asyncio.timeout(BLOCKED_S):
+            async with asyncio.timeout(READ_S):
                 while work := await self._unless_requested(before, count_unread(self._tracker, frame, request)):
                     await self._pause(before)
         except TimeoutError:
             self._stalled_urls.add(request.url)
             self._stabilizer.notes.append(
-                f"a response was delivered to a page that still read another one after {BLOCKED_S:.0f} s"
+                f"a response was delivered to a page that still read another one after {READ_S:.0f} s"
             )
         else:
             if work is None:
