@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import has_equal_answer
-from eikon_engine.network.saves import SavesOfReplay, SentSave
+from eikon_engine.network.saves import SAVE_METHOD, SavesOfReplay, SentSave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -168,6 +168,8 @@ def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: S
 
 def _explain_save(exchange: Exchange, recording: NetworkRecording, playback: Playback, sent: SentRequests) -> str:
     """Explain a save that the page did not send because of when it computed; empty for anything else."""
+    if exchange.request.method != SAVE_METHOD:
+        return ""
     replay = _saves_of_replay(playback.address(exchange), recording, playback, sent)
     return replay.explain(exchange) if len(replay.saves) > 1 else ""
 

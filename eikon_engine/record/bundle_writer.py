@@ -162,7 +162,9 @@ class BundleWriter:
         try:
             self._correct_phases(trace)
         except (TraceError, OutputError) as error:
-            warning = f"what pages received may precede an action that it followed, or the other way: {error.message}"
+            warning = (
+                f"the phases of responses were not corrected, so replays may deliver some too late: {error.message}"
+            )
             trace = trace.model_copy(update={"warnings": (*trace.warnings, warning)})
         write_trace(trace, self.directory / TRACE_FILE)
         journal.unlink()
