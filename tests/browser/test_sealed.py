@@ -105,6 +105,7 @@ def test_requests_of_one_url_get_their_responses_in_order(
 
 
 READ = "then(r => r.blob()).then(b => say(b.size))"
+READ_OFTEN = "Promise.all(Array.from({length: 40}, () => r.clone().blob())).then(b => say(b.length))"
 SLOW = "fetch('/slow').then(r => say(r.status))"
 
 
@@ -114,6 +115,7 @@ SLOW = "fetch('/slow').then(r => say(r.status))"
         pytest.param(f"fetch('/blob').{READ}; {SLOW}", id="at once"),
         pytest.param(f"fetch('/moved').{READ}; {SLOW}", id="redirected"),
         pytest.param(f"fetch('/blob').then(r => {{ Promise.resolve(r).{READ}; {SLOW} }})", id="while reading"),
+        pytest.param(f"fetch('/parts').then(r => {{ {SLOW}; {READ_OFTEN} }})", id="in parts"),
     ],
 )
 def test_no_response_overtakes_a_body_that_a_script_still_reads(
@@ -129,6 +131,7 @@ def test_no_response_overtakes_a_body_that_a_script_still_reads(
         return Answer(body="slow")
 
     site.answers |= {"/blob": Answer(body="blob" * 50_000), "/moved": redirect("/blob"), "/slow": slow}
+    site.answers["/parts"] = Answer(pieces=(b"blob" * 110_000,) * 2)
     url = site.put(page(script))
     recorded = record(live_browser, tmp_path, [Navigate(url=url)])
 

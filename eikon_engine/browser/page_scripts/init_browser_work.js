@@ -38,8 +38,13 @@
 
   counted(Blob.prototype, ['arrayBuffer', 'bytes', 'text'], promised);
   // The browser may have a body some time before a script has read it, as a Blob through another process.
-  counted(window.Response?.prototype, ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'], (answer, response) =>
-    own.isWhole?.(response) ? Reflect.apply(afterwards, answer, [begin(own.isSealed ? WORK_MS : BODY_MS)]) : answer);
+  counted(window.Response?.prototype, ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'], (answer, response) => {
+    let isRead = false, end = () => {};
+    const isCounted = own.onceWhole?.(response, () => {
+      if (!isRead) end = begin(own.isSealed ? WORK_MS : BODY_MS);
+    });
+    return isCounted ? Reflect.apply(afterwards, answer, [() => { isRead = true; end(); }]) : answer;
+  });
   counted(window, ['createImageBitmap'], promised);
   // An image still loading is waited for as a request, which may be delivered later, or never.
   counted(HTMLImageElement.prototype, ['decode'], (answer, image) => image.complete ? promised(answer) : answer);

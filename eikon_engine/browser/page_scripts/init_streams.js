@@ -9,7 +9,7 @@
   const sources = new Map();
   const sourceOf = id => {
     if (!sources.has(id)) {
-      const source = {};
+      const source = { onEnd: [] };
       source.stream = new ReadableStream({
         start(controller) { source.controller = controller; },
         cancel() { source.over = true; },
@@ -26,25 +26,34 @@
     if (ends === 'end') source.controller.close();
     if (ends === 'failure') source.controller.error(new TypeError('network error'));
     source.over = ends !== '';
+    if (source.over) for (const notify of source.onEnd) notify();
   };
 
   // Restore the properties of a response: a served redirect was flattened, and a stream is a Response that we
   // constructed.
   const { get: urlOf } = Object.getOwnPropertyDescriptor(window.Response.prototype, 'url');
-  const redirected = new WeakSet();
-  // Whether the browser has, or will have, the whole body of a response: not of a stream, nor of one that a script made.
-  own.isWhole = response => {
+  const WHOLE = { over: true };
+  const bodies = new WeakMap();
+  const bodyOf = response => {
     try {
-      return urlOf.call(response) !== '' || redirected.has(response);
+      return bodies.get(response) ?? (urlOf.call(response) !== '' ? WHOLE : undefined);
     } catch {
-      return false; // no response
+      return undefined; // no response
     }
+  };
+  // Calls `notify` once the body of a response waits for nothing but the browser: at once, or when its stream has ended.
+  // Returns false for a response that a script made.
+  own.onceWhole = (response, notify) => {
+    const body = bodyOf(response);
+    if (body?.over) notify();
+    else body?.onEnd.push(notify);
+    return body !== undefined;
   };
   const withFacts = (response, facts) => {
     for (const name of Object.keys(facts)) Object.defineProperty(response, name, { value: facts[name] });
     const clone = () => {
       const copy = withFacts(Response.prototype.clone.call(response), facts);
-      if (redirected.has(response)) redirected.add(copy);
+      if (bodies.has(response)) bodies.set(copy, bodies.get(response));
       return copy;
     };
     return Object.defineProperty(response, 'clone', { value: clone, configurable: true, writable: true });
@@ -68,9 +77,9 @@
   const served = (native, signal) => {
     const id = native.headers.get(NAME);
     if (id === null && !native.headers.has(REDIRECTED)) return native;
-    let body = native.body;
+    let body = native.body, source = WHOLE;
     if (id !== null) {
-      const source = sourceOf(id);
+      source = sourceOf(id);
       body = source.stream;
       signal?.addEventListener('abort', () => {
         if (!source.over) source.controller.error(signal.reason);
@@ -79,7 +88,7 @@
     }
     const { status, statusText } = native;
     const made = withFacts(new Response(body, { status, statusText, headers: without(native.headers) }), factsOf(native));
-    if (id === null) redirected.add(made);
+    bodies.set(made, source);
     return made;
   };
   if (window.fetch) {

@@ -36,10 +36,18 @@ class Delivery:
     """Whether the requests that it depends on were sent; used when responses are served on request."""
     is_background: bool = False
     """Whether its page does not load with it: a timer sent the request, or its server deferred the response."""
+    ends_body_of: Request | None = None
+    """The request whose body it completes, in pieces after the response."""
     is_early: bool = False
     """Whether it is due before its moment, because nothing else can continue without it."""
     allowed: asyncio.Event = field(default_factory=asyncio.Event)
     completed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def completed_fetch(self) -> Request | None:
+        """The fetch whose body it completes; None for any other delivery."""
+        request = self.request or self.ends_body_of
+        return request if request is not None and request.resource_type == "fetch" else None
 
     @property
     def is_fetch(self) -> bool:

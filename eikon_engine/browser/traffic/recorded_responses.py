@@ -159,7 +159,7 @@ async def stream_body(schedule: DeliverySchedule, request: Request, exchange: Ex
             gone = gone or await deliver(body[place : place + piece.length], "")
             place += piece.length
     if exchange.moment is not None:
-        async with schedule.in_turn(exchange.moment):
+        async with schedule.in_turn(exchange.moment, ends_body_of=request):
             if not gone:
                 await deliver(b"", "end" if exchange.failure is None else "failure")
 

@@ -95,13 +95,14 @@ class DeliverySchedule:
         is_immediate: bool = False,
         is_background: bool = False,
         has_cause: Callable[[], bool] = _has_always_cause,
+        ends_body_of: Request | None = None,
     ) -> AsyncIterator[None]:
         """Wait for a moment, and block other deliveries until the body of the `with` statement ends."""
         if moment is None:
             await self._stabilizer.barrier.wait_until_open()
             yield
             return
-        delivery = Delivery(moment, request, is_immediate, has_cause, is_background)
+        delivery = Delivery(moment, request, is_immediate, has_cause, is_background, ends_body_of)
         self.queue.add(delivery)
         try:
             await delivery.allowed.wait()
@@ -161,8 +162,7 @@ class DeliverySchedule:
         delivery.allowed.set()
         await self._wait_until_completed(delivery)
         self.queue.end_delivery(delivery, was_blocking=was_blocking)
-        if delivery.request is not None and delivery.request.resource_type == "fetch":
-            self._unread = delivery.request
+        self._unread = delivery.completed_fetch or self._unread
         self._tracker.note_data()
 
     async def _wait_until_completed(self, delivery: Delivery) -> None:
