@@ -45,7 +45,7 @@ class Delivery:
 
     @property
     def completed_fetch(self) -> Request | None:
-        """The fetch whose body it completes; None for any other delivery."""
+        """The fetch whose response or body it delivers; None for any other delivery."""
         request = self.request or self.ends_body_of
         return request if request is not None and request.resource_type == "fetch" else None
 
