@@ -36,17 +36,19 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.draft import Draft
+    from eikon_engine.certify.learn import LearningRun
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.runs import ReplayedRun
     from eikon_engine.network.exchange import Moment
+    from eikon_engine.outcome.outcomes import UnsentRequest
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, MovedDelivery
 
 
-async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -> FailedAction | None:
-    """Replay until the pages are idle after each action, and add the resulting timeline and baselines to the draft.
+async def replay_idle_pages(bundle: Bundle, draft: Draft, options: CertifyOptions) -> IdleReplay | None:
+    """Replay until the pages are idle after each action, and add learned rules to the draft.
 
-    Returns the first action that failed, or None. Then the draft is unchanged except for rules.
+    Returns None if no network was recorded.
 
     Raises:
         EikonError: the trace cannot be read, or a run did not complete.
@@ -63,14 +65,15 @@ async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -
     )
     draft.learn(learning.rules, options)
     runs = () if learning.run is None else (learning.run,)
-    comparisons = compare_runs(draft.trace, runs)
+    comparisons = tuple(compare_runs(draft.trace, runs))
     failed = find_failed_action(comparisons)
     if not runs or failed is not None:
         options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
-        return failed
-    draft.adopt_timeline(comparisons, runs, derive_timeline(recording, given))
-    options.progress("found a timeline that waits for idle pages, unlike the agent")
-    return None
+        return IdleReplay(failed_action=failed)
+    if learning.unsent:
+        options.progress("a request was not sent after waiting for idle pages; trying the timing of the agent")
+    timeline = derive_timeline(recording, given)
+    return IdleReplay(comparisons=comparisons, runs=runs, timeline=timeline, unsent=learning.unsent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,26 @@ class FailedAction:
     sequence: int
     codes: frozenset[str]
     """Codes of the differences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleReplay:
+    """A replay that waited for idle pages."""
+
+    failed_action: FailedAction | None = None
+    comparisons: tuple[ActionComparison, ...] = ()
+    runs: tuple[ReplayedRun, ...] = ()
+    """Empty if an action failed, or the replay ended early."""
+    timeline: tuple[MovedDelivery, ...] = ()
+    """When it delivered what was recorded."""
+    unsent: tuple[UnsentRequest, ...] = ()
+    """Recorded requests that it did not send."""
+
+    def is_better_than(self, learning: LearningRun | None) -> bool:
+        """Whether it repeated the mission, and a replay with the timing of the agent, if any, sent no more."""
+        if not self.runs or not self.unsent or learning is None or learning.run is None:
+            return bool(self.runs)
+        return any(each in learning.unsent for each in self.unsent)
 
 
 def find_failed_action(comparisons: Iterable[ActionComparison]) -> FailedAction | None:

@@ -16,7 +16,7 @@ from eikon_engine.browser.launch import shared_driver
 from eikon_engine.certify.agent_timing import (
     find_early_actions,
     find_failed_action,
-    find_timeline,
+    replay_idle_pages,
     unsent_request_findings,
 )
 from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
@@ -154,10 +154,7 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
         return _certification(bundle, options, original, done, dom, time.monotonic() - begin)
     with cpu_load() if options.stress else nullcontext():
         async with shared_driver():
-            failed = None
-            if options.network == "sealed" and draft.needs_timeline:
-                failed = await find_timeline(bundle, draft, options)
-            learning = await _learn(bundle, draft, options) if run_many is None else None
+            learning, failed = await _choose_timing(bundle, draft, options, may_learn=run_many is None)
             if findings := _findings_of_all_timings(draft, learning, failed):
                 done = _round_without_runs(draft, findings)
             else:
@@ -168,9 +165,28 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     return _certification(bundle, options, original, done, dom, time.monotonic() - begin)
 
 
+async def _choose_timing(
+    bundle: Bundle, draft: Draft, options: CertifyOptions, *, may_learn: bool
+) -> tuple[LearningRun | None, FailedAction | None]:
+    """Replay once with each timing that may be needed, learn rules, and adopt the timeline of idle pages if it is best.
+
+    Returns what the timing of the agent taught, if that is kept, and the action that failed with that of idle pages.
+    """
+    needs_timeline = options.network == "sealed" and draft.needs_timeline
+    idle = await replay_idle_pages(bundle, draft, options) if needs_timeline else None
+    learning = None
+    if may_learn and (idle is None or idle.unsent or not idle.runs):
+        learning = await _learn(bundle, draft, options)
+    if idle is None or not idle.is_better_than(learning):
+        return learning, None if idle is None else idle.failed_action
+    draft.adopt_timeline(idle.comparisons, idle.runs, idle.timeline)
+    options.progress("found a timeline that waits for idle pages, unlike the agent")
+    return None, None
+
+
 async def _learn(bundle: Bundle, draft: Draft, options: CertifyOptions) -> LearningRun | None:
-    """Learn rules, unless a run that looked for a timeline has done so; return what a sealed run taught."""
-    if draft.timeline is not None or not draft.may_get_rules:
+    """Learn rules; return what a sealed run taught."""
+    if not draft.may_get_rules:
         return None
     if options.network == "live":
         await _learn_live(bundle, draft, options)

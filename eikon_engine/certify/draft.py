@@ -29,7 +29,7 @@ from eikon_engine.trace.patch import (
     TracePatch,
     apply_patch,
 )
-from eikon_engine.trace.steps import has_unobserved_edits, is_agent_recording
+from eikon_engine.trace.steps import has_unobserved_edits, has_unsettled_observations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,12 +194,8 @@ class Draft:
     @property
     def needs_timeline(self) -> bool:
         """Return whether the recorded agent did not wait for its pages, and no timeline has been found yet."""
-        return self.is_agent_recording and self.original.network is not None and not self.original.network.timeline
-
-    @property
-    def is_agent_recording(self) -> bool:
-        """Return whether this is a recording of an agent, which has no baselines of its own."""
-        return is_agent_recording(self.original)
+        network = self.original.network
+        return network is not None and not network.timeline and has_unsettled_observations(self.original)
 
     def adopt_timeline(
         self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun], timeline: tuple[MovedDelivery, ...]

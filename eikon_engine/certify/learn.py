@@ -15,6 +15,7 @@ from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import unmasked_misses
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.rule_learner import RuleLearner
+from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.events import ActionStart, DivergenceFound
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.certify.runs import ReplayedRun
     from eikon_engine.network.exchange import Moment
     from eikon_engine.outcome.events import EventLine
-    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.outcome.outcomes import NetworkMiss, UnsentRequest
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.rules import VolatileRule
@@ -48,6 +49,12 @@ class LearningRun:
     """That request."""
     has_diverged: bool
     """Whether an action differed from the recording before that request."""
+
+    @property
+    def unsent(self) -> tuple[UnsentRequest, ...]:
+        """The recorded requests that the replay did not send, and no rule explains."""
+        unsent = () if self.run is None else self.run.outcome.network.unsent
+        return tuple(each for each in unsent if find_telemetry_rule(each.key, self.rules) is None)
 
 
 @dataclass(slots=True)

@@ -247,16 +247,26 @@ def has_unobserved_edits(trace: ExecutionTrace) -> bool:
     return any(action.timing is not None and action.observation is None for action in actions)
 
 
-def is_agent_recording(trace: ExecutionTrace) -> bool:
-    """Return whether this is a recording of an agent, whose observations are not its own, but those of replays.
+def has_unsettled_observations(trace: ExecutionTrace) -> bool:
+    """Return whether this is a recording of an agent to which baselines have still to be added."""
+    return any(
+        isinstance(step, ActionTrace) and step.observation is not None and not step.observation.settled
+        for _, step in iter_steps(trace)
+    )
 
-    An edited mission also has a timeline, but may omit recorded requests.
+
+def is_agent_recording(trace: ExecutionTrace) -> bool:
+    """Return whether the browser of an agent was recorded: its baselines are not its own, but those of replays.
+
+    Only there is chance drawn by a script; older recordings have a timeline. Edited missions may have both, and omit
+    recorded requests.
     """
-    actions = [step for _, step in iter_steps(trace) if isinstance(step, ActionTrace)]
-    unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
-    if unsettled or trace.network is None:
-        return unsettled
-    return bool(trace.network.timeline) and all(each.timing is None for each in actions)
+    if has_unsettled_observations(trace):
+        return True
+    if any(isinstance(step, ActionTrace) and step.timing is not None for _, step in iter_steps(trace)):
+        return False
+    is_drawn_by_script = trace.environment is not None and trace.environment.random_source == "script"
+    return is_drawn_by_script or (trace.network is not None and bool(trace.network.timeline))
 
 
 def without_identities(action: Action) -> Action:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from eikon_engine.certify import certify as certifying
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.trace.actions import Scroll
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.patch import SetTimeline
 from eikon_engine.trace.steps import map_actions
 from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, PageSite, serve_pages
@@ -38,6 +40,12 @@ WATCH = """<p id=status>none</p><button onclick="watch()">Watch</button><button>
 const watch = () => setInterval(async () => {
   document.getElementById('status').textContent = await (await fetch('/status')).text();
 }, 300);
+</script>"""
+
+HURRY = """<button id=now>Now</button><button id=save>Save</button><p id=state></p>
+<h1 id=title>Wait</h1><script>
+save.onclick = async () => { state.textContent = await (await fetch('/save', { method: 'POST' })).text(); };
+fetch('/slow').then(r => r.text()).then(t => { now.remove(); title.textContent = t; });
 </script>"""
 
 
@@ -131,3 +139,47 @@ def test_polls_that_never_came_prevent_certification(chromium: Browser, tmp_path
     found = [each for each in report.findings if each.layer == "network"]
     assert [each.sequence for each in found[:1]] == [2], report.findings
     assert "/status is in the recording, but a replay did not send it" in found[0].message
+
+
+def hurry(site: PageSite, page: Page) -> None:
+    """Click a button that is gone once the page has loaded, then save."""
+    has_clicked = threading.Event()
+
+    def slow(_asked: object) -> Answer:
+        has_clicked.wait(10)
+        return Answer(body="loaded")
+
+    site.answers |= {"/slow": slow, "/save": Answer(body="saved")}
+    page.goto(site.put(HURRY))
+    page.get_by_role("button", name="Now").click()
+    has_clicked.set()
+    page.get_by_text("loaded").wait_for()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("saved").wait_for()
+
+
+def test_a_hurried_mission_is_certified_with_the_timing_of_the_agent(chromium: Browser, tmp_path: Path) -> None:
+    """Waiting for idle pages removes the button, so that its replay fails."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        hurry(site, recorded.page)
+
+    report = certify(bundle)
+
+    assert report.status == "proposed", report.findings
+    assert not any(isinstance(each, SetTimeline) for each in report.patch.operations)
+
+
+def test_a_save_that_a_hurried_mission_left_out_prevents_certification(chromium: Browser, tmp_path: Path) -> None:
+    """With the timing of the agent, too, the baselines are those of replays, which all send nothing."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, recorded_page(chromium, bundle) as recorded:
+        hurry(site, recorded.page)
+    saved = next(place for place, step in enumerate(steps(bundle)) if "Save" in str(getattr(step.action, "target", "")))
+    for place in (saved, saved + 1):
+        replace_action(bundle, place, Scroll(dy=1))
+
+    report = certify(bundle)
+
+    assert report.status == "unverifiable", report.findings
+    assert any("/save" in each.message and "did not send it" in each.message for each in report.findings)

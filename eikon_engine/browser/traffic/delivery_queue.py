@@ -44,7 +44,7 @@ class Delivery:
     completed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def completed_fetch(self) -> Request | None:
+    def fetch_request(self) -> Request | None:
         """The fetch whose response or body it delivers; None for any other delivery."""
         request = self.request or self.ends_body_of
         return request if request is not None and request.resource_type == "fetch" else None

@@ -162,7 +162,7 @@ class DeliverySchedule:
         delivery.allowed.set()
         await self._wait_until_completed(delivery)
         self.queue.end_delivery(delivery, was_blocking=was_blocking)
-        self._unread = delivery.completed_fetch or self._unread
+        self._unread = delivery.fetch_request or self._unread
         self._tracker.note_data()
 
     async def _wait_until_completed(self, delivery: Delivery) -> None:
