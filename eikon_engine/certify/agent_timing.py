@@ -1,7 +1,8 @@
 """Certify recordings of agents that did not wait for their pages.
 
 What an agent sees of a loading page depends on timing. Replays compare idle pages, so the mission is replayed once with
-responses served on request, and all later replays deliver them at the moments found there.
+responses served on request, and all later replays deliver them at the moments found there: unless an action failed in
+that replay, or a recorded request was not sent, and a replay with the timing of the agent does better.
 """
 
 from __future__ import annotations
@@ -64,16 +65,14 @@ async def replay_idle_pages(bundle: Bundle, draft: Draft, options: CertifyOption
         may_get_rules=draft.may_get_rules,
     )
     draft.learn(learning.rules, options)
-    runs = () if learning.run is None else (learning.run,)
-    comparisons = tuple(compare_runs(draft.trace, runs))
+    if learning.run is None:
+        return IdleReplay()
+    comparisons = compare_runs(draft.trace, (learning.run,))
     failed = find_failed_action(comparisons)
-    if not runs or failed is not None:
-        options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
+    if failed is not None:
         return IdleReplay(failed_action=failed)
-    if learning.unsent:
-        options.progress("a request was not sent after waiting for idle pages; trying the timing of the agent")
     timeline = derive_timeline(recording, given)
-    return IdleReplay(comparisons=comparisons, runs=runs, timeline=timeline, unsent=learning.unsent)
+    return IdleReplay(run=learning.run, comparisons=comparisons, timeline=timeline, unsent=learning.unsent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,19 +90,28 @@ class IdleReplay:
     """A replay that waited for idle pages."""
 
     failed_action: FailedAction | None = None
+    run: ReplayedRun | None = None
+    """None if an action failed, or the replay ended early."""
     comparisons: tuple[ActionComparison, ...] = ()
-    runs: tuple[ReplayedRun, ...] = ()
-    """Empty if an action failed, or the replay ended early."""
     timeline: tuple[MovedDelivery, ...] = ()
     """When it delivered what was recorded."""
     unsent: tuple[UnsentRequest, ...] = ()
     """Recorded requests that it did not send."""
 
+    @property
+    def problem(self) -> str:
+        """What a replay with another timing may do better; empty if nothing."""
+        if self.failed_action is not None:
+            return "an action differed"
+        if self.run is None:
+            return "a request is not in the recording"
+        return "a recorded request was not sent" if self.unsent else ""
+
     def is_better_than(self, learning: LearningRun | None) -> bool:
-        """Whether it repeated the mission, and a replay with the timing of the agent, if any, sent no more."""
-        if not self.runs or not self.unsent or learning is None or learning.run is None:
-            return bool(self.runs)
-        return any(each in learning.unsent for each in self.unsent)
+        """Whether it is kept: a replay with the timing of the agent, if any, did not repeat the mission either."""
+        if self.run is None or not self.problem or learning is None or learning.run is None or learning.has_diverged:
+            return self.run is not None
+        return bool(learning.unsent)
 
 
 def find_failed_action(comparisons: Iterable[ActionComparison]) -> FailedAction | None:

@@ -168,18 +168,25 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 async def _choose_timing(
     bundle: Bundle, draft: Draft, options: CertifyOptions, *, may_learn: bool
 ) -> tuple[LearningRun | None, FailedAction | None]:
-    """Replay once with each timing that may be needed, learn rules, and adopt the timeline of idle pages if it is best.
+    """Learn rules, and adopt a timeline of idle pages unless the timing of the agent repeats the mission better.
 
-    Returns what the timing of the agent taught, if that is kept, and the action that failed with that of idle pages.
+    Returns what the replay with the recorded timing taught, None if another timeline was adopted, or none was tried;
+    and the action that failed after waiting for idle pages.
     """
     needs_timeline = options.network == "sealed" and draft.needs_timeline
     idle = await replay_idle_pages(bundle, draft, options) if needs_timeline else None
-    learning = None
-    if may_learn and (idle is None or idle.unsent or not idle.runs):
+    if idle is None:
+        return await _learn(bundle, draft, options) if may_learn else None, None
+    learning, rules = None, tuple(draft.rules)
+    if idle.problem and may_learn:
+        options.progress(f"{idle.problem} after waiting for idle pages; trying the timing of the agent")
+        if idle.run is not None:
+            draft.rules.clear()  # those of the timing that is kept count
         learning = await _learn(bundle, draft, options)
-    if idle is None or not idle.is_better_than(learning):
-        return learning, None if idle is None else idle.failed_action
-    draft.adopt_timeline(idle.comparisons, idle.runs, idle.timeline)
+    if idle.run is None or not idle.is_better_than(learning):
+        return learning, idle.failed_action
+    draft.rules[:] = rules
+    draft.adopt_timeline(idle.comparisons, idle.run, idle.timeline)
     options.progress("found a timeline that waits for idle pages, unlike the agent")
     return None, None
 

@@ -198,13 +198,13 @@ class Draft:
         return network is not None and not network.timeline and has_unsettled_observations(self.original)
 
     def adopt_timeline(
-        self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun], timeline: tuple[MovedDelivery, ...]
+        self, comparisons: Sequence[ActionComparison], run: ReplayedRun, timeline: tuple[MovedDelivery, ...]
     ) -> None:
-        """Adopt the timeline and baselines of runs that waited for the pages."""
+        """Adopt the timeline and baselines of a run that waited for the pages."""
         self.timeline = SetTimeline(timeline=timeline, reason=AGENT_DID_NOT_WAIT)
         for each in until_first_failure(comparisons):
-            if is_missing_baseline(each, runs[0]):
-                self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, AGENT_DID_NOT_WAIT)
+            if is_missing_baseline(each, run):
+                self.baselines[each.recorded.id] = build_baseline(each, run, self.dom, AGENT_DID_NOT_WAIT)
 
     @property
     def may_get_rules(self) -> bool:

@@ -52,7 +52,7 @@ class LearningRun:
 
     @property
     def unsent(self) -> tuple[UnsentRequest, ...]:
-        """The recorded requests that the replay did not send, and no rule explains."""
+        """The recorded requests that the replay did not send, and no rule explains; unknown after a divergence."""
         unsent = () if self.run is None else self.run.outcome.network.unsent
         return tuple(each for each in unsent if find_telemetry_rule(each.key, self.rules) is None)
 

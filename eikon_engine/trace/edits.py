@@ -35,6 +35,7 @@ from eikon_engine.trace.steps import (
     locate_step,
     map_attempts,
     pin_timing_after,
+    pin_timing_at_end,
     pin_timing_from,
     replace_step,
     without_identities,
@@ -430,6 +431,7 @@ def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
     gone = located.attempt.steps if located.step is None else (located.step,)
     names = {(located.attempt.id, each.sequence) for each in gone}
     first = next((each for each in gone if not is_read_only(each)), None)
+    trace = pin_timing_at_end(trace, gone)
     if first is not None:
         trace = invalidate_after(trace, first)
     elif gone:

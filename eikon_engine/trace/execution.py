@@ -121,7 +121,7 @@ class ActionTrace(FileModel):
     """None if nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
     timing: RecordedTiming | None = None
-    """None unless the mission was edited before this action."""
+    """None unless the mission was edited before this action, or what followed it was deleted."""
 
     @property
     def baseline(self) -> Observation | None:

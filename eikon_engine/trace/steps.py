@@ -15,7 +15,7 @@ from eikon_engine.trace.actions import Assert, Expect, ExtractDom, Note, Read, S
 from eikon_engine.trace.execution import ActionTrace, Blocked, RecordedTiming, SkillUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pydantic import JsonValue
 
@@ -187,7 +187,16 @@ def pin_timing_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     return _pin_timing(trace, _steps_from(trace, step))
 
 
-def _pin_timing(trace: ExecutionTrace, steps: list[Step]) -> ExecutionTrace:
+def pin_timing_at_end(trace: ExecutionTrace, deleted: Iterable[Step]) -> ExecutionTrace:
+    """Store the original timing in the last action that remains, before steps are deleted, if theirs was the last."""
+    gone = set(map(id, deleted))
+    performed = _performed_actions(trace)
+    if not performed or id(performed[-1]) not in gone:
+        return trace
+    return _pin_timing(trace, [each for each in performed if id(each) not in gone][-1:])
+
+
+def _pin_timing(trace: ExecutionTrace, steps: Sequence[Step]) -> ExecutionTrace:
     later = {id(each) for each in steps}
     timings = _timings(trace)
 
@@ -258,8 +267,8 @@ def has_unsettled_observations(trace: ExecutionTrace) -> bool:
 def is_agent_recording(trace: ExecutionTrace) -> bool:
     """Return whether the browser of an agent was recorded: its baselines are not its own, but those of replays.
 
-    Only there is chance drawn by a script; older recordings have a timeline. Edited missions may have both, and omit
-    recorded requests.
+    Only there is chance drawn by a script. Older recordings are recognized only by a timeline, which not all of them
+    have. Edited missions may have both, and omit recorded requests.
     """
     if has_unsettled_observations(trace):
         return True

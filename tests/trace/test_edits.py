@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.actions import Click, Drag, Fill, Note
 from eikon_engine.trace.edits import DeleteStep, Edit, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
-from eikon_engine.trace.steps import iter_steps
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.execution import RecordedTiming
+from eikon_engine.trace.steps import is_agent_recording, iter_steps
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.trace_file import serialize_trace
 from tests.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
@@ -170,6 +172,31 @@ def test_deleting_the_last_step_deletes_its_attempt() -> None:
 
     assert [each.id for each in changed.subgoal_traces] == ["find__attempt_1"]
     assert [(each.id, each.sequence) for _, each in iter_steps(changed)] == [("open", 1), ("type", 2), ("look", 4)]
+
+
+def test_an_agents_mission_without_its_last_steps_counts_as_edited() -> None:
+    """What the deleted actions sent is not missing."""
+    environment = Environment(
+        browser_version="1",
+        playwright_version="1",
+        platform="here",
+        clock_start_ms=0,
+        random_seed=1,
+        random_source="script",
+    )
+    recorded = BASE.model_copy(update={"environment": environment})
+
+    changed = edited(DeleteStep(step="drag", reason="why"), of=recorded)
+
+    assert is_agent_recording(recorded)
+    assert not is_agent_recording(changed)
+    assert [(each.id, getattr(each, "timing", None)) for _, each in iter_steps(changed)] == [
+        ("open", None),
+        ("type", None),
+        ("read", None),
+        ("look", RecordedTiming(actions_before=2, begun_ms=1000, virtual_ms=500)),
+    ]
+    assert [getattr(each, "observation", None) for _, each in iter_steps(changed)][-1] is not None
 
 
 def test_a_split_attempt_is_two_subgoals() -> None:
