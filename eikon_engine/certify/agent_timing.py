@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.worker import PASSIVE_ACTIONS
-from eikon_engine.certify.compare_runs import FAILURE_LAYERS, compare_runs
+from eikon_engine.certify.compare_runs import compare_runs
 from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import PHASES_PER_ACTION_WITH_LOOKUP
@@ -117,7 +117,7 @@ class IdleReplay:
 def find_failed_action(comparisons: Iterable[ActionComparison]) -> FailedAction | None:
     """Return the first action that failed in the first run, and not in the recording, or the other way round."""
     for each in comparisons:
-        codes = frozenset(found.code for found in each.diverged if found.layer in FAILURE_LAYERS)
+        codes = frozenset(found.code for found in each.diverged if each.is_failure(found))
         if codes:
             return FailedAction(subgoal=each.place.subgoal, sequence=each.place.sequence, codes=codes)
     return None

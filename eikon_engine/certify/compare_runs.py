@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.runs import page_key
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import apply_masks
+from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.trace.actions import Evaluate
 from eikon_engine.trace.execution import Blocked
+from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
 
 FAILURE_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result"})
 """Layers in which a difference means that the action itself failed or hit another element."""
+_MEASURES_TIME: Final = re.compile(r"\bperformance\s*\.\s*now\b|\btimeStamp\b")
+_MEASURED_NAME: Final = "now"
+"""Name of a value for which any number may be measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +71,30 @@ class ActionComparison:
     @property
     def has_failed(self) -> bool:
         """Return whether the target or result differs among the runs or from the recording."""
-        return any(each.layer in FAILURE_LAYERS for each in (*self.unstable, *self.diverged))
+        return any(self.is_failure(each) for each in (*self.unstable, *self.diverged))
+
+    def is_failure(self, divergence: Divergence) -> bool:
+        """Return whether a difference means that the action failed, or that the agent did not get what it got before.
+
+        What a script returned may differ if it is drawn, such as a time.
+        """
+        if divergence.code == READ_CHANGED and self.drawn_value is not None:
+            return False
+        return divergence.code == READ_CHANGED or divergence.layer in FAILURE_LAYERS
+
+    @property
+    def drawn_value(self) -> str | None:
+        """Return a regular expression of what a script returned, if that varies by its nature; else None."""
+        action = self.recorded.action
+        if not isinstance(action, Evaluate) or action.value is None:
+            return None
+        values = [action.value, *(each.observation.value for each in self.outcomes if each.observation is not None)]
+        texts = [value_text(each.value) for each in values if each is not None and each.long is None]
+        if len(texts) < len(values):
+            return None
+        name = _MEASURED_NAME if _MEASURES_TIME.search(action.expression) else ""
+        patterns = {value_pattern(name, texts[0], text) for text in texts[1:] if text != texts[0]}
+        return "|".join(sorted(filter(None, patterns))) if patterns and None not in patterns else None
 
 
 def until_first_failure(comparisons: Sequence[ActionComparison]) -> tuple[ActionComparison, ...]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.network.drawn_values import common_pattern
-from eikon_engine.trace.actions import Evaluate
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
     NODE_PATH,
@@ -78,13 +77,15 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], kind: MaskKin
 
 
 def propose_read_mask(action: ActionComparison, known: Sequence[Mask]) -> Mask | None:
-    """Return a mask for the result of a script that no replay repeats, such as a time; None if it needs none.
+    """Return a mask for what a script returned, if that varies by its nature, such as a time; None if it needs none.
 
-    What an agent reads from elements is never masked.
+    Any other value is what the agent came for, as is what it read from elements.
     """
     found = next((each for each in (*action.unstable, *action.diverged) if each.code == READ_CHANGED), None)
-    part = ReadPart(action=action_label(action.recorded.action))
-    if found is None or not isinstance(action.recorded.action, Evaluate) or part in {mask.part for mask in known}:
+    if found is None or action.drawn_value is None:
+        return None
+    part = ReadPart(action=action_label(action.recorded.action), pattern=action.drawn_value)
+    if part in {mask.part for mask in known}:
         return None
     reason = f"the script returned {found.expected} in the recording, {found.observed} in a replay"
     return Mask(name=_free_name(_mask_name(part), {mask.name for mask in known}), reason=reason, part=part)

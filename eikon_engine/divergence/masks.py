@@ -302,7 +302,14 @@ def _without_read(
     if expected is None or value is None or expected == value:
         return comparison
     label = action_label(action)
-    found = {mask.name for mask in masks if isinstance(mask.part, ReadPart) and mask.part.matches(label)}
+    found = {
+        mask.name
+        for mask in masks
+        if isinstance(mask.part, ReadPart)
+        and mask.part.matches(label)
+        and mask.part.covers(expected)
+        and mask.part.covers(value)
+    }
     before, after = ({page.page: _digests(page) for page in side.pages}.get(action.page) for side in sides)
     if not found and before == after and value.long is None and expected.long is None:
         found = _masked_in_texts(comparison, (expected, value), masks)

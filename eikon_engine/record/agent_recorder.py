@@ -81,6 +81,8 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Reads that began during another call."""
         self._unordered_reads = 0
         """Number of reads that also ended during another call, so that they have no position among the steps."""
+        self._last_script: PendingAction | None = None
+        """The last script that the agent ran."""
         self._without_deadline = 0
         """Number of actions without a deadline."""
         self._closes_browser = False
@@ -186,6 +188,8 @@ class AgentRecorder(ActionLog[PendingAction]):
         return isinstance(read, Read) and current.read == read and current.value is not None and is_last
 
     def _open_read(self, call: PlaywrightCall, name: str, params: Mapping[str, Any], read: ReadAction) -> PendingAction:
+        if isinstance(read, Evaluate) and self._is_polled(read):
+            read = read.model_copy(update={"is_poll": True})
         self.close_current()
         self._ensure_page_known(read.page, name)
         self._session.timeline.mark_begin()
@@ -205,8 +209,16 @@ class AgentRecorder(ActionLog[PendingAction]):
         )
         self._open_actions.add(pending)
         if isinstance(read, Evaluate):
+            self._last_script = pending
             self._session.timeline.mark_acting()
         return pending
+
+    def _is_polled(self, read: Evaluate) -> bool:
+        """Return whether the last recorded step is the same script."""
+        last = self._last_script
+        if last is None or last.attempt is not self._attempts.current or last.attempt.last_sequence != last.sequence:
+            return False
+        return isinstance(last.read, Evaluate) and last.read.model_copy(update={"is_poll": False}) == read
 
     def _finish_overlapping_read(
         self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None

@@ -19,9 +19,10 @@ from eikon_engine.divergence.present_times import (
 )
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.network.exchange import SAFE_METHODS
-from eikon_engine.trace.actions import Expect, Read, WaitFor
+from eikon_engine.trace.actions import Evaluate, Expect, Read, WaitFor
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.read_values import is_same_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,9 +69,12 @@ class LiveComparer:
         if recorded is None or observed is None:
             return comparison, ()
         names: tuple[str, ...] = ()
+        if (read := self._superseding_read(action, observed)) is not None:
+            comparison = replace(comparison, recorded=action.model_copy(update={"action": read}))
+            names = (PAGE_AHEAD,)
         if recorded.loading_pages:
             comparison = replace(comparison, observed=_with_loading_pages_of(recorded, observed))
-            names = (_LOADING_PAGE,)
+            names = (*names, _LOADING_PAGE)
         repeated = Counter(key for key in recorded.timer_requests if _is_safe(key) or self._recorded[key] > 1)
         known = Counter(key for key in observed.timer_requests if key in self._recorded)
         later = self._later - Counter(recorded.requests) - self._early
@@ -104,6 +108,24 @@ class LiveComparer:
         """Return the recorded steps after one that only read pages: what their pages had come to meanwhile."""
         return self._reads_after.get(recorded.id, ())
 
+    def _superseding_read(self, recorded: ActionTrace, observed: Observation) -> Read | Evaluate | None:
+        """Return what the agent read in place of an action whose value differs: it repeated the read after this one.
+
+        That is the repetition that got the observed value, else the last one, whose value the agent had waited for.
+        """
+        action, value = recorded.action, observed.value
+        if not isinstance(action, Read | Evaluate) or action.value is None or value is None:
+            return None
+        if is_same_value(action, action.value, value):
+            return None
+        repeated = [
+            each.action
+            for each in self.later_states(recorded)
+            if isinstance(each.action, Read | Evaluate) and _is_repetition(action, each.action)
+        ]
+        equal = (each for each in repeated if each.value is not None and is_same_value(each, each.value, value))
+        return next(equal, repeated[-1] if repeated else None)
+
     def end_step(self, recorded: ActionTrace, observed: Observation | None) -> None:
         """Note what a step sent, and what it sent earlier than recorded."""
         if recorded.baseline is None:
@@ -121,11 +143,23 @@ def _reads_after(plan: Plan) -> dict[str, tuple[ActionTrace, ...]]:
     steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
     found: dict[str, tuple[ActionTrace, ...]] = {}
     reads: tuple[ActionTrace, ...] = ()
-    for step in reversed(steps):
+    for step, following in zip(reversed(steps), (None, *reversed(steps)), strict=False):
         found[step.id] = reads
-        is_read = isinstance(step.action, READING_ACTIONS) and step.baseline is not None
-        reads = (step, *reads) if is_read else ()
+        is_read = isinstance(step.action, READING_ACTIONS) or _polls(step, following)
+        reads = (step, *reads) if is_read and step.baseline is not None else ()
     return found
+
+
+def _polls(step: ActionTrace, following: ActionTrace | None) -> bool:
+    """Return whether a step runs a script that the agent ran repeatedly, so that it changes nothing."""
+    is_repeated = following is not None and isinstance(following.action, Evaluate) and following.action.is_poll
+    return isinstance(step.action, Evaluate) and (step.action.is_poll or is_repeated)
+
+
+def _is_repetition(action: Read | Evaluate, later: Read | Evaluate) -> bool:
+    """Return whether two actions read the same, whatever they got and how long they waited."""
+    own = {"value", "times", "timeout_ms", "is_poll"}
+    return action.model_dump(exclude=own) == later.model_dump(exclude=own)
 
 
 def _page_time(seen: Observation) -> timedelta:

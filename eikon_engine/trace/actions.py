@@ -512,7 +512,7 @@ class Read(_Action):
 
 
 class Evaluate(_Action):
-    """Run a script of the agent in the page, exactly once, and compare what it returns."""
+    """Run a script of the agent in the page, exactly once unless it polls, and compare what it returns."""
 
     type: Literal["evaluate"] = "evaluate"
     expression: str
@@ -525,6 +525,9 @@ class Evaluate(_Action):
     """Whether the agent got a handle of the result, which is not compared."""
     frames: tuple[str, ...] = ()
     """Selectors of the iframes that lead to the document, for scripts without target."""
+    is_poll: bool = False
+    """Whether the agent had run the same script just before. It may have waited for the value, so a replay runs the
+    script until it returns the value: up to `timeout_ms`, at most 5 s of page time."""
     value: ReadValue | None = None
     """What the agent got. None if JSON cannot represent it, if it was a handle, or if the script failed."""
 

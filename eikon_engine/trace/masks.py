@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from eikon_engine.dom.css import CssSelector
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel
+from eikon_engine.trace.read_values import value_text
 from eikon_engine.trace.rules import checked_pattern, matches_pattern
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.actions import ReadValue
 
 ANY_DEPTH: Final = "**"
 SHADOW_ROOT: Final = "#shadow"
@@ -138,6 +142,13 @@ class ReadPart(FileModel):
     kind: Literal["read"] = "read"
     action: str = Field(min_length=1)
     """Label of the action, as in reports; `*` matches any characters."""
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)] | None = None
+    """Regular expression of the JSON text of the values to ignore, as for texts of pages. A value in a file of its own
+    is a difference."""
+
+    def covers(self, value: ReadValue) -> bool:
+        """Return whether a value is ignored."""
+        return self.pattern is None or (value.long is None and _covers(self.pattern, value_text(value.value)))
 
     def matches(self, label: str) -> bool:
         """Return whether an action matches."""
@@ -208,8 +219,8 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
             what = f"requests {key}"
         case StoragePart(name=name):
             what = f"storage items {name}"
-        case ReadPart(action=label):
-            what = f"what is read by {label}"
+        case ReadPart(action=label, pattern=pattern):
+            what = f"what is read by {label}{_like(pattern)}"
     return f"{mask.name}: {what}{where}{frame}"
 
 

@@ -59,7 +59,9 @@ async def read(session: Session, action: Read) -> ActionEffect:
 
 
 async def evaluate(session: Session, action: Evaluate) -> ActionEffect:
-    """Run a script once, while page time passes if it waits for something, and return its result.
+    """Run a script while page time passes if it waits for something, and return its result.
+
+    It runs once; a script that polls, until it returns the recorded value, or until the deadline.
 
     Raises:
         ActionError: the script failed, or did not end before the deadline.
@@ -72,10 +74,20 @@ async def evaluate(session: Session, action: Evaluate) -> ActionEffect:
             if waited >= action.timeout_ms:
                 raise _missing(action.target, action.timeout_ms)
             waited += await _pass_time(session, waited, action.timeout_ms)
+    deadline_ms = min(action.timeout_ms, DEFAULT_TIMEOUT_MS)
+    while True:
+        effect = await _run_script_once(session, page, action, waited)
+        is_recorded = action.value is None or effect.value == _expected_value(session, action.value)
+        if is_recorded or not action.is_poll or waited >= deadline_ms:
+            return effect
+        waited += await _pass_time(session, waited, deadline_ms)
+
+
+async def _run_script_once(session: Session, page: Page, action: Evaluate, waited_ms: float) -> ActionEffect:
     async with translated_errors(action_label(action)):
         task = asyncio.ensure_future(_run_script(page, action))
         try:
-            await _wait_for_script(session, action, task, waited)
+            await _wait_for_script(session, action, task, waited_ms)
             result = task.result()
         finally:
             task.cancel()
