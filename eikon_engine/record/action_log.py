@@ -241,8 +241,8 @@ class ActionLog(ABC, Generic[OpenActionT]):
         """Write open actions as they are: their page is gone and will not reply."""
         self.close_current()
         for task, (entry, url) in self._downloads.items():
-            bound = f"{DOWNLOAD_TIMEOUT_S:g} s after the mission"
-            self._recording.warn(f"{entry.id}: the download was still running {bound}; replays do not have it: {url}")
+            why = f"it was still running {DOWNLOAD_TIMEOUT_S:g} s after the mission"
+            self._recording.lose(f"the download {url} of {entry.id}", why)
             _cancel(task)
         self._downloads.clear()
         for task in tuple(self._tasks):
@@ -264,7 +264,8 @@ class ActionLog(ABC, Generic[OpenActionT]):
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
-            self._recording.warn(f"{action.id}: the recorder failed: {type(error).__name__}: {error}")
+            why = f"the recorder failed: {type(error).__name__}: {error}"
+            self._recording.lose(f"a part of {action.id}", why)
         self.write_if_complete(action)
 
     async def _store_download(self, action: OpenActionT, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download

@@ -27,7 +27,7 @@ from eikon_engine.record.start_state import redact_environment, write_start_stat
 from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
+from eikon_engine.trace.execution import ExecutionTrace, Failure, LostData, NetworkPart
 from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class Recording:
         """Where actions come from, unless we perform them; set by the caller that starts the recorder."""
         self.errors: list[Exception] = []
         """Errors of the recorder, which agent and person do not notice."""
+        self._lost: list[LostData] = []
         self.warnings: tuple[str, ...] = ()
         """Warnings about the recording as a whole, once it is finished."""
         self._options = options
@@ -221,6 +222,12 @@ class Recording:
         """Write a warning."""
         self.writer.warn(self.redact(text))
 
+    def lose(self, what: str, why: str) -> None:
+        """Note data of the mission that is missing, so that no replay can be faithful, with a warning."""
+        lost = LostData(what=self.redact(what), why=self.redact(why))
+        self._lost.append(lost)
+        self.writer.warn(f"{lost.what} was lost: {lost.why}")
+
     async def stop(self) -> Exception | None:
         """Write what is pending and detach; errors are kept for `finish`, and the first one is returned."""
         if self.recorder is None or self.recorder.is_closed:
@@ -278,8 +285,13 @@ class Recording:
         for each in failures:
             self.writer.add_failure(Failure(message=self.redact(describe_error(each))))
 
+    @property
+    def _failures_of_recorder(self) -> tuple[str, ...]:
+        return tuple(f"the recorder failed: {type(each).__name__}: {each}" for each in self.errors)
+
     def _write_lost_data(self) -> None:
-        lost = self.context.capture.lost
+        errors = (LostData(what="a part of the mission", why=self.redact(why)) for why in self._failures_of_recorder)
+        lost = (*self.context.capture.lost, *self._lost, *dict.fromkeys(errors))
         if not lost:
             return
         trace = read_trace(self.directory)
@@ -292,7 +304,7 @@ class Recording:
             *self.context.capture.warnings,
             *self.session.traffic.outcome().notes,
             *(f"page {page} crashed" for page in self.session.tracker.crashed_pages),
-            *(f"the recorder failed: {type(each).__name__}: {each}" for each in self.errors),
+            *self._failures_of_recorder,
         )
         self.warnings = tuple(map(self.redact, notes))
         for warning in self.warnings:
