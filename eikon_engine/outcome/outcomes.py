@@ -355,6 +355,18 @@ def describe_network(mode: NetworkMode, resumed: ResumePoint | None) -> str:
     return f"{before}{resumed.network} from step {resumed.step}"
 
 
+class ExtractionOutcome(FileModel):
+    """Whether what a mission extracted was the same in the replay, by the steps and pages that it was taken from."""
+
+    name: str
+    verdict: Verdict
+    """`unverifiable` if a part of it was in no step and on no page, or if that was not compared."""
+    sources: tuple[str, ...] = ()
+    """The steps that returned its texts and numbers, or after which a page showed them."""
+    notes: tuple[str, ...] = ()
+    """Why it is not faithful."""
+
+
 class ReplayOutcome(FileModel):
     """The whole result of one replay."""
 
@@ -390,6 +402,8 @@ class ReplayOutcome(FileModel):
     ended_early: str | None = None
     """Why the run stopped before the last step; None if every step was replayed."""
     subgoals: tuple[SubgoalOutcome, ...] = ()
+    extractions: tuple[ExtractionOutcome, ...] = ()
+    """What became of each extraction of the mission; this changes no verdict."""
     network: NetworkOutcome = NetworkOutcome()
     warnings: tuple[str, ...] = ()
     certified: CertificateStatus = "none"

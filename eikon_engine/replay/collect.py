@@ -28,6 +28,7 @@ from eikon_engine.outcome.outcomes import (
     SubgoalOutcome,
 )
 from eikon_engine.outcome.verdict import combine_verdicts, run_verdict
+from eikon_engine.replay.extractions import compare_extractions
 from eikon_engine.replay.plan import plan_digest, stand_ins_as_cause
 from eikon_engine.trace.execution import ActionTrace
 
@@ -157,6 +158,7 @@ class Collector:
             explanation=self._explanation(subgoals, judged, possible_causes),
             ended_early=early,
             subgoals=subgoals,
+            extractions=compare_extractions(self.plan, subgoals),
             network=network,
             warnings=(*self._warnings(warnings), *_unused_mask_warnings(self._masks, subgoals, early)),
         )

@@ -57,6 +57,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
         ("Replay divergence detected", _divergence(outcome)),
         ("Also changed", _also_changed(findings)),
         ("Late pages", _late_pages(outcome)),
+        ("Extractions", _extractions(outcome)),
         ("Steps", _steps(outcome)),
         ("Lost coverage", _lost_coverage(outcome, len(findings))),
         ("Network", _network(outcome.network)),
@@ -213,6 +214,14 @@ def _steps_of_subgoal(subgoal: SubgoalOutcome) -> Iterator[str]:
             yield f"       not compared, masked: {', '.join(step.masked)}"
     if missing := max(0, subgoal.steps_recorded - len(subgoal.steps)):
         yield f"   {missing} of {subgoal.steps_recorded} steps were not replayed"
+
+
+def _extractions(outcome: ReplayOutcome) -> Iterator[str]:
+    for each in outcome.extractions:
+        yield f"{each.verdict:<{_LABEL_WIDTH}} {each.name}"
+        if each.sources:
+            yield f"    taken from {'; '.join(each.sources)}"
+        yield from (f"    {note}" for note in each.notes)
 
 
 def _lost_coverage(outcome: ReplayOutcome, findings: int) -> Iterator[str]:
