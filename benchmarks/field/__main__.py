@@ -89,6 +89,12 @@ class Result:
         is_repeated = self.faithful == self.runs and self.live_faithful == self.live_runs
         return not done.reasons and done.mission_s is not None and is_repeated
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether certifying took more than ten times the mission and five seconds."""
+        mission, certify = self.performance.mission_s, self.performance.certify_s
+        return mission is not None and certify is not None and certify > 10 * mission + 5
+
     def row(self) -> tuple[object, ...]:
         """Return the cells of the table."""
         done = self.performance
@@ -267,9 +273,12 @@ def _totals(results: list[Result]) -> str:
         what += f", {len(results)} recordings"
     if not any(each.is_tried for each in results):
         return f"{what}: {passed} passed without being recorded\n"
+    slow = [each for each in results if each.performance.is_certified and each.is_slow]
+    names = "".join(f", {each.application} {each.mission}" for each in slow)
     return (
-        f"{what}: {recorded} recorded, {certified} certified at the "
-        f"first try, {passed} passed\nof those certified: {mission:.0f} s of missions, {certify:.0f} s of certifying\n"
+        f"{what}: {recorded} recorded, {certified} certified at the first try, {passed} passed\n"
+        f"of those certified: {mission:.0f} s of missions, {certify:.0f} s of certifying; "
+        f"{len(slow)} took more than ten times the mission and five seconds{names}\n"
     )
 
 
