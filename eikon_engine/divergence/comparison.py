@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Layer
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.trace.execution import ActionTrace, Result
-    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.observation import DocumentLoad, Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,8 @@ class Comparison:
     """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
     passive_requests: frozenset[str] = frozenset()
     """Keys of safe requests of this action for pictures and the like, on which nothing else of a page depends."""
+    paired_documents: tuple[tuple[DocumentLoad, DocumentLoad], ...] = ()
+    """Documents, recorded and now, of an action without a baseline."""
     is_sealed: bool = False
     """Whether all responses come from the recording. Only then are request order and browser storage compared."""
     compares_stored_values: bool = False

@@ -35,6 +35,8 @@ DOWNLOAD_CODES = ("download-missing", "download-unexpected", "download-changed")
 def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
     """Compare everything that happened to pages other than their content."""
     recorded, observed = comparison.recorded.observation, comparison.observed
+    for before, after in comparison.paired_documents:
+        yield from _document(comparison, before, after)
     if recorded is None or observed is None:
         return
     yield from _documents(comparison, recorded, observed)
@@ -72,25 +74,29 @@ def _documents(comparison: Comparison, recorded: Observation, observed: Observat
         if after is None:
             yield _document_missing(comparison, before)
             continue
-        if before.status != after.status:
-            yield comparison.make_divergence(
-                "lifecycle",
-                "status-changed",
-                expected=_describe_document(before),
-                observed=_describe_document(after),
-                message=f"The document was returned with HTTP status {after.status} instead of {before.status}.",
-            )
-        if (before.page, before.url, before.hops) != (after.page, after.url, after.hops):
-            redirected = bool(before.hops or after.hops)
-            yield comparison.make_divergence(
-                "lifecycle",
-                "redirects-changed" if redirected else "document-changed",
-                expected=_describe_document(before),
-                observed=_describe_document(after),
-                message="The document was loaded through different redirects."
-                if redirected
-                else "A different document was loaded.",
-            )
+        yield from _document(comparison, before, after)
+
+
+def _document(comparison: Comparison, before: DocumentLoad, after: DocumentLoad) -> Iterator[Divergence]:
+    if before.status != after.status:
+        yield comparison.make_divergence(
+            "lifecycle",
+            "status-changed",
+            expected=_describe_document(before),
+            observed=_describe_document(after),
+            message=f"The document was returned with HTTP status {after.status} instead of {before.status}.",
+        )
+    if (before.page, before.url, before.hops) != (after.page, after.url, after.hops):
+        redirected = bool(before.hops or after.hops)
+        yield comparison.make_divergence(
+            "lifecycle",
+            "redirects-changed" if redirected else "document-changed",
+            expected=_describe_document(before),
+            observed=_describe_document(after),
+            message="The document was loaded through different redirects."
+            if redirected
+            else "A different document was loaded.",
+        )
 
 
 def _document_missing(comparison: Comparison, before: DocumentLoad) -> Divergence:

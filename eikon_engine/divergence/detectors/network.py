@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import NetworkMiss
-    from eikon_engine.trace.observation import Observation
 
 
 def detect_network(comparison: Comparison) -> Iterator[Divergence]:
@@ -66,7 +65,7 @@ def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
     """
     place = comparison.position
     here = (place.subgoal, place.sequence)
-    documents = _document_urls(comparison.recorded.observation) | _document_urls(comparison.observed)
+    documents = _compared_documents(comparison)
     for change in comparison.response_changes:
         url = change.key.split(" ")[1]
         if (change.subgoal, change.sequence) != here or url in documents or urlsplit(url).path.endswith("/favicon.ico"):
@@ -84,9 +83,12 @@ def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
                 yield found.model_copy(update={"because": (describe_change(change, value, here),)})
 
 
-def _document_urls(observation: Observation | None) -> set[str]:
-    """Return the URLs at which documents were loaded, those of their redirects included."""
-    loads = () if observation is None else observation.documents
+def _compared_documents(comparison: Comparison) -> set[str]:
+    """Return the URLs of the documents that the lifecycle detector compares, those of their redirects included."""
+    before, now = comparison.recorded.observation, comparison.observed
+    loads = [each for pair in comparison.paired_documents for each in pair]
+    if before is not None and now is not None:
+        loads += (*before.documents, *now.documents)
     urls = [url for load in loads for url in (load.url, *(hop.url for hop in load.hops))]
     return {url.partition("#")[0] for url in urls}
 
