@@ -55,6 +55,8 @@ class Comparison:
     """Keys of recorded requests that a live replay need not send in this action."""
     known_requests: tuple[str, ...] = ()
     """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
+    changed_requests: tuple[NetworkMiss, ...] = ()
+    """Live requests so far that are not in the recording, but resemble a recorded one."""
     passive_requests: frozenset[str] = frozenset()
     """Keys of safe requests of this action for pictures and the like, on which nothing else of a page depends."""
     paired_documents: tuple[tuple[DocumentLoad, DocumentLoad], ...] = ()

@@ -93,6 +93,7 @@ _TEMPLATES: Final = {
     "target-changed": "{expected} is now a different element",
     "target-not-actionable": "{expected} is on the page but cannot be used",
     "request-not-recorded": "the page sent a request that is not in the recording: {observed}",
+    "request-changed": "the page sent {observed} instead of {expected}",
     "request-missing": "the page did not send {expected}",
     "request-unexpected": "the page sent {observed}, which it did not send in the recording",
     "document-missing": "expected {expected} to load, got {observed}",

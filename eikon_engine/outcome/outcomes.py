@@ -158,6 +158,16 @@ class RequestDifference(FileModel):
         recorded, sent = self._shown(self.recorded), self._shown(self.sent)
         return f"recorded {recorded}, sent {sent}"
 
+    @property
+    def recorded_text(self) -> str:
+        """Return the recorded value with its place, such as `query page '1'`."""
+        return f"no {self.place}" if self.recorded is None else f"{self.place} {self._shown(self.recorded)}"
+
+    @property
+    def sent_text(self) -> str:
+        """Return the value in the replay with its place."""
+        return f"no {self.place}" if self.sent is None else f"{self.place} {self._shown(self.sent)}"
+
     def __str__(self) -> str:
         """Describe the difference in a line."""
         return f"{self.place}: {self.values}"
@@ -298,6 +308,8 @@ class NetworkOutcome(FileModel):
     rules_applied: tuple[RuleApplied, ...] = ()
     unmatched: tuple[str, ...] = ()
     """Keys of live requests that are not in the recording."""
+    changed_requests: tuple[NetworkMiss, ...] = ()
+    """Those of them that resemble a recorded request."""
     unmapped_requests: Annotated[
         tuple[str, ...], Field(validation_alias=AliasChoices("unmapped_requests", "strays"))
     ] = ()

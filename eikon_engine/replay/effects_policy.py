@@ -48,6 +48,7 @@ SplitFindings: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]
 
 _PAGE_LAYERS: Final = frozenset({"dom", "accessibility"})
 """Layers whose differences affect the mission at some places of a page only."""
+_REQUEST_CODES: Final = frozenset({"request-changed", "request-missing", "request-unexpected"})
 _RESOURCE_ERROR: Final = "Failed to load resource"
 """Start of Chromium's console error for a resource that failed."""
 
@@ -113,7 +114,10 @@ class EffectsPolicy:
         return tuple(
             each
             for each in found
-            if (each.code in {"request-missing", "request-unexpected"} and each.content not in essential)
+            if (
+                each.code in {"request-changed", "request-missing", "request-unexpected"}
+                and each.content not in essential
+            )
             or (each.code == "resource-failed" and each.expected.startswith(failed))
         )
 

@@ -504,12 +504,14 @@ class StepRunner:
         baseline = recorded.baseline
         if baseline is not None and shown.baseline is not None:
             baseline = baseline.model_copy(update={"pages": shown.baseline.pages})
+        network = self._worker.network_outcome()
         comparison = Comparison(
             position=_place(planned),
             recorded=recorded.model_copy(update={"observation": baseline}),
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
-            misses=self._worker.network_outcome().misses[self._attributed_misses :],
+            misses=network.misses[self._attributed_misses :],
+            changed_requests=network.changed_requests,
             response_changes=unmasked_changes(self._response_changes(planned), self._masks),
             recorded_dom=lambda page: self.recorded_dom(shown, page),
             observed_dom=lambda page: _observed_dom(performed, page),

@@ -18,7 +18,7 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
-from eikon_engine.divergence.response_diff import ComparedResponse, compare_message
+from eikon_engine.divergence.response_diff import ENDING_PARTS, ComparedResponse, compare_message
 from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import request_key
 from eikon_engine.network.matching import Hit, Playback
@@ -137,6 +137,9 @@ class ProbeTraffic(LiveTraffic):
             update={
                 "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 "unmatched": tuple(miss.key for miss in self._playback.misses),
+                "changed_requests": tuple(
+                    miss.to_network_miss() for miss in self._playback.misses if miss.nearest is not None
+                ),
                 "response_changes": self._changed.changes,
                 "rules_applied": self._playback.rule_use.to_outcome(),
                 "notes": (*live.notes, *notes, *self._playback.rule_use.notes()),
@@ -223,13 +226,18 @@ class ProbeTraffic(LiveTraffic):
         if last.redirected_to is not None:
             return  # a redirect: the request that it led to ends the exchange
         exchange = self._matched.pop(root, None)
-        if exchange is None:
+        is_changed = exchange is None and root in self._missed
+        if is_changed and (nearest := self._missed[root][1].nearest) is not None:
+            exchange = nearest.exchange
+        if exchange is None or exchange.is_pending:
             return
         failure = None if response is not None else last.failure or "net::ERR_EMPTY_RESPONSE"
         answer = await self._live_response(session, response, exchange) if response is not None else None
         values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
         if last is root and not exchange.hops:
             values = tuple(each for each in values if each.part != "url")  # that of the request, which matched
+        if is_changed and not any(each.part in ENDING_PARTS for each in values):
+            return  # another request may get another response
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
         self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)

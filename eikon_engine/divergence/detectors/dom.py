@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.divergence.related_responses import explain_by_responses
@@ -68,10 +69,16 @@ def _make_divergence(comparison: Comparison, page: PageObservation, now: PageObs
     return finding.model_copy(update={"because": explain_by_responses(texts, comparison.response_changes, here)})
 
 
+_DIGEST: Final = re.compile("[0-9a-f]{16}")
+"""What is stored of a script without data."""
+
+
 def _describe_side(change: DomChange, value: str) -> str:
     """Describe one side of a change so that it is readable on its own."""
     element = change.path.rpartition(" > ")[2]
     match change.kind:
+        case "state" if change.name == "script" and _DIGEST.fullmatch(value):
+            return f"{element} with {'the recorded' if value == change.expected else 'another'} text"
         case "attribute" | "state" if value == ABSENT:
             return f"{element} without {change.name}"
         case "attribute" | "state":

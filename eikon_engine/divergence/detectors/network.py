@@ -36,10 +36,22 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
         )
     if comparison.observed is None or before is None:
         return
-    recorded, observed = Counter(before.requests), Counter(comparison.observed.requests)
-    required = recorded - Counter(comparison.optional_requests)
-    explained = missed + Counter(comparison.known_requests)
-    for key, count in sorted((required - observed).items()):
+    yield from _detect_requests(comparison, Counter(before.requests), Counter(comparison.observed.requests), missed)
+    yield from _detect_order(comparison, before.writes, comparison.observed.writes)
+
+
+def _detect_requests(
+    comparison: Comparison, recorded: Counter[str], observed: Counter[str], missed: Counter[str]
+) -> Iterator[Divergence]:
+    missing = recorded - Counter(comparison.optional_requests) - observed
+    extra = observed - recorded - missed - Counter(comparison.known_requests)
+    for changed in comparison.changed_requests:
+        is_same = bool(changed.differences) and all(each.part in _VALUE_PARTS for each in changed.differences)
+        if is_same and missing[changed.nearest] > 0 and extra[changed.key] > 0:
+            missing[changed.nearest] -= 1
+            extra[changed.key] -= 1
+            yield _changed_request(comparison, changed)
+    for key, count in sorted((+missing).items()):
         yield comparison.make_divergence(
             "network",
             "request-missing",
@@ -47,7 +59,7 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             observed=pluralize(observed[key], "time") if observed[key] else "no such request",
             message=f"The page did not send a recorded request ({count} missing).",
         )
-    for key, count in sorted((observed - recorded - explained).items()):
+    for key, count in sorted((+extra).items()):
         yield comparison.make_divergence(
             "network",
             "request-unexpected",
@@ -55,7 +67,21 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
             message=f"The page sent a request that the recording does not have at this step ({count} extra).",
         )
-    yield from _detect_order(comparison, before.writes, comparison.observed.writes)
+
+
+def _changed_request(comparison: Comparison, changed: NetworkMiss) -> Divergence:
+    """Report a request that was sent with other values; its keys may show only digests of them."""
+    sides = zip(*((each.recorded_text, each.sent_text) for each in changed.differences), strict=True)
+    expected, observed = (", ".join(texts) for texts in sides)
+    request = " ".join(changed.nearest.split(" ")[:2])
+    return comparison.make_divergence(
+        "network",
+        "request-changed",
+        expected=f"{request} with {expected}",
+        observed=f"{request} with {observed}",
+        message="The page sent a recorded request with other values.",
+        detail="\n".join(changed.describe_differences()),
+    )
 
 
 def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
@@ -93,6 +119,8 @@ def _compared_documents(comparison: Comparison) -> set[str]:
     return {url.partition("#")[0] for url in urls}
 
 
+_VALUE_PARTS: Final = frozenset({"query", "header", "body", "times"})
+"""Parts in which two requests for the same resource may differ."""
 _OPTIONAL_TYPES: Final = PASSIVE_TYPES | {"other", "ping"}
 """Types of resources on which pages seldom depend."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eikon_engine.repair.diagnosis import Diagnosis
     from eikon_engine.repair.options import RepairOptions
 
-REQUEST_CODES: Final = frozenset({"request-missing", "request-unexpected", "request-not-recorded"})
+REQUEST_CODES: Final = frozenset({"request-changed", "request-missing", "request-unexpected", "request-not-recorded"})
 
 
 async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> ProposedRepair | None:
