@@ -246,6 +246,16 @@ _UNKNOWN_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def _unknown(case: DivergenceCase) -> CauseAssessment:
+    blocked = next(
+        (each for each in (case.first, *case.other_divergences) if each.code == "request-not-recorded"), None
+    )
+    if blocked is not None:
+        return CauseAssessment(
+            cause="unknown",
+            why=f"the recording has no response for {blocked.observed}, so it was blocked",
+            settle="if a value in it varies from run to run, `eikon certify` learns a rule for it; otherwise the page "
+            "did something else than in the recording",
+        )
     if case.possible_cause is not None:
         why = f"no response is known to differ; {case.possible_cause}"
         return CauseAssessment(

@@ -105,6 +105,16 @@ def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
     assert classify_cause(case).cause == "unknown"
 
 
+def test_a_blocked_request_is_named_where_nothing_else_is_known() -> None:
+    """Not every response was served: this one is missing."""
+    blocked = finding("network", "request-not-recorded", "GET http://a/items?page=3")
+
+    for case in (DivergenceCase(first=blocked), DivergenceCase(first=finding(), other_divergences=(blocked,))):
+        classified = classify_cause(case)
+        assert classified.cause == "unknown"
+        assert "no response for GET http://a/items?page=3" in classified.why
+
+
 def test_another_environment_is_named_where_nothing_else_differs() -> None:
     """It may be the cause; a replay in the recorded environment would decide."""
     classified = classify_cause(
