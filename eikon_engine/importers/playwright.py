@@ -22,7 +22,7 @@ from eikon_engine.importers.imported_mission import (
 from eikon_engine.importers.playwright_calls import SET_VIEWPORT_SIZE, CallConverter, is_page_call
 from eikon_engine.importers.playwright_network import read_trace_network
 from eikon_engine.importers.playwright_trace_file import NEW_PAGE, get_number, get_text, read_trace_lines
-from eikon_engine.trace.actions import AnswerDialog, Assert, Screenshot
+from eikon_engine.trace.actions import AnswerDialog, Assert, Expect, Read, Screenshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -135,7 +135,8 @@ TRACE_SUFFIX: Final = ".trace"
 TEST_TRACE: Final = "test.trace"
 SETTLE_MS: Final = 500.0
 """Page time after an action without recorded timing; see `Environment.settle_ms`."""
-_INSTANT_ACTIONS: Final = (AnswerDialog, Assert, Screenshot)
+_UNKNOWN_PAGE: Final = "the trace does not say on which of the open pages it was called"
+_INSTANT_ACTIONS: Final = (AnswerDialog, Assert, Expect, Read, Screenshot)
 """Actions that take no page time."""
 
 
@@ -194,7 +195,7 @@ class _ContextConverter:
         self._lines = lines
         self._groups = groups
         self._builder = MissionBuilder()
-        self._calls = CallConverter(self._builder, lines.frames, get_text(lines.head.options, "baseURL"))
+        self._calls = CallConverter(self._builder, lines, get_text(lines.head.options, "baseURL"))
         self._pages = _page_ordinals(lines)
         self._visited_pages = {0}
         self._groups_of_actions: list[str] = []
@@ -231,11 +232,13 @@ class _ContextConverter:
                 step, call.name, "it acts on a page from new_page(), and the trace does not say which call opened it"
             )
             return
+        if self._is_page_uncertain(call) and self._calls.skip_read(step, call, _UNKNOWN_PAGE):
+            return
         if is_page_call(call.name):
             self._enter_page(step, call, page)
         elif call.name == NEW_PAGE:
             self._visited_pages.add(page)
-        self._calls.convert(step, call, page)
+        self._calls.convert(step, call, page, group=group)
         count = len(self._builder.actions) - before
         self._groups_of_actions += [group] * count
         if call.error is not None and count:
@@ -255,9 +258,14 @@ class _ContextConverter:
             return self._pages.get(call.opened_page)
         if not is_page_call(call.name) or (call.page is None and len(self._pages) <= 1):
             return 0
-        if call.page is None:
+        page = call.page or call.only_page
+        if page is None:
             return max(self._visited_pages)
-        return self._pages.get(call.page)
+        return self._pages.get(page)
+
+    def _is_page_uncertain(self, call: Call) -> bool:
+        """Whether the trace does not say on which of several pages a call was made."""
+        return is_page_call(call.name) and (call.page or call.only_page) is None and len(self._pages) > 1
 
     def _add_notes(self) -> None:
         for kind, count in self._lines.unknown.items():

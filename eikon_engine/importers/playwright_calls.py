@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.files.blobs import blob_ref
+from eikon_engine.files.blobs import BlobRef, blob_ref
 from eikon_engine.importers.playwright_trace_file import NEW_PAGE, get_number, get_text
 from eikon_engine.importers.selectors import RankedSelector, note_weak_selector, rank_of
-from eikon_engine.trace.actions import FileInput
+from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS, Evaluate, Expect, FileInput, Read
 from eikon_engine.trace.playwright_calls import (
     CALLS,
     ENTER_FRAME,
     CallContext,
     UnsupportedCallError,
     convert_call,
+    convert_read,
+    decode_result,
     effect_of,
+    is_read,
 )
+from eikon_engine.trace.read_values import NotJsonError, to_read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,12 +30,43 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.importers.imported_mission import MissionBuilder
-    from eikon_engine.importers.playwright_trace_file import Call, FrameTree
+    from eikon_engine.importers.playwright_trace_file import Call, TraceContents
+    from eikon_engine.trace.actions import ReadValue
 
 SET_VIEWPORT_SIZE: Final = "Page.setViewportSize"
 _REQUEST_CLASS: Final = "APIRequestContext"
-_PASSIVE_CALLS: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
-"""Calls that do not act on a page: events during them have an earlier cause."""
+_PASSIVE_CALLS: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Page.screenshot"})
+"""Calls that do not act on a page, besides reads and assertions: events during them have an earlier cause."""
+_LOCATOR_CALLS: Final = {
+    "Bounding box": "ElementHandle.boundingBox",
+    "Screenshot": "ElementHandle.screenshot",
+    "Scroll into view": "ElementHandle.scrollIntoViewIfNeeded",
+    "Select text": "ElementHandle.selectText",
+}
+"""Calls of a locator on the handle of its element, by the title of the call that finds the element.
+
+A trace contains only the latter.
+"""
+_LOCATOR_SCRIPT: Final = "Evaluate"
+"""Title of the call that finds the element of a script."""
+_HANDLE_VALUES: Final = frozenset(
+    {
+        *("boundingBox", "getAttribute", "getProperty", "getPropertyList", "innerHTML", "innerText", "inputValue"),
+        *("isChecked", "isDisabled", "isEditable", "isEnabled", "isHidden", "isVisible", "jsonValue", "textContent"),
+    }
+)
+"""Methods of handles that return something of a page."""
+_OTHER_VALUES: Final = {
+    **{
+        f"ElementHandle.{method}": "the trace does not say which element the call was made on"
+        for method in _HANDLE_VALUES
+    },
+    "ElementHandle.boundingBox": "no action reads the position of an element",
+    "Page.expectScreenshot": "replays compare screenshots with those of their own baseline",
+    "JSHandle.jsonValue": "the trace does not say which handle the call was made on",
+}
+"""Why calls that return something of a page are not imported."""
+_FIND_ELEMENT: Final = "Frame.waitForSelector"
 _TOUCH: Final = "Page.touchscreenTap"
 """A tap at a position, which does not move the pointer."""
 _SELECTORS: Final = ("selector", "source", "target")
@@ -42,41 +78,83 @@ def is_page_call(name: str) -> bool:
     return name.startswith(("Frame.", "Page."))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RepeatableRead:
+    """A read that the next call may repeat."""
+
+    read: Read
+    """The action without its value."""
+    place: int
+    """Number of actions up to this one."""
+    group: str
+    start_ms: float
+    times: int = 1
+
+
 class CallConverter:
     """Converts calls to actions, one at a time."""
 
-    def __init__(self, builder: MissionBuilder, frames: FrameTree, base_url: str = "") -> None:
-        """Add actions to `builder`; `frames` resolves frame ids, `base_url` relative URLs of `goto`."""
+    def __init__(self, builder: MissionBuilder, contents: TraceContents, base_url: str = "") -> None:
+        """Add actions to `builder` for calls of `contents`; `base_url` resolves relative URLs of `goto`."""
         self._builder = builder
-        self._frames = frames
+        self._contents = contents
         self._base_url = base_url
         self._has_called_page = False
         """Whether any call besides `Page.setViewportSize` was made on a page."""
         self._pointers: dict[int, tuple[float, float]] = {}
         """Position of the pointer by page, where it is known."""
+        self._last_call: Call | None = None
+        """The call of the last action."""
+        self._last_read: _RepeatableRead | None = None
         self.files: list[bytes] = []
-        """Contents of uploaded files."""
+        """Contents of uploaded files, and long values of reads."""
         self.action_times: list[float | None] = []
         """When each action acted on its page; None for actions that do not."""
 
-    def convert(self, step: int, call: Call, page: int) -> None:
-        """Convert one call on a page; `step` is its number in the trace, from 1."""
+    def convert(self, step: int, call: Call, page: int, *, group: str = "") -> None:
+        """Convert one call on a page; `step` is its number in the trace, from 1.
+
+        A read that repeats the one before, in the same `group`, is added to its action.
+        """
+        before = len(self._builder.actions)
         for accept, text in call.dialog_answers:
             self._builder.add_action(step, "answer_dialog", page=page, accept=accept, text=text)
-        effect = effect_of(call.name)
-        is_initial_page = call.name == NEW_PAGE and page == 0
-        if is_initial_page or self._is_initial_size(call, page) or effect == "read":
+        name = _name_of(call)
+        is_initial_page = name == NEW_PAGE and page == 0
+        if is_read(name, call.params):
+            self._add_read(step, call, page, group)
+        elif is_initial_page or self._is_initial_size(call, page):
             pass
-        elif effect == "setup" or call.name.startswith(f"{_REQUEST_CLASS}."):
-            self._builder.add_note(step, f"{call.name} skipped: {_reason(call.name)}")
+        elif effect_of(name) == "read":
+            if name in _OTHER_VALUES:
+                self._builder.add_note(step, f"{name} skipped: {_OTHER_VALUES[name]}")
+        elif effect_of(name) == "setup" or name.startswith(f"{_REQUEST_CLASS}."):
+            self._builder.add_note(step, f"{name} skipped: {_reason(name)}")
         else:
             try:
                 self._convert(step, call, page)
             except UnsupportedCallError as error:
-                self._builder.add_unsupported(step, call.name, str(error))
-        self._has_called_page |= is_page_call(call.name) and call.name != SET_VIEWPORT_SIZE
-        at_ms = None if call.name in _PASSIVE_CALLS else call.acted_at_ms or call.start_ms
-        self.action_times += [at_ms] * (len(self._builder.actions) - len(self.action_times))
+                self._builder.add_unsupported(step, name, str(error))
+        self._has_called_page |= is_page_call(name) and name != SET_VIEWPORT_SIZE
+        if len(self._builder.actions) > before:
+            self._last_call = call
+            has_acted = name not in _PASSIVE_CALLS and not isinstance(self._builder.actions[-1], Read | Expect)
+            at_ms = (call.acted_at_ms or call.start_ms) if has_acted else None
+            self.action_times += [at_ms] * (len(self._builder.actions) - len(self.action_times))
+
+    def skip_read(self, step: int, call: Call, reason: str) -> bool:
+        """Note why a call that returns something of a page is not imported; return whether it is such a call.
+
+        A script may also change the page, so that the mission lacks a step without it.
+        """
+        if not is_read(call.name, call.params):
+            return False
+        if effect_of(call.name) == "unsupported":
+            self._builder.add_unsupported(step, call.name, reason)
+        else:
+            what = f" {call.params['expression']}" if call.name == "Frame.expect" else ""
+            self._builder.add_note(step, f"{call.name}{what} skipped: {reason}")
+        return True
 
     def add_page_switch(self, step: int, page: int) -> None:
         """Add a `switch_page` before the first action on a page."""
@@ -96,6 +174,9 @@ class CallConverter:
         return call.name == SET_VIEWPORT_SIZE and page == 0 and not self._has_called_page
 
     def _convert(self, step: int, call: Call, page: int) -> None:
+        if call.title == _LOCATOR_SCRIPT and call.name == _FIND_ELEMENT and call.error is None:
+            message = "the trace does not contain the script that the locator evaluated"
+            raise UnsupportedCallError(message)
         context = CallContext(
             page=page,
             timeout_ms=get_number(call.params, "timeout"),
@@ -105,21 +186,93 @@ class CallConverter:
             pointer=self._pointers.get(page),
             starts_download=call.starts_download,
         )
-        converted = convert_call(call.name, call.params, context)
-        if converted.action is not None:
-            self._builder.actions.append(converted.action)
-            self._note_selectors(step, call)
-            if call.name != _TOUCH:
-                self._track_pointer(call, page)
+        converted = convert_call(_name_of(call), call.params, context)
+        self._builder.actions.append(converted.action)
+        self._note_selectors(step, call)
+        if call.name != _TOUCH:
+            self._track_pointer(call, page)
         for note in converted.notes:
             self._builder.add_note(step, note)
+
+    def _add_read(self, step: int, call: Call, page: int, group: str) -> None:
+        """Add the action of a read, a script or an assertion."""
+        try:
+            read = self._read_action(call, page)
+        except UnsupportedCallError as error:
+            self.skip_read(step, call, str(error))
+            return
+        if isinstance(read, Read) and self._add_repetition(call, read, group):
+            return
+        is_unmarked = call.frame is None and not call.has_marked_target
+        if is_unmarked and self._has_iframes(call) and _may_be_in_frame(call):
+            self._builder.add_note(
+                step, f"{call.name}: the trace does not say in which frame; imported as a call on the page itself"
+            )
+        self._builder.actions.append(_with_value(read, self._value(call)))
+        if isinstance(read, Read) and call.error is None:
+            place = len(self._builder.actions)
+            self._last_read = _RepeatableRead(read=read, place=place, group=group, start_ms=call.start_ms)
+
+    def _read_action(self, call: Call, page: int) -> Read | Evaluate | Expect:
+        """Return the action of a call without the value that it returned.
+
+        Raises:
+            UnsupportedCallError: no action can express it, or no replay can compare it.
+        """
+        context = CallContext(page=page, timeout_ms=get_number(call.params, "timeout"), frames=self._frame_path(call))
+        read = convert_read(call.name, call.params, context)
+        is_script = isinstance(read, Evaluate)
+        if call.result is None and call.error is None and not isinstance(read, Expect):
+            message = "the trace does not contain what it returned"
+            raise UnsupportedCallError(message)
+        if not is_script and call.end_ms is None:
+            message = "it had not finished when the recording ended"
+            raise UnsupportedCallError(message)
+        if not is_script and _ends_during(call, self._last_call):
+            message = "it was made during another call, so its position among the actions is unknown"
+            raise UnsupportedCallError(message)
+        return read
+
+    def _add_repetition(self, call: Call, read: Read, group: str) -> bool:
+        """Add a read to the last action if it repeats it; return whether it does.
+
+        A replay may wait as long as the test did until it reads the last value.
+        """
+        first = self._last_read
+        if first is None or call.error is not None or first.place != len(self._builder.actions):
+            return False
+        if (first.read, first.group) != (read, group):
+            return False
+        self._last_read = first = replace(first, times=first.times + 1)
+        waited = max(0.0, call.start_ms - first.start_ms)
+        deadline = min(read.timeout_ms, DEFAULT_TIMEOUT_MS) + waited
+        self._builder.actions[-1] = read.model_copy(
+            update={"value": self._value(call), "times": first.times, "timeout_ms": deadline}
+        )
+        return True
+
+    def _has_iframes(self, call: Call) -> bool:
+        return self._contents.has_iframes if call.has_iframes is None else call.has_iframes
+
+    def _value(self, call: Call) -> ReadValue | None:
+        """Return what a call returned; None if it failed, or if JSON cannot represent it."""
+        if call.result is None or call.error is not None:
+            return None
+        try:
+            return to_read_value(decode_result(call.name, call.result), store=self._store_content)
+        except (NotJsonError, UnsupportedCallError):
+            return None
+
+    def _store_content(self, content: bytes) -> BlobRef:
+        self.files.append(content)
+        return blob_ref(content)
 
     def _frame_path(self, call: Call) -> tuple[str, ...]:
         """Return the selectors of the iframes around the frame of a call that acts on an element."""
         selectors = "".join(get_text(call.params, name) for name in _SELECTORS)
         if call.frame is None or not selectors or ENTER_FRAME in selectors:
             return ()
-        path = self._frames.path_to(call.frame)
+        path = self._contents.frames.path_to(call.frame)
         if path is None:
             message = "the trace does not identify the frame; use frame_locator"
             raise UnsupportedCallError(message)
@@ -131,7 +284,7 @@ class CallConverter:
             own = text.rpartition(ENTER_FRAME)[2]
             if own:
                 note_weak_selector(RankedSelector(text=own, rank=rank_of(own)), self._builder, step)
-            if own and not call.params.get("strict") and call.name != "Frame.expect":
+            if own and not call.params.get("strict"):
                 self._builder.add_note(
                     step, f"{own} was not strict and used its first match; a replay requires exactly one match"
                 )
@@ -168,9 +321,30 @@ class CallConverter:
         except (binascii.Error, ValueError) as error:
             message = "the trace does not contain the uploaded files"
             raise UnsupportedCallError(message) from error
-        self.files.append(content)
         kind = get_text(payload, "mimeType") or "application/octet-stream"
-        return FileInput(name=get_text(payload, "name"), mime_type=kind, content=blob_ref(content))
+        return FileInput(name=get_text(payload, "name"), mime_type=kind, content=self._store_content(content))
+
+
+def _name_of(call: Call) -> str:
+    """Return the name of a call; a call of a locator on a handle is named by the title of the one that finds it."""
+    return _LOCATOR_CALLS.get(call.title, call.name) if call.name == _FIND_ELEMENT else call.name
+
+
+def _may_be_in_frame(call: Call) -> bool:
+    """Whether a call may have been made on an iframe: its selector does not lead there, and no page is asked."""
+    is_of_page = call.name == "Frame.expect" and not get_text(call.params, "selector")
+    return not is_of_page and ENTER_FRAME not in get_text(call.params, "selector")
+
+
+def _ends_during(call: Call, other: Call | None) -> bool:
+    """Whether a call ended while another one, which began before, was running."""
+    return other is not None and call.end_ms is not None and (other.end_ms is None or other.end_ms > call.end_ms)
+
+
+def _with_value(read: Read | Evaluate | Expect, value: ReadValue | None) -> Read | Evaluate | Expect:
+    if isinstance(read, Expect) or (isinstance(read, Evaluate) and read.returns_handle):
+        return read
+    return read.model_copy(update={"value": value})
 
 
 def _reason(name: str) -> str:

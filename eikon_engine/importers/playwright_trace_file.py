@@ -169,12 +169,20 @@ class Call:
     step: str | None = None
     """Step of the test runner, in versions that number them separately."""
     page: str | None = None
+    only_page: str | None = None
+    """The page that was open when the call began, if there was only one."""
     frame: str | None = None
     """Frame of the target, if it is not the main frame."""
+    has_marked_target: bool = False
+    """Whether a snapshot marks the target, so that its frame is known."""
+    has_iframes: bool | None = None
+    """Whether its page had iframes; None if the trace has no snapshot of the call."""
     acted_at_ms: float | None = None
     """When the call acted on its element."""
     end_ms: float | None = None
     error: str | None = None
+    result: JsonObject | None = None
+    """What the call returned; None if the trace does not contain it."""
     dialog_answers: list[tuple[bool, str | None]] = field(default_factory=list)
     """Dialogs answered during the call: whether accepted, and the text."""
     starts_download: bool = False
@@ -192,6 +200,8 @@ class TraceContents:
     """Calls by id, in order of their start."""
     pages: dict[str, str | None] = field(default_factory=dict)
     """Opener of each page by page id, in order of opening."""
+    has_iframes: bool = False
+    """Whether any page had iframes."""
     frames: FrameTree = field(default_factory=FrameTree)
     first_url: str = ""
     """URL of the document that was open when the recording started; empty if none."""
@@ -307,14 +317,17 @@ class _TraceReader:
         if head.is_main and not self.contents.first_url and self._is_initial_snapshot(head):
             self.contents.first_url = head.url
         self.contents.frames.add_snapshot(head, line)
+        self.contents.has_iframes |= not head.is_main
         call = self.contents.calls.get(head.call)
         if call is None:
             return
         call.page = call.page or head.page
+        call.has_iframes = bool(call.has_iframes) or not head.is_main
         if head.phase == "action":
             call.acted_at_ms = head.time_ms or call.acted_at_ms
-            if head.has_target and not head.is_main:
-                call.frame = head.frame
+        if head.has_target and head.phase != "before" and not call.has_marked_target:
+            call.has_marked_target = True
+            call.frame = None if head.is_main else head.frame
 
     def _is_initial_snapshot(self, head: SnapshotHead) -> bool:
         return head.phase == "before" and next(iter(self.contents.pages)) == head.page and not self._has_navigated(head)
@@ -333,6 +346,7 @@ class _TraceReader:
             parent=get_text(plain, "parentId") or None,
             step=get_text(plain, "stepId") or None,
             page=get_text(plain, "pageId") or None,
+            only_page=next(iter(self.contents.pages)) if len(self.contents.pages) == 1 else None,
         )
         self._set_time_base(plain, call)
         if call.name.startswith("Dialog."):
@@ -375,6 +389,8 @@ class _TraceReader:
         if call is not None:
             call.end_ms = get_number(plain, "endTime")
             call.error = _error_message(plain)
+            result = plain.get("result")
+            call.result = result if isinstance(result, dict) else None
 
     def _log(self, plain: JsonObject) -> None:
         call, time = self.contents.calls.get(get_text(plain, "callId")), get_number(plain, "time") or 0.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
+from eikon_engine.files.blobs import BlobRef, blob_ref
 from eikon_engine.secrets.detection import (
     find_tokens,
     is_password_name,
@@ -15,8 +17,9 @@ from eikon_engine.secrets.detection import (
     random_segments,
 )
 from eikon_engine.secrets.redaction import Redactor
-from eikon_engine.trace.actions import Fill, Navigate, SecretRef, SetValue, TypeText
+from eikon_engine.trace.actions import Evaluate, Fill, Navigate, Read, SecretRef, SetValue, TypeText
 from eikon_engine.trace.playwright_calls import build_action
+from eikon_engine.trace.read_values import to_read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +47,13 @@ def replace_secrets(mission: ImportedMission) -> ImportedMission:
         return mission
     redactor = Redactor(named)
     names = {value: name for name, value in named.items()}
+    values = _LongValues(mission.files, redactor)
+
     subgoals = tuple(
         replace(
             subgoal,
             description=redactor.redact_text(subgoal.description),
-            actions=tuple(_with_references(action, names, redactor) for action in subgoal.actions),
+            actions=tuple(_with_references(values.redact(action), names, redactor) for action in subgoal.actions),
             errors={place: redactor.redact_text(error) for place, error in subgoal.errors.items()},
         )
         for subgoal in mission.subgoals
@@ -57,9 +62,42 @@ def replace_secrets(mission: ImportedMission) -> ImportedMission:
         mission,
         text=redactor.redact_text(mission.text),
         subgoals=subgoals,
+        files=values.files,
         unsupported=tuple(map(redactor.redact_text, mission.unsupported)),
         notes=(*map(redactor.redact_text, mission.notes), *map(_secret_note, named)),
     )
+
+
+class _LongValues:
+    """The files of a mission, in which long values of reads are redacted (mutable)."""
+
+    def __init__(self, files: tuple[bytes, ...], redactor: Redactor) -> None:
+        self._contents = {blob_ref(content): content for content in files}
+        self._replaced: set[BlobRef] = set()
+        self._redacted: dict[BlobRef, bytes] = {}
+        self._redactor = redactor
+
+    @property
+    def files(self) -> tuple[bytes, ...]:
+        """The files that the redacted actions refer to."""
+        kept = (content for ref, content in self._contents.items() if ref not in self._replaced)
+        return tuple(dict.fromkeys((*kept, *self._redacted.values())))
+
+    def redact(self, action: Action) -> Action:
+        """Return an action whose long value contains no secrets."""
+        long = action.value.long if isinstance(action, Read | Evaluate) and action.value is not None else None
+        content = None if long is None else self._contents.get(long)
+        if long is None or content is None:
+            return action
+
+        def store(text: bytes) -> BlobRef:
+            self._redacted[blob_ref(text)] = text
+            return blob_ref(text)
+
+        self._replaced.add(long)
+        return action.model_copy(
+            update={"value": to_read_value(json.loads(content), store, self._redactor.redact_json)}
+        )
 
 
 def _secrets(action: Action) -> Iterator[tuple[str, str]]:

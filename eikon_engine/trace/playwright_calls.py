@@ -66,8 +66,7 @@ class CallContext:
 class ConvertedCall:
     """The action for a call, and in which respects it differs from the call."""
 
-    action: Action | None
-    """None for an assertion that no action expresses."""
+    action: Action
     notes: tuple[str, ...] = ()
 
 
@@ -81,7 +80,7 @@ class CallSpec:
     """What is known of one call."""
 
     effect: Effect
-    read: Callable[[Params, CallContext], Fields | None] | None = None
+    read: Callable[[Params, CallContext], Fields] | None = None
     """Returns the fields of the action; only for `action` and `wait`."""
     reason: str = ""
     """What a replay does not repeat; only for `setup` and `unsupported`."""
@@ -135,9 +134,6 @@ def convert_call(name: str, params: Params, context: CallContext) -> ConvertedCa
     if spec.read is None:
         raise UnsupportedCallError(spec.reason or "the call has no effect on a page")
     fields = spec.read(params, context)
-    if fields is None:
-        note = f"assertion {params.get('expression')} skipped: replays compare pages with the baseline"
-        return ConvertedCall(action=None, notes=(note,))
     deadline = UNBOUNDED_TIMEOUT_MS if has_no_deadline(name, context.timeout_ms) else context.timeout_ms or None
     kind = fields.pop("type")
     action = build_action(kind, page=context.page, timeout_ms=deadline, **fields)
@@ -369,18 +365,16 @@ def _read_event(params: Params, context: CallContext) -> Fields:
     given = params.get("eventInit")
     try:
         init = decode_value(given.get("value", {}) if isinstance(given, dict) else {})
-    except (KeyError, TypeError, UnsupportedCallError) as error:
+    except UnsupportedCallError as error:
         message = "the dispatched event has properties that JSON cannot represent"
         raise UnsupportedCallError(message) from error
     return {**_on_target("dispatch_event", event="type")(params, context), "init": init or None}
 
 
 def _read_wait(params: Params, context: CallContext) -> Fields:
-    return _wait_for_selector(_target(params, "selector", context), params.get("state") or "visible")
-
-
-def _wait_for_selector(target: Target, state: object) -> Fields:
-    return {"type": "wait_for", "condition": {"kind": "selector", "target": _to_json(target), "state": state}}
+    target = _to_json(_target(params, "selector", context))
+    state = params.get("state") or "visible"
+    return {"type": "wait_for", "condition": {"kind": "selector", "target": target, "state": state}}
 
 
 def _read_function_wait(params: Params, context: CallContext) -> Fields:
@@ -395,47 +389,6 @@ def _read_function_wait(params: Params, context: CallContext) -> Fields:
 
 
 _ASYNC_FUNCTION: Final = re.compile(r"\s*\(*\s*async\b")
-
-
-_NEGATED: Final = {"to.be.visible": "to.be.hidden", "to.be.hidden": "to.be.visible"}
-
-
-def _read_assertion(params: Params, context: CallContext) -> Fields | None:
-    """Read an assertion that an action can express; replays compare the rest with the baseline.
-
-    Playwright retries assertions. `wait_for` actions also wait; texts and counts are asserted immediately.
-    """
-    expression = params.get("expression")
-    if params.get("isNot"):
-        expression = _NEGATED.get(str(expression))
-    text = _single_text(params)
-    if expression == "to.have.url":
-        is_plain = text is not None and "*" not in text[0]
-        return {"type": "wait_for", "condition": {"kind": "url", "url": text[0]}} if text and is_plain else None
-    if not params.get("selector"):
-        return None
-    target = _target(params, "selector", context)
-    match expression:
-        case "to.be.visible" | "to.be.hidden":
-            return _wait_for_selector(target, str(expression).removeprefix("to.be."))
-        case "to.have.text" if text is not None:
-            expected = {"kind": "text", "target": _to_json(target), "text": text[0], "contains": text[1]}
-            return {"type": "assert", "expectation": expected}
-        case "to.have.count":
-            number = params.get("expectedNumber")
-            count = max(0, int(number)) if isinstance(number, int | float) else 0
-            return {"type": "assert", "expectation": {"kind": "count", "target": _to_json(target), "count": count}}
-        case _:
-            return None
-
-
-def _single_text(params: Params) -> tuple[str, bool] | None:
-    """Return the expected text and whether a substring matches; None for several texts and for patterns."""
-    texts = _mappings(params, "expectedText")
-    text = texts[0].get("string") if len(texts) == 1 else None
-    if not isinstance(text, str) or texts[0].get("ignoreCase"):
-        return None
-    return text, bool(texts[0].get("matchSubstring"))
 
 
 _EXPECT: Final = "Frame.expect"
@@ -455,9 +408,11 @@ _READ_KINDS: Final[Mapping[str, ReadKind]] = {
 """Calls that read from one element."""
 _ALL_TEXTS: Final[Mapping[str, ReadKind]] = {
     "ee => ee.map(e => e.innerText)": "all_inner_texts",
+    "(ee) => ee.map((e) => e.innerText)": "all_inner_texts",
     "ee => ee.map(e => e.textContent || '')": "all_text_contents",
+    '(ee) => ee.map((e) => e.textContent || "")': "all_text_contents",
 }
-"""Scripts with which the client reads the texts of all matches: `_impl/locator.py`."""
+"""Scripts with which the clients for Python and JavaScript read the texts of all matches: their `locator` modules."""
 _SCRIPT_CALLS: Final = frozenset(
     {
         *("Frame.evalOnSelector", "Frame.evalOnSelectorAll", "Frame.evaluateExpression"),
@@ -535,7 +490,7 @@ def _read_expectation(params: Params, context: CallContext) -> Fields:
         "target": _target(params, "selector", context) if params.get("selector") else None,
         "is_not": bool(params.get("isNot")),
         "argument": params.get("expressionArg"),
-        "texts": None if texts is None else [_expected_text(each) for each in texts],
+        "texts": None if texts is None else [_expected_text(each) for each in _mappings(params, "expectedText")],
         "number": params.get("expectedNumber"),
         "expected": decode_value(value.get("value", {})) if isinstance(value, dict) else None,
         "pseudo": params.get("pseudo"),
@@ -605,19 +560,29 @@ def decode_value(value: object) -> JsonValue:
     Raises:
         UnsupportedCallError: JSON cannot represent it.
     """
-    if isinstance(value, dict):
-        if "o" in value:
-            return {each["k"]: decode_value(each["v"]) for each in value["o"]}
-        if "a" in value:
-            return [decode_value(each) for each in value["a"]]
-        for kind in ("s", "n", "b"):
-            if kind in value:
-                plain: JsonValue = value[kind]
-                return plain
-        if not value or value.get("v") in {"null", "undefined"}:
+    match value:
+        case {"o": list() as fields}:
+            return dict(map(_decode_field, fields))
+        case {"a": list() as values}:
+            return [decode_value(each) for each in values]
+        case {"s": str() as plain} | {"n": int() | float() as plain} | {"b": bool() as plain}:
+            return plain
+        case {"v": "null" | "undefined"}:
             return None
-    message = "JSON cannot represent the value"
-    raise UnsupportedCallError(message)
+        case dict() if not value:
+            return None
+        case _:
+            message = "JSON cannot represent the value"
+            raise UnsupportedCallError(message)
+
+
+def _decode_field(field: object) -> tuple[str, JsonValue]:
+    match field:
+        case {"k": str() as name, "v": value}:
+            return name, decode_value(value)
+        case _:
+            message = "JSON cannot represent the value"
+            raise UnsupportedCallError(message)
 
 
 _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {
@@ -660,10 +625,10 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "ElementHandle.scrollIntoViewIfNeeded": _on_handle("scroll_into_view_if_needed"),
     "ElementHandle.screenshot": _on_handle("screenshot"),
 }
-_WAIT_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields | None]]] = {
+_WAIT_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {
     "Frame.waitForSelector": _read_wait,
     "Frame.waitForFunction": _read_function_wait,
-    "Frame.expect": _read_assertion,
+    _EXPECT: _read_expectation,
 }
 _CALLS_WITH_TIMEOUT: Final = frozenset(
     {

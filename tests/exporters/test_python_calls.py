@@ -39,7 +39,7 @@ ACTIONS = [
         *((name, action) for name, (_, action) in ACTION_CALLS.items()),
         *((name, action) for name, _, action in WAITS),
     )
-    if action is not None and not isinstance(action, OTHER_CALLS) and not name.startswith("ElementHandle.")
+    if not isinstance(action, OTHER_CALLS) and not name.startswith("ElementHandle.")
 ]
 """Actions whose call is the first one that is sent: handles are found first."""
 

@@ -36,7 +36,14 @@ def head(version: int = 10, *, title: str = "", **options: object) -> Line:
 
 
 def call(
-    number: int, name: str, *, parent: str | None = None, error: str | None = None, **params: object
+    number: int,
+    name: str,
+    /,
+    *,
+    parent: str | None = None,
+    error: str | None = None,
+    result: Line | None = None,
+    **params: object,
 ) -> list[Line]:
     """Return a call `Class.method` that began `number` tenths of a second after the base and took 50 ms."""
     kind, _, method = name.partition(".")
@@ -51,6 +58,8 @@ def call(
     after: Line = {"type": "after", "callId": f"call@{number}", "endTime": BASE_MS + 100 * number + 50}
     if parent is not None:
         before["parentId"] = parent
+    if result is not None:
+        after["result"] = result
     if error is not None:
         after["error"] = {"name": "Error", "message": error}
     return [before, after]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.files.blobs import blob_ref
-from tests.importers.playwright_zips import URL, Line, call, head, opened, read_zip, snapshot, write_zip
+from tests.importers.playwright_zips import URL, Line, call, group, head, opened, read_zip, snapshot, write_zip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,10 +85,6 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
                 }
             },
         ),
-        ("Frame.expect", expected("to.be.visible"), "wait_for", {}),
-        ("Frame.expect", expected("to.have.text", "x"), "assert", {}),
-        ("Frame.expect", expected("to.have.count", expectedNumber=3), "assert", {}),
-        ("Frame.expect", expected("to.have.url", URL), "wait_for", {"condition": {"kind": "url", "url": URL}}),
     ],
 )
 def test_calls_become_actions(
@@ -107,7 +103,9 @@ def test_calls_become_actions(
     ("name", "params", "why"),
     [
         ("ElementHandle.click", {}, "use locators"),
-        ("Frame.evaluateExpression", {"expression": "1"}, "changes that scripts of the client make"),
+        ("Frame.evaluateExpression", {"expression": "1"}, "the trace does not contain what it returned"),
+        ("Frame.evaluateExpression", {"expression": "1", "arg": {"handles": [1]}}, "a handle as its argument"),
+        ("ElementHandle.evaluateExpression", {"expression": "1"}, "changes that scripts of the client make"),
         ("Frame.inventedYesterday", {}, "does not know the call"),
         ("BrowserContext.addCookies", {"cookies": []}, "the changed state is not replayed"),
         ("ElementHandle.scrollIntoViewIfNeeded", {}, "the trace does not say which element the call was made on"),
@@ -135,12 +133,151 @@ def test_what_cannot_be_converted_is_reported(tmp_path: Path, name: str, params:
     assert why in mission.unsupported[0]
 
 
-@pytest.mark.parametrize("name", ["Page.title", "Frame.textContent", "Page.__waitInfo__", "BrowserContext.close"])
-def test_what_only_looks_is_no_action(tmp_path: Path, name: str) -> None:
-    """A call that only reads a page is neither imported nor reported."""
+@pytest.mark.parametrize("name", ["Frame.highlight", "Page.pdf", "Page.__waitInfo__", "BrowserContext.close"])
+def test_what_returns_nothing_of_a_page_is_no_action(tmp_path: Path, name: str) -> None:
+    """A call that neither changes a page nor returns something of it is neither imported nor reported."""
     mission = read(tmp_path, *call(2, name))
 
     assert (actions(mission), mission.unsupported) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "result", "fields"),
+    [
+        ("Frame.textContent", TARGET, {"value": "x"}, {"what": "text_content", "value": {"value": "x", "long": None}}),
+        ("Frame.getAttribute", {**TARGET, "name": "b"}, {}, {"name": "b", "value": {"value": None, "long": None}}),
+        ("Frame.queryCount", {"selector": "li"}, {"value": 2}, {"what": "count", "value": {"value": 2, "long": None}}),
+        (
+            "Frame.evalOnSelectorAll",
+            {
+                "selector": "li",
+                "expression": "(ee) => ee.map((e) => e.innerText)",
+                "arg": {"value": {"v": "undefined"}},
+            },
+            {"value": {"a": [{"s": "x"}]}},
+            {"what": "all_inner_texts", "value": {"value": ["x"], "long": None}},
+        ),
+        (
+            "Frame.evaluateExpression",
+            {"expression": "1"},
+            {"value": {"d": "2026-01-01"}},
+            {"expression": "1", "value": None},
+        ),
+        (
+            "Frame.expect",
+            expected("to.have.text", expectedText=[{"regexSource": "x", "regexFlags": "i"}], isNot=True),
+            None,
+            {"expression": "to.have.text", "is_not": True, "received": None},
+        ),
+    ],
+)
+def test_what_a_call_returned_is_imported(
+    tmp_path: Path, name: str, params: dict[str, Any], result: Line | None, fields: dict[str, Any]
+) -> None:
+    """A read, a script or an assertion is the action that a recording has, with the value of the trace."""
+    mission = read(tmp_path, *call(2, name, result=result, **params))
+
+    (only,) = actions(mission)
+    assert {name: only[name] for name in fields} == fields
+    assert (mission.unsupported, [note for note in mission.notes if "skipped" in note]) == ((), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "why"),
+    [
+        ("Frame.textContent", TARGET, "Frame.textContent skipped: the trace does not contain what it returned"),
+        ("ElementHandle.innerText", {}, "ElementHandle.innerText skipped: the trace does not say which element"),
+        ("Page.expectScreenshot", {}, "Page.expectScreenshot skipped: replays compare screenshots"),
+        (
+            "Frame.expect",
+            expected("to.have.property", expectedValue={"value": {"d": "2026-01-01"}}),
+            "Frame.expect to.have.property skipped: JSON cannot represent the value",
+        ),
+    ],
+)
+def test_a_read_that_is_not_imported_is_noted(tmp_path: Path, name: str, params: dict[str, Any], why: str) -> None:
+    """It does nothing to a page, so the other steps can be imported without it."""
+    mission = read(tmp_path, *call(2, name, **params))
+
+    assert (actions(mission), mission.unsupported) == ([], ())
+    assert any(why in note for note in mission.notes)
+
+
+def test_a_read_during_another_call_has_no_position(tmp_path: Path) -> None:
+    """Whether the page changed before or after it is unknown, so that no replay could read the same."""
+    before, after = call(2, "Frame.click", **TARGET)
+    after["endTime"] += 1_000
+    during = call(3, "Frame.textContent", result={"value": "x"}, **TARGET)
+    later = call(20, "Frame.textContent", result={"value": "y"}, **TARGET)
+
+    mission = read(tmp_path, before, *during, after, *later)
+
+    assert [each["type"] for each in actions(mission)] == ["click", "read"]
+    assert any("step 3: Frame.textContent skipped: it was made during another call" in each for each in mission.notes)
+
+
+def test_repeated_reads_are_one_step(tmp_path: Path) -> None:
+    """A test that polls gets the last value after some time; a replay may wait as long."""
+    polls = [call(number, "Frame.queryCount", selector="li", result={"value": number}) for number in (2, 3, 4)]
+    other = call(5, "Frame.queryCount", selector="a", result={"value": 1})
+
+    mission = read(tmp_path, *(line for each in (*polls, other) for line in each))
+
+    assert [(each["value"]["value"], each["times"], each["timeout_ms"]) for each in actions(mission)] == [
+        (4, 3, 5_200.0),
+        (1, 1, 5_000.0),
+    ]
+
+
+def test_reads_of_different_groups_are_steps_of_their_own(tmp_path: Path) -> None:
+    """Each subgoal has what it read."""
+    reads = [
+        *group(2, "first"),
+        *call(3, "Frame.queryCount", selector="li", result={"value": 1}, parent="call@2"),
+        *call(4, "Frame.queryCount", selector="li", result={"value": 1}),
+    ]
+
+    mission = read(tmp_path, *reads)
+
+    assert [each["times"] for each in actions(mission)] == [1, 1]
+    assert [len(each.actions) for each in mission.subgoals] == [1, 1, 1]
+
+
+def test_the_page_of_a_read_must_be_known(tmp_path: Path) -> None:
+    """A trace has no snapshots of some reads: with several pages, it does not say which one was read."""
+    mission = read(
+        tmp_path,
+        *call(2, "Frame.title", result={"value": "first"}),
+        opened("page@2", opener="page@1"),
+        *call(3, "Frame.title", result={"value": "other"}),
+        *call(4, "Frame.evaluateExpression", expression="1", result={"value": {"n": 1}}),
+    )
+
+    assert [(each["type"], each["page"], each["value"]["value"]) for each in actions(mission)] == [("read", 0, "first")]
+    assert any("step 3: Frame.title skipped: the trace does not say on which" in each for each in mission.notes)
+    assert "step 4, Frame.evaluateExpression: the trace does not say on which" in mission.unsupported[0]
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"), [("Select text", "select_text"), ("Scroll into view", "scroll_into_view_if_needed")]
+)
+def test_a_call_of_a_locator_on_its_element_is_known_by_its_title(tmp_path: Path, title: str, kind: str) -> None:
+    """The trace contains only the call that finds the element, with the title of the one that follows."""
+    before, after = call(2, "Frame.waitForSelector", state="attached", **TARGET)
+
+    mission = read(tmp_path, {**before, "title": title}, after)
+
+    assert [(each["type"], each["target"]["selector"]) for each in actions(mission)] == [(kind, "#a")]
+
+
+def test_a_script_of_a_locator_is_reported(tmp_path: Path) -> None:
+    """The trace contains neither the script nor its result."""
+    before, after = call(2, "Frame.waitForSelector", state="attached", **TARGET)
+
+    mission = read(tmp_path, {**before, "title": "Evaluate"}, after)
+
+    assert actions(mission) == []
+    assert "the trace does not contain the script that the locator evaluated" in mission.unsupported[0]
 
 
 def test_keys_that_go_down_and_up_stay_so(tmp_path: Path) -> None:

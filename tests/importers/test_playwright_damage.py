@@ -30,6 +30,9 @@ LINES: list[Line] = [
     *call(6, "Frame.setInputFiles", selector="#a", payloads=[{"name": "a", "buffer": "YQ=="}]),
     *call(7, "Page.mouseWheel", deltaX=1, deltaY=2),
     *call(8, "Dialog.accept", promptText="x"),
+    *call(9, "Frame.getAttribute", selector="#a", strict=True, name="href", result={"value": "/a"}),
+    *call(10, "Frame.evaluateExpression", expression="1", arg={"value": {"n": 1}}, result={"value": {"a": [{"n": 1}]}}),
+    *call(11, "Frame.expect", selector="#a", expression="to.have.text", expectedText=[{"regexSource": "a"}]),
 ]
 NETWORK = [entry(110), entry(120, f"{URL}a", request={"postData": {"mimeType": "text/plain", "text": "x"}})]
 ODD: st.SearchStrategy[Any] = st.one_of(

@@ -6,9 +6,6 @@ from typing import Any
 
 from eikon_engine.trace.actions import (
     Action,
-    Assert,
-    AssertCount,
-    AssertText,
     Blur,
     Check,
     Click,
@@ -16,6 +13,8 @@ from eikon_engine.trace.actions import (
     DispatchEvent,
     DoubleClick,
     Drag,
+    Expect,
+    ExpectedText,
     Fill,
     Focus,
     FunctionCondition,
@@ -42,7 +41,6 @@ from eikon_engine.trace.actions import (
     TouchscreenTap,
     TypeText,
     Uncheck,
-    UrlCondition,
     WaitFor,
 )
 from eikon_engine.trace.target import Target
@@ -134,7 +132,7 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
 }
 """One call of each kind, and its action."""
 
-WAITS: list[tuple[str, dict[str, Any], Action | None]] = [
+WAITS: list[tuple[str, dict[str, Any], Action]] = [
     (
         "Frame.waitForFunction",
         {"expression": "() => done", "arg": {"value": {"v": "undefined"}}},
@@ -153,26 +151,26 @@ WAITS: list[tuple[str, dict[str, Any], Action | None]] = [
     (
         "Frame.expect",
         {"selector": "#a", "expression": "to.be.visible", "isNot": True},
-        WaitFor(condition=SelectorCondition(target=HERE, state="hidden")),
+        Expect(expression="to.be.visible", target=HERE, is_not=True),
     ),
     (
         "Frame.expect",
-        {"expression": "to.have.url", "expectedText": [{"string": "http://a/"}]},
-        WaitFor(condition=UrlCondition(url="http://a/")),
-    ),
-    (
-        "Frame.expect",
-        {"selector": "#a", "expression": "to.have.text", "expectedText": [{"string": "b", "matchSubstring": True}]},
-        Assert(expectation=AssertText(target=HERE, text="b", contains=True)),
+        {
+            "expression": "to.have.url",
+            "expectedText": [{"string": "http://a/", "matchSubstring": False, "normalizeWhiteSpace": False}],
+        },
+        Expect(
+            expression="to.have.url",
+            texts=(ExpectedText(string="http://a/", match_substring=False, normalize_white_space=False),),
+        ),
     ),
     (
         "Frame.expect",
         {"selector": "#a", "expression": "to.have.count", "expectedNumber": 3},
-        Assert(expectation=AssertCount(target=HERE, count=3)),
+        Expect(expression="to.have.count", target=HERE, number=3),
     ),
-    ("Frame.expect", {"selector": "#a", "expression": "to.have.value", "expectedText": [{"string": "b"}]}, None),
 ]
-"""Waits and assertions that only traces contain, and their actions; None is covered by the baseline."""
+"""Waits and assertions, and their actions."""
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("Frame.goto", {"url": "/b?c", "waitUntil": "networkidle", "timeout": 0}),

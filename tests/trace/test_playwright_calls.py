@@ -30,8 +30,8 @@ NOT_A_CALL: Final = {
     actions.AnswerDialog: "the answer to a dialog is a call on the dialog, made while another call runs",
     actions.Download: "a click is a download only if it is known to start one",
     actions.ExtractDom: "skills read the recorded DOM",
-    actions.Evaluate: "what calls return is known to recorders only, see `convert_read`",
-    actions.Expect: "as above",
+    actions.Assert: "missions that are written or imported from other tools check without waiting",
+    actions.Evaluate: "a call that returns something of a page, see `convert_read`",
     actions.Read: "as above",
     actions.Note: "written for steps that do nothing to a page",
     actions.Scroll: "the wheel turns at the pointer; only if its position is unknown the page is scrolled",
@@ -40,7 +40,7 @@ NOT_A_CALL: Final = {
 """Actions that have no Playwright call, and why."""
 
 
-def convert(name: str, params: dict[str, Any], **context: Any) -> Action | None:  # noqa: ANN401 - fields of the context
+def convert(name: str, params: dict[str, Any], **context: Any) -> Action:  # noqa: ANN401 - fields of the context
     """Return the action of a call."""
     return convert_call(name, params, CallContext(**context)).action
 
@@ -54,8 +54,8 @@ def test_a_call_becomes_its_action(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "params", "action"), WAITS)
-def test_a_wait_becomes_its_action(name: str, params: dict[str, Any], action: Action | None) -> None:
-    """Assertions that no action expresses are omitted; the baseline compares what they check."""
+def test_a_wait_becomes_its_action(name: str, params: dict[str, Any], action: Action) -> None:
+    """An assertion of `expect` is the same action, whether it was recorded or is in a trace."""
     assert convert(name, params) == action
 
 
@@ -70,7 +70,7 @@ def test_every_action_is_made_by_a_call_or_has_a_reason_not_to_be() -> None:
     """An action that Playwright can perform must have a call."""
     made = {type(action) for _, action in ACTION_CALLS.values()} | {type(action) for _, _, action in WAITS}
 
-    assert made - {type(None)} == set(get_args(get_args(Action)[0])) - NOT_A_CALL.keys()
+    assert made == set(get_args(get_args(Action)[0])) - NOT_A_CALL.keys()
 
 
 def test_page_and_deadline_are_those_of_the_call() -> None:
