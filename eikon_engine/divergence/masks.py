@@ -301,15 +301,7 @@ def _without_read(
     expected = expected_read(action)
     if expected is None or value is None or expected == value:
         return comparison
-    label = action_label(action)
-    found = {
-        mask.name
-        for mask in masks
-        if isinstance(mask.part, ReadPart)
-        and mask.part.matches(label)
-        and mask.part.covers(expected)
-        and mask.part.covers(value)
-    }
+    found = _read_masks(action, masks, expected, value)
     before, after = ({page.page: _digests(page) for page in side.pages}.get(action.page) for side in sides)
     if not found and before == after and value.long is None and expected.long is None:
         found = _masked_in_texts(comparison, (expected, value), masks)
@@ -322,6 +314,27 @@ def _without_read(
         observed=None if comparison.observed is None else comparison.observed.model_copy(update={"value": None}),
         result=comparison.recorded.result if fails else comparison.result,
     )
+
+
+def _read_masks(action: Action, masks: tuple[Mask, ...], *values: ReadValue) -> set[str]:
+    """Return the masks that hide these values of an action."""
+    label = action_label(action)
+    return {
+        mask.name
+        for mask in masks
+        if isinstance(mask.part, ReadPart) and mask.part.matches(label) and all(map(mask.part.covers, values))
+    }
+
+
+def masks_in_read(action: Action, page: PageSnapshot | None, url: str, masks: tuple[Mask, ...]) -> set[str]:
+    """Return the masks that hide what an action read, or expected, or a text in it; `page` is what it read from."""
+    value = expected_read(action)
+    if value is None:
+        return set()
+    found = _read_masks(action, masks, value)
+    if found or page is None:
+        return found
+    return _hide_masked_texts(_collapsed(value_text(value.value)), page, url, masks)[1]
 
 
 def expected_read(action: Action) -> ReadValue | None:
@@ -349,14 +362,21 @@ def _masked_in_texts(comparison: Comparison, values: tuple[ReadValue, ReadValue]
     ):
         snapshot = dom(page)
         url = next((each.url for each in side.pages if each.page == page), "") if side is not None else ""
-        hidden = {} if snapshot is None else dict(_masked_texts(snapshot, url, masks))
-        text = _collapsed(value_text(value.value))
-        for masked in sorted(hidden, key=len, reverse=True):
-            if masked in text:
-                names.add(hidden[masked])
-                text = text.replace(masked, "\0")
+        text, found = _hide_masked_texts(_collapsed(value_text(value.value)), snapshot, url, masks)
+        names |= found
         left.append(text)
     return names if left[0] == left[1] else set()
+
+
+def _hide_masked_texts(text: str, page: PageSnapshot | None, url: str, masks: tuple[Mask, ...]) -> tuple[str, set[str]]:
+    """Return a text without those that masks hide on a page, and the names of these masks."""
+    names: set[str] = set()
+    hidden = {} if page is None else dict(_masked_texts(page, url, masks))
+    for masked in sorted(hidden, key=len, reverse=True):
+        if masked in text:
+            names.add(hidden[masked])
+            text = text.replace(masked, "\0")
+    return text, names
 
 
 def _masked_texts(page: PageSnapshot, url: str, masks: tuple[Mask, ...]) -> Iterator[tuple[str, str]]:

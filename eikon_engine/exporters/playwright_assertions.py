@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.masks import mask_page, title_masks
+from eikon_engine.divergence.masks import mask_page, masks_in_read, title_masks
 from eikon_engine.exporters.playwright_locator import (
     css_by_id,
     frame_path_locator,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode, PageSnapshot
     from eikon_engine.exporters.playwright_values import Site
-    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.actions import Action, ReadValue
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.observation import Observation, ObservedDialog, PageObservation, TargetState
 
@@ -89,15 +89,15 @@ class ObservedDocument:
         if self.unmasked is not None and id(node) not in self.unmasked:
             return None
         text = self.document.text(node)
-        if (
-            text is None
-            or secret_names_in(text)
-            or _TIME_TEXT.search(text)
-            or (self.drawn is not None and self.drawn.search(text))
-            or any(day in text for day in self.date_spellings)
-        ):
+        if text is None or secret_names_in(text) or _may_vary(text, self.drawn, self.date_spellings):
             return None
         return text
+
+
+def _may_vary(text: str, drawn: re.Pattern[str] | None, date_spellings: tuple[str, ...]) -> bool:
+    """Return whether a text contains a time, the date of the recording, or a value that the server draws."""
+    is_drawn = drawn is not None and drawn.search(text) is not None
+    return is_drawn or _TIME_TEXT.search(text) is not None or any(day in text for day in date_spellings)
 
 
 def document_assertions(seen: ObservedDocument, frame: str) -> Iterator[Statement]:
@@ -281,6 +281,25 @@ class PageState:
         """Write the URL to expect; values that the server draws may be any."""
         varying = url if self.drawn is None else self.drawn.sub("*", url)
         return self.site.url_source(url) if varying == url else self.site.pattern_source(varying)
+
+    def why_unchecked(self, step: ActionTrace, value: ReadValue | None, text: str) -> str:
+        """Return why what a step read or expected is not asserted; empty if it is.
+
+        `text` is the JSON text of the `value` that a read or a script returned, or of the assertion.
+        """
+        seen = step.observation
+        page = next((each for each in seen.pages if each.page == step.action.page), None) if seen is not None else None
+        snapshot = None if page is None else self.load_snapshot(page)
+        names = masks_in_read(step.action, snapshot, "" if page is None else page.url, self.trace.masks)
+        if names:
+            return f"hidden by the mask {', '.join(sorted(names))}"
+        if any(found.stand_in in text for found in self.trace.redaction.found):
+            return "it contains a secret without a name"
+        if value is not None and value.long is not None and secret_names_in(text):
+            return "it is long and contains a secret"
+        if value is not None and _may_vary(text, self.drawn, self.date_spellings):
+            return "it contains a time, a date or a value that the server draws"
+        return ""
 
 
 def _date_spellings(moment: datetime) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 CHECKED: Final = (
-    "Checked: targets, field values, URLs, titles, dialogs, downloads, opened and closed pages, console errors, and "
-    "new headings, messages, tables, lists and texts of elements with an id or test id."
+    "Checked: targets, field values, URLs, titles, dialogs, downloads, opened and closed pages, console errors, what "
+    "was read and asserted, and new headings, messages, tables, lists and texts of elements with an id or test id."
 )
 NOT_CHECKED: Final = (
     "Not checked, although a replay compares it: other parts of documents, closed shadow roots, visibility of other "
@@ -96,10 +96,11 @@ class CompanionFiles:
     """Companion files of a test (mutable: uploads are added while it is written)."""
 
     read_file: Callable[[BlobRef], bytes]
-    """Returns the content of an uploaded file."""
+    """Returns the content of a file of the bundle."""
     storage_state: str | None = None
     """Storage state as Playwright JSON; None if the mission started without."""
     uploads: dict[str, bytes] = field(default_factory=dict)
+    """Uploaded files and long values by name."""
 
     def add_upload(self, file: FileInput) -> str:
         """Store an uploaded file and return the source of its `set_input_files` argument."""
@@ -114,6 +115,12 @@ class CompanionFiles:
             return path
         described = f'"name": {string_literal(file.name)}, "mimeType": {string_literal(file.mime_type)}'
         return f'{{{described}, "buffer": ({path}).read_bytes()}}'
+
+    def add_value(self, content: BlobRef) -> str:
+        """Store a long value that was read from a page and return the source of an expression for it."""
+        name = f"value_{content.sha256[:12]}.json"
+        self.uploads[name] = self.read_file(content)
+        return f'json.loads((FILES / {string_literal(name)}).read_text(encoding="utf-8"))'
 
 
 def file_contents(companions: CompanionFiles) -> dict[str, bytes]:
@@ -195,6 +202,17 @@ def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]
         yield messages
     context.remove_listener("dialog", answer)
 '''
+_READ_HELPER: Final = f'''
+
+def assert_read(
+    page: Page, read: Callable[[], object], expected: object, *, timeout: float = {DEFAULT_TIMEOUT_MS:_.0f}
+) -> None:
+    """Read until the value is the recorded one, for `timeout` milliseconds at most."""
+    end = time.monotonic() + timeout / 1000
+    while (found := read()) != expected and time.monotonic() < end:
+        page.wait_for_timeout(50)
+    assert found == expected
+'''
 
 
 def write_preamble(
@@ -209,6 +227,7 @@ def write_preamble(
         _ERRORS_FIXTURE,
         _STEP_HELPER,
         *([_DIALOGS_HELPER] if "dialogs" in used else []),
+        *([_READ_HELPER] if "assert_read" in used else []),
     ]
     names = used | context[1] | ({"FILES"} if companions.storage_state is not None else set())
     constants: list[str] = []
@@ -224,8 +243,11 @@ def _imports(names: set[str]) -> Iterator[str]:
     """Yield the imports in isort order."""
     yield "from __future__ import annotations"
     yield ""
-    yield from (f"import {name}" for name in ("base64", "hashlib", "html", "json", "os", "re") if name in names)
-    yield "from collections.abc import Iterator"
+    modules = names | ({"time"} if "assert_read" in names else set())
+    yield from (
+        f"import {name}" for name in ("base64", "hashlib", "html", "json", "os", "re", "time") if name in modules
+    )
+    yield f"from collections.abc import {'Callable, ' if 'assert_read' in names else ''}Iterator"
     yield f"from contextlib import contextmanager{', suppress' if 'suppress' in names else ''}"
     if "FILES" in names:
         yield "from pathlib import Path"

@@ -10,7 +10,7 @@ import ast
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +32,7 @@ from eikon_engine.exporters.python_source import (
     call_source,
     comment_lines,
     docstring_source,
+    regex_literal,
     render_statements,
     string_literal,
     value_source,
@@ -60,7 +61,8 @@ from eikon_engine.trace.environment import parse_storage_state, revive_expired_c
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage, Succeeded
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.playwright_python import Json, PythonCall, Url, UrlPattern, python_calls
+from eikon_engine.trace.playwright_python import Json, Pattern, PythonCall, Texts, Url, UrlPattern, python_calls
+from eikon_engine.trace.read_values import value_text
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.variables import action_secret_names, resolve_trace
 
@@ -69,7 +71,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.dom.tree import PageSnapshot
     from eikon_engine.exporters.playwright_values import Site
-    from eikon_engine.trace.actions import Action, FileInput
+    from eikon_engine.files.blobs import BlobRef
+    from eikon_engine.trace.actions import Action, FileInput, ReadValue
     from eikon_engine.trace.base_urls import BaseUrlMap
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
@@ -89,6 +92,10 @@ class _SourceContext:
     site: Site
     locate: Callable[[int, Target], str]
     file: Callable[[FileInput], str]
+    value: Callable[[ReadValue], str]
+    """Returns the source of what a read or a script returned."""
+    long_text: Callable[[BlobRef], str]
+    """Returns the JSON text of a long value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +125,13 @@ def write_test(trace: ExecutionTrace, attachments: BundleFiles, *, files_folder:
     site = site_of(trace)
     known = PageState(trace=trace, site=site, load_snapshot=attachments.load_snapshot)
     known.omitted += omitted_parts(trace)
-    words = _SourceContext(site=site, locate=partial(_locate, known), file=attachments.companions.add_upload)
+    words = _SourceContext(
+        site=site,
+        locate=partial(_locate, known),
+        file=attachments.companions.add_upload,
+        value=partial(_value_source, site, attachments.companions),
+        long_text=lambda content: attachments.companions.read_file(content).decode(),
+    )
     body = tuple(_write_subgoal(each, known, words) for each in trace.subgoal_traces)
     name = re.sub(r"\W+", "_", trace.mission_id.lower(), flags=re.ASCII)[:_MAX_TEST_NAME].strip("_") or "mission"
     marked = list(render_statements(body, 1))
@@ -240,9 +253,14 @@ def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
 def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext) -> Iterator[Statement]:
     action = step.action
     target: Target | None = getattr(action, "target", None)
-    if isinstance(action, Read | Evaluate | Expect | WaitFor) and not python_calls(action):
+    if isinstance(action, Expect | Read | WaitFor) and not python_calls(action):
         known.omitted.append(f"{action_label(action)} is not checked")
         return
+    if isinstance(action, Read | Evaluate | Expect) and (unchecked := _why_unchecked(step, action, known, words)):
+        known.omitted.append(f"{action_label(action)} is not checked: {unchecked}")
+        if not isinstance(action, Evaluate):
+            return
+        action = action.model_copy(update={"value": None})
     if target is None:
         yield from wrap_action(step, _action_statements(action, "", words), known)
         return
@@ -257,6 +275,18 @@ def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext)
     yield from wrap_action(step, _action_statements(action, element, words), known)
     if not isinstance(action, ClosePage | SwitchPage | Drag) and action.page in _open_pages(step):
         yield from target_assertions(action, state, element)
+
+
+def _why_unchecked(step: ActionTrace, action: Read | Evaluate | Expect, known: PageState, words: _SourceContext) -> str:
+    """Return why what an action read or expected is not asserted; empty if it is, or if nothing is compared."""
+    if isinstance(action, Expect):
+        return known.why_unchecked(step, None, action.model_dump_json())
+    value = action.value
+    if value is None:
+        is_handle = isinstance(action, Evaluate) and action.returns_handle
+        return "" if is_handle else "the recording does not contain what it returned"
+    text = value_text(value.value) if value.long is None else words.long_text(value.long)
+    return known.why_unchecked(step, value, text)
 
 
 def _open_pages(step: ActionTrace) -> set[int]:
@@ -275,6 +305,10 @@ def _assert_identity(target: Target, element: str, known: PageState) -> Iterator
             if text:
                 yield f"expect({element}).to_have_text({string_literal(text)})"
                 return
+
+
+def _value_source(site: Site, companions: CompanionFiles, value: ReadValue) -> str:
+    return site.value_source(value.value) if value.long is None else companions.add_value(value.long)
 
 
 def _locate(known: PageState, page: int, target: Target) -> str:
@@ -297,7 +331,9 @@ def _write_failed(step: ActionTrace, result: Failed, known: PageState, words: _S
             known.omitted.append(f"{step.action.type} failed with {result.code}; the failure is not checked")
         case _:
             statements = _action_statements(step.action, element, words)
-            if statements:
+            if not statements:
+                known.omitted.append(f"the failure of {action_label(step.action)} is not checked")
+            else:
                 yield Block("with pytest.raises((AssertionError, Error)):", statements)
 
 
@@ -386,7 +422,7 @@ def _action_statements(action: Action, element: str, context: _SourceContext) ->
     """Return the statements of an action; empty if it has no effect. `element` is the source of its locator."""
     if isinstance(action, Note):
         return comment_lines(f"Note: {action.text}")
-    lines = [_write_call(action.page, call, element, context) for call in python_calls(action)]
+    lines = [_write_statement(action.page, call, element, context) for call in python_calls(action)]
     if isinstance(action, OpenPage):
         return (f"{page_variable(action.page)} = {lines[0]}",)
     if isinstance(action, SetValue) and len(lines) > 1:
@@ -394,6 +430,18 @@ def _action_statements(action: Action, element: str, context: _SourceContext) ->
         condition = f'if {element}.evaluate("each => each.localName") == "select":'
         return Block(condition, (select,)), Block("else:", (fill,))
     return tuple(lines)
+
+
+def _write_statement(number: int, call: PythonCall, element: str, context: _SourceContext) -> str:
+    """Return a call as a statement, which asserts what it returned if that is known."""
+    if call.returned is None:
+        return _write_call(number, call, element, context)
+    page, expected = page_variable(number), context.value(call.returned)
+    if call.may_repeat:
+        read = _write_call(number, replace(call, timeout_ms=None), element, context)
+        return call_source("assert_read", page, f"lambda: {read}", expected, timeout=call.timeout_ms)
+    compared = "is" if expected in {"None", "True", "False"} else "=="
+    return f"assert {_write_call(number, call, element, context)} {compared} {expected}"
 
 
 def _write_call(number: int, call: PythonCall, element: str, context: _SourceContext) -> str:
@@ -407,6 +455,10 @@ def _write_receiver(page: str, number: int, call: PythonCall, element: str) -> s
     match call.receiver:
         case "page":
             return page
+        case "frame":
+            *outer, own = call.frames
+            place = recorded_locator(number, Target(selector=own, frames=tuple(outer)))
+            return f"{place}.element_handle().content_frame()"
         case "context":
             return "page.context"
         case "keyboard" | "mouse" | "touchscreen":
@@ -415,6 +467,14 @@ def _write_receiver(page: str, number: int, call: PythonCall, element: str) -> s
             return locator
         case "expect":
             return f"expect({locator})"
+
+
+_FLAG_NAMES: Final = {"i": "re.IGNORECASE", "m": "re.MULTILINE", "s": "re.DOTALL"}
+
+
+def _pattern_source(pattern: Pattern) -> str:
+    flags = " | ".join(_FLAG_NAMES[flag] for flag in sorted(set(pattern.flags)))
+    return call_source("re.compile", regex_literal(pattern.source), *([flags] if flags else []))
 
 
 def _write_argument(argument: object, number: int, context: _SourceContext) -> str:  # noqa: PLR0911 - one case per kind
@@ -426,7 +486,11 @@ def _write_argument(argument: object, number: int, context: _SourceContext) -> s
         case UrlPattern(text=url):
             return context.site.pattern_source(url)
         case Json(value=value):
-            return value_source(value)
+            return context.site.value_source(value)
+        case Pattern():
+            return _pattern_source(argument)
+        case Texts(values=texts):
+            return f"[{', '.join(_write_argument(each, number, context) for each in texts)}]"
         case Target():
             return context.locate(number, argument)
         case tuple():

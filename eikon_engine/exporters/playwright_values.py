@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal
+from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal, value_source
 from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace.actions import Navigate, SecretRef
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 _SECRET_PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:(\w+)(?:\|([^{}|]+))?\}\}")
+_END_OF_HOST: Final = r"(?![\w.:-])"
+"""What follows a base URL, so that it does not end within a host or a port."""
 _ENCODINGS: Final = (
     ("json", "json.dumps({})[1:-1]"),
     ("html", "html.escape({})"),
@@ -43,6 +45,20 @@ class Site:
         rest = url.removeprefix(self.base) if self.base and url.startswith(self.base) else url
         inside = rest != url and (not rest or (rest[0] in "/?#" and not rest.startswith("//")))
         return (rest or "/") if inside else url
+
+    def value_source(self, value: object) -> str:
+        """Write what a page returned: secrets and the base URL in its texts are those of the test."""
+        match value:
+            case str():
+                parts = re.split(re.escape(self.base) + _END_OF_HOST, value) if self.base else [value]
+                return " + base_url + ".join(map(text_source, parts))
+            case list():
+                return f"[{', '.join(map(self.value_source, value))}]"
+            case dict():
+                fields = (f"{self.value_source(name)}: {self.value_source(each)}" for name, each in value.items())
+                return f"{{{', '.join(fields)}}}"
+            case _:
+                return value_source(value)
 
     def pattern_source(self, url: str) -> str:
         """Write a URL pattern in which `*` matches any characters."""

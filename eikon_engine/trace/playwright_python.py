@@ -5,6 +5,8 @@ https://playwright.dev/python/docs/api/class-locator
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.actions import Action, Condition, Expectation
+    from eikon_engine.trace.actions import Action, Condition, Expectation, ExpectedText, ReadValue
     from eikon_engine.trace.target import Target
 
 
@@ -41,9 +43,26 @@ class Json:
     value: JsonValue
 
 
-Receiver: TypeAlias = Literal["page", "context", "keyboard", "mouse", "touchscreen", "locator", "expect"]
-"""What a call is made on: `page`, `page.context`, `page.keyboard`, `page.mouse`, `page.touchscreen`, the locator of
-the target, or `expect` of the target, of the page if there is none."""
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression as an argument."""
+
+    source: str
+    """Valid in Python and JavaScript; Playwright passes it to the browser as it is."""
+    flags: str
+    """Those of `i`, `m` and `s` that are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts and patterns as an argument."""
+
+    values: tuple[str | Pattern, ...]
+
+
+Receiver: TypeAlias = Literal["page", "frame", "context", "keyboard", "mouse", "touchscreen", "locator", "expect"]
+"""What a call is made on: `page`, the frame to which `frames` lead, `page.context`, `page.keyboard`, `page.mouse`,
+`page.touchscreen`, the locator of the target, or `expect` of the target, of the page if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +72,26 @@ class PythonCall:
     receiver: Receiver
     method: str
     arguments: tuple[object, ...] = ()
-    """Texts and references to secrets, `Url`, `UrlPattern`, `Target`, tuples of `FileInput`, and plain values."""
+    """Texts, references to secrets, tuples of `FileInput`, the classes of this module, `Target`, and plain values."""
     options: Mapping[str, object] = field(default_factory=dict)
     """Keyword arguments that differ from Playwright's defaults, without the timeout."""
     target: Target | None = None
     """Target of `locator` and `expect`."""
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the frame of `frame`."""
     timeout_ms: float | None = None
     """None for our default; 0 for no timeout."""
+    returned: ReadValue | None = None
+    """What the call must return; None if that is not known."""
+    may_repeat: bool = False
+    """Whether the call can be repeated until it returns that, up to the timeout."""
 
 
 def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
     """Return the calls that perform an action, in order; none if it does nothing to a page.
 
-    A read becomes an assertion of what it returned; there is none if no assertion expresses it. Scripts and functions
-    that run in an iframe are not written.
+    A read becomes the assertion of Playwright that expresses what it returned, else the read itself. Functions that are
+    waited for in an iframe are not written, nor are assertions that Playwright for Python does not have.
 
     A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
     tag, and both, `select_option` first, if the tag is unknown: the page decides.
@@ -94,10 +119,8 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
             return (_assertion(expectation),)
         case actions.Read():
             return _read(action)
-        case actions.Evaluate(expression=expression, argument=argument):
-            if action.frames:
-                return ()
-            return (_script(action, expression, *(() if argument is None else (Json(argument),))),)
+        case actions.Evaluate():
+            return (_script(action),)
         case actions.Expect():
             return _expect(action)
         case actions.SwitchPage():
@@ -297,76 +320,192 @@ _READ_STATES: Final = {
 }
 
 
-def _read(action: actions.Read) -> tuple[PythonCall, ...]:  # noqa: PLR0911 - one case a kind
-    value = action.value.value if action.value is not None and action.value.long is None else None
-    timeout = timeout_of(action)
-    if action.target is None:
-        is_title = action.what == "title" and isinstance(value, str) and not action.frames
-        return (_call("expect", "to_have_title", value, timeout_ms=timeout),) if is_title else ()
+_OF_MATCHES: Final = frozenset({"all_inner_texts", "all_text_contents", "count", "is_hidden", "is_visible"})
+"""Reads that do not wait for an element, so that they have no timeout."""
+
+
+_READ_OPTIONS: Final = frozenset({"boxes", "depth", "include_shadow", "mode"})
+"""Options of reads."""
+
+
+def _read(action: actions.Read) -> tuple[PythonCall, ...]:
+    asserted = _read_assertion(action)
+    if asserted is not None:
+        return (asserted,)
+    if not action.options.keys() <= _READ_OPTIONS:
+        return ()
+    name = (action.name or "",) if action.what == "attribute" else ()
+    method = "get_attribute" if action.what == "attribute" else action.what
+    has_timeout = action.value is not None or (action.target is not None and action.what not in _OF_MATCHES)
+    call = PythonCall(
+        receiver="locator" if action.target is not None else "frame" if action.frames else "page",
+        method=method,
+        arguments=name,
+        options=action.options,
+        target=action.target,
+        frames=action.frames,
+        timeout_ms=timeout_of(action) if has_timeout else None,
+        returned=action.value,
+        may_repeat=True,
+    )
+    return (call,)
+
+
+def _read_assertion(action: actions.Read) -> PythonCall | None:  # noqa: PLR0911 - one case a kind
+    """Return the assertion of `expect` that a read returns its value; None if there is none."""
+    if action.value is None or action.value.long is not None:
+        return None
+    value = action.value.value
     match action.what, value:
         case (("all_inner_texts" | "all_text_contents" | "inner_text" | "text_content"), str() | list()):
             method, inner = _READ_TEXTS[action.what]
-            given = value if isinstance(value, str) else Json(value)
-            return (_call("expect", method, given, target=action.target, timeout_ms=timeout, use_inner_text=inner),)
+            given = value if isinstance(value, str) else Texts(tuple(map(str, value)))
+            return _expectation(action, method, given, use_inner_text=inner)
+        case "title", str() if not action.frames:
+            return _expectation(action, "to_have_title", value)
         case "count", int():
-            return (_call("expect", "to_have_count", value, target=action.target, timeout_ms=timeout),)
+            return _expectation(action, "to_have_count", value)
         case "input_value", str():
-            return (_call("expect", "to_have_value", value, target=action.target, timeout_ms=timeout),)
+            return _expectation(action, "to_have_value", value)
         case "attribute", str():
-            named = (action.name or "", value)
-            return (_call("expect", "to_have_attribute", *named, target=action.target, timeout_ms=timeout),)
+            return _expectation(action, "to_have_attribute", action.name or "", value)
         case what, bool() if what in _READ_STATES:
-            method = _READ_STATES[what] if value else f"not_{_READ_STATES[what]}"
-            return (_call("expect", method, target=action.target, timeout_ms=timeout),)
+            return _expectation(action, _READ_STATES[what] if value else f"not_{_READ_STATES[what]}")
         case _:
-            return ()
+            return None
 
 
-def _script(action: actions.Evaluate, *arguments: object) -> PythonCall:
-    if action.target is not None:
-        return _call("locator", "evaluate_all" if action.all_matches else "evaluate", *arguments, target=action.target)
-    return _call("page", "evaluate_handle" if action.returns_handle else "evaluate", *arguments)
+def _script(action: actions.Evaluate) -> PythonCall:
+    arguments = (action.expression, *(() if action.argument is None else (Json(action.argument),)))
+    receiver: Receiver = "locator" if action.target is not None else "frame" if action.frames else "page"
+    method = "evaluate_all" if action.all_matches else "evaluate_handle" if action.returns_handle else "evaluate"
+    return PythonCall(
+        receiver=receiver,
+        method=method,
+        arguments=arguments,
+        target=action.target,
+        frames=action.frames,
+        returned=None if action.returns_handle else action.value,
+    )
 
 
-_STATE_EXPECTATIONS: Final = frozenset(
-    {
-        *("to.be.attached", "to.be.disabled", "to.be.editable", "to.be.empty", "to.be.enabled"),
-        *("to.be.focused", "to.be.hidden", "to.be.visible"),
-    }
-)
-"""Assertions without arguments, which have the same names in Python."""
+def _expectation(
+    action: actions.Read | actions.Expect, method: str, *arguments: object, **options: object
+) -> PythonCall:
+    """Return an assertion about the target of an action, or about its page."""
+    prefix = "not_" if isinstance(action, actions.Expect) and action.is_not else ""
+    timeout = timeout_of(action)
+    return _call("expect", prefix + method, *arguments, target=action.target, timeout_ms=timeout, **options)
+
+
+_STATE_EXPECTATIONS: Final[Mapping[str, tuple[str, Mapping[str, bool]]]] = {
+    **{
+        f"to.be.{state}": (f"to_be_{state}", {})
+        for state in ("attached", "disabled", "editable", "empty", "enabled", "focused", "hidden", "visible")
+    },
+    "to.be.detached": ("to_be_attached", {"attached": False}),
+    "to.be.readonly": ("to_be_editable", {"editable": False}),
+}
+"""Assertions without expected values, and their names and options in Python."""
 _TEXT_EXPECTATIONS: Final = {
     "to.have.accessible.description": "to_have_accessible_description",
+    "to.have.accessible.error.message": "to_have_accessible_error_message",
     "to.have.accessible.name": "to_have_accessible_name",
     "to.have.attribute.value": "to_have_attribute",
     "to.have.class": "to_have_class",
+    "to.contain.class": "to_contain_class",
+    "to.have.css": "to_have_css",
     "to.have.id": "to_have_id",
+    "to.have.role": "to_have_role",
     "to.have.text": "to_have_text",
     "to.have.title": "to_have_title",
     "to.have.url": "to_have_url",
     "to.have.value": "to_have_value",
 }
 """Assertions about one text, and their names in Python."""
+_LIST_EXPECTATIONS: Final = {
+    "to.contain.class.array": "to_contain_class",
+    "to.contain.text.array": "to_contain_text",
+    "to.have.class.array": "to_have_class",
+    "to.have.text.array": "to_have_text",
+    "to.have.values": "to_have_values",
+}
+"""Assertions about a list of texts, and their names in Python."""
+_WITH_IGNORE_CASE: Final = frozenset(
+    {
+        *("to_contain_text", "to_have_accessible_description", "to_have_accessible_error_message"),
+        *("to_have_accessible_name", "to_have_attribute", "to_have_text", "to_have_url"),
+    }
+)
+"""Assertions in Python that have the option `ignore_case`."""
 
 
 def _expect(action: actions.Expect) -> tuple[PythonCall, ...]:
-    """Return the assertion; none if it has a pattern or other options that are not written."""
-    prefix = "not_" if action.is_not else ""
-    timeout, target = timeout_of(action), action.target
-    texts = [each.string for each in action.texts or ()]
+    """Return the assertion; none if Playwright for Python has none for it."""
     if action.expression in _STATE_EXPECTATIONS:
-        return (_call("expect", prefix + action.expression.replace(".", "_"), target=target, timeout_ms=timeout),)
-    if action.expression == "to.have.count" and action.number is not None:
-        return (_call("expect", f"{prefix}to_have_count", int(action.number), target=target, timeout_ms=timeout),)
-    method = _TEXT_EXPECTATIONS.get(action.expression)
-    if method is None or len(texts) != 1 or texts[0] is None or action.texts is None:
+        method, options = _STATE_EXPECTATIONS[action.expression]
+        return (_expectation(action, method, **options),)
+    if action.expression in _TEXT_EXPECTATIONS or action.expression in _LIST_EXPECTATIONS:
+        return _expect_texts(action)
+    return _expect_value(action)
+
+
+def _expect_value(action: actions.Expect) -> tuple[PythonCall, ...]:  # noqa: PLR0911 - one case a kind
+    """Return an assertion that expects no texts."""
+    match action.expression, action.expected:
+        case "to.have.count", _ if action.number is not None:
+            return (_expectation(action, "to_have_count", int(action.number)),)
+        case "to.be.in.viewport", _:
+            return (_expectation(action, "to_be_in_viewport", ratio=action.number),)
+        case "to.be.checked", None:
+            return (_expectation(action, "to_be_checked"),)
+        case "to.be.checked", dict() as states if states.keys() <= {"checked", "indeterminate"}:
+            return (_expectation(action, "to_be_checked", **states),)
+        case "to.have.attribute", _:
+            return (_expectation(action, "to_have_attribute", action.argument, Json(None)),)
+        case "to.have.property", value:
+            return (_expectation(action, "to_have_js_property", action.argument, Json(value)),)
+        case "to.match.aria", str() as snapshot:
+            return (_expectation(action, "to_match_aria_snapshot", snapshot),)
+        case _:
+            return ()
+
+
+def _expect_texts(action: actions.Expect) -> tuple[PythonCall, ...]:
+    texts = [_text_argument(each) for each in action.texts or ()]
+    known = [each for each in texts if each is not None]
+    cases = {each.ignore_case for each in action.texts or ()}
+    is_list = action.expression in _LIST_EXPECTATIONS
+    if len(known) != len(texts) or len(cases) > 1 or (len(texts) != 1 and not is_list):
         return ()
-    text: object = Url(texts[0]) if method == "to_have_url" else texts[0]
-    name = (action.argument,) if method == "to_have_attribute" else ()
-    if method == "to_have_text" and action.texts[0].match_substring:
+    method = (_LIST_EXPECTATIONS if is_list else _TEXT_EXPECTATIONS)[action.expression]
+    if method == "to_have_text" and any(each.match_substring for each in action.texts or ()):
         method = "to_contain_text"
-    options = {"use_inner_text": action.use_inner_text, "ignore_case": action.texts[0].ignore_case}
-    return (_call("expect", prefix + method, *name, text, target=target, timeout_ms=timeout, **options),)
+    ignore_case = next(iter(cases), None)
+    if ignore_case is not None and method not in _WITH_IGNORE_CASE:
+        return ()
+    first: object = known[0] if known else ""
+    first = Url(first) if method == "to_have_url" and isinstance(first, str) else first
+    name = (action.argument,) if method in {"to_have_attribute", "to_have_css"} else ()
+    given = Texts(tuple(known)) if is_list else first
+    options = {"use_inner_text": action.use_inner_text, "ignore_case": ignore_case, "pseudo": action.pseudo}
+    return (_expectation(action, method, *name, given, **options),)
+
+
+_PYTHON_FLAGS: Final = frozenset("ims")
+
+
+def _text_argument(text: ExpectedText) -> str | Pattern | None:
+    """Return an expected text; None for a pattern that Python cannot write."""
+    if text.regex_source is None:
+        return text.string
+    flags = text.regex_flags or ""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            re.compile(text.regex_source)
+    except (re.error, OverflowError, RecursionError):
+        return None
+    return Pattern(text.regex_source, flags) if frozenset(flags) <= _PYTHON_FLAGS else None
 
 
 def _assertion(expectation: Expectation) -> PythonCall:

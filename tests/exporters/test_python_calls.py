@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ from eikon_engine.trace.actions import (
     SetInputFiles,
 )
 from eikon_engine.trace.playwright_calls import CallContext, convert_call
-from eikon_engine.trace.playwright_python import PythonCall, Url, UrlPattern, python_calls
+from eikon_engine.trace.playwright_python import Json, Pattern, PythonCall, Texts, Url, UrlPattern, python_calls
 from eikon_engine.trace.target import Target
 from tests.exporters.test_action_kinds import CASES
 from tests.trace.protocol_calls import ACTION_CALLS, WAITS
@@ -85,6 +86,12 @@ class Spy:
         match argument:
             case Url(text=text) | UrlPattern(text=text):
                 return text
+            case Json(value=value):
+                return value
+            case Pattern(source=source, flags=flags):
+                return re.compile(source, sum(getattr(re, flag.upper()) for flag in flags))
+            case Texts(values=values):
+                return [self._argument(each) for each in values]
             case Target():
                 return self._locator(argument)
             case _:

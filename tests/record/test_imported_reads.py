@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -19,6 +18,7 @@ from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.target import Target
 from tests.browser.pages import Answer
 from tests.record.order_shop import read_divergence
+from tests.record.reading_page import HTML, expect_everything, read_everything
 from tests.record.recorded_page import recorded_actions, recorded_page, steps, warnings
 from tests.replay.conftest import replay
 
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from tests.browser.pages import PageSite
 
 pytestmark = pytest.mark.browser
-
-HTML: Final = """<style>h1 { color: rgb(0, 0, 9) }</style>
-<h1 id=a class="x y" data-n=1>Two   pears</h1><ul><li>one</li><li>two</li></ul>
-<input id=i value=v aria-label=Amount><input type=checkbox id=c checked><p id=h hidden>hidden</p>
-<button id=b onclick="this.textContent = 'Ordered'">Order</button>"""
 
 CHANGES: Final = (
     # what is changed on the page, and the first divergence
@@ -68,67 +63,6 @@ def imported(path: Path, bundle: Path) -> list[Action]:
     """Import a trace, and return its actions after the navigation."""
     assert run("import", path, "-o", bundle) == 0
     return [action for action in (step.action for step in steps(bundle)) if not isinstance(action, Navigate)]
-
-
-def read_everything(page: Page) -> None:
-    """Read in each way that a trace contains."""
-    title = page.locator("#a")
-    title.inner_text()
-    title.text_content()
-    title.inner_html()
-    title.get_attribute("class")
-    title.get_attribute("none")
-    page.locator("#i").input_value()
-    for name in ("is_visible", "is_hidden", "is_enabled", "is_disabled", "is_editable"):
-        getattr(page.locator("#i"), name)()
-    page.locator("#h").is_visible()
-    page.locator("#c").is_checked()
-    items = page.locator("li")
-    items.count()
-    items.all_inner_texts()
-    items.all_text_contents()
-    page.inner_text("li")
-    page.title()
-    page.locator("ul").aria_snapshot()
-    page.aria_snapshot()
-    page.evaluate("n => ({ n, rest: [null, undefined, 'a'] })", 3)
-    page.evaluate("() => { b.title = 'Order now' }")
-    page.evaluate("new Date(0)")
-    page.evaluate_handle("document.body")
-    page.eval_on_selector("li", "each => each.textContent")
-    items.evaluate_all("(all, mark) => all.map(each => each.textContent + mark)", "!")
-
-
-def expect_everything(page: Page) -> None:
-    """Assert in each way that a trace contains."""
-    title, items, field = expect(page.locator("#a")), expect(page.locator("li")), expect(page.locator("#i"))
-    title.to_be_visible()
-    expect(page.locator("#h")).not_to_be_visible()
-    title.to_have_text("Two pears")
-    title.to_have_text(re.compile("TWO", re.IGNORECASE))
-    title.not_to_have_text("three", ignore_case=True)
-    title.to_contain_text("pears", use_inner_text=True)
-    items.to_have_text(["one", re.compile("t.o")])
-    items.to_contain_text(["o"])
-    items.to_have_count(2)
-    title.to_have_attribute("data-n", "1")
-    title.not_to_have_attribute("data-m", "1")
-    title.to_have_class("x y")
-    title.to_contain_class("x")
-    title.to_have_css("color", "rgb(0, 0, 9)")
-    title.to_have_id("a")
-    title.to_have_role("heading")
-    title.to_have_js_property("tagName", "H1")
-    title.to_be_in_viewport(ratio=0.5)
-    field.to_have_value("v")
-    field.to_have_accessible_name("Amount")
-    field.to_be_enabled()
-    field.to_be_editable()
-    expect(page.locator("#c")).to_be_checked()
-    field.not_to_be_focused()
-    expect(page.locator("ul")).to_match_aria_snapshot("- list:\n  - listitem: one\n  - listitem: two")
-    expect(page).to_have_title("page")
-    expect(page).to_have_url(re.compile("/page-"))
 
 
 def test_a_mission_is_the_same_recorded_and_imported(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
