@@ -6,7 +6,7 @@ Schema: https://github.com/puppeteer/replay/blob/main/src/Schema.ts
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -22,9 +22,12 @@ from eikon_engine.importers.selectors import TEST_IDS, best_selector, build_targ
 from eikon_engine.trace.actions import FunctionCondition, Point, SelectorCondition, UrlCondition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import JsonValue
 
     from eikon_engine.files.models import FileModel
+    from eikon_engine.trace.actions import Condition
     from eikon_engine.trace.target import Target
 
 _BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}
@@ -35,6 +38,10 @@ _SELECTOR_STATES: Final[dict[bool | None, Literal["attached", "visible", "hidden
 }
 """Selector state by the property `visible` of a step."""
 _MAIN_TARGET: Final = "main"
+_MAX_DESCRIBED: Final = 20
+"""Maximum number of elements whose properties are checked one by one."""
+_MAX_PATH: Final = 10
+"""Maximum depth of a property."""
 
 
 MODIFIERS: Final = {
@@ -175,7 +182,8 @@ class _Network(_Step):
 
 class _WaitForElement(_SelectorStep):
     type: Literal["waitForElement"]
-    operator: Literal[">=", "==", "<="] = "=="
+    operator: Literal[">=", "==", "<="] = ">="
+    """The default is that of the runner of `@puppeteer/replay`; the comment in its schema names another one."""
     count: int = Field(default=1, ge=0)
     visible: bool | None = None
     properties: dict[str, object] | None = None
@@ -355,28 +363,56 @@ class _Converter:
         self._add(number, "scroll", page=page, target=target, dx=step.x - before[0], dy=step.y - before[1])
 
     def _add_wait(self, number: int, step: _WaitForElement | _WaitForExpression) -> None:
-        condition: SelectorCondition | FunctionCondition | None = None
         if isinstance(step, _WaitForElement):
-            condition = self._element_condition(number, step)
+            self._add_element_wait(number, step)
         elif step.frame:
             self._builder.add_unsupported(number, step.type, "waiting for an expression in a frame is not supported")
         else:
-            condition = FunctionCondition(expression=step.expression)
-        if condition is not None:
-            self._add(number, "wait_for", page=self._page(step), condition=condition, timeout_ms=self._timeout(step))
+            self._add_condition(number, step, FunctionCondition(expression=step.expression))
 
-    def _element_condition(self, number: int, step: _WaitForElement) -> SelectorCondition | None:
-        is_there = step.operator != "<=" and step.count == 1
-        is_gone = step.operator != ">=" and step.count == 0
-        if step.properties or step.attributes:
-            self._builder.add_unsupported(number, step.type, "waiting for properties or attributes is unsupported")
-        elif not is_there and not is_gone:
-            self._builder.add_unsupported(
-                number, step.type, f"waiting for {step.operator} {step.count} elements is unsupported"
-            )
-        elif (target := self._target(number, step)) is not None:
-            return SelectorCondition(target=target, state="detached" if is_gone else _SELECTOR_STATES[step.visible])
-        return None
+    def _add_element_wait(self, number: int, step: _WaitForElement) -> None:
+        """Wait for the number of elements, then for what they must be like."""
+        expected = list(_expectations(step))
+        if expected and (step.operator == "<=" or not 1 <= step.count <= _MAX_DESCRIBED or None in expected):
+            what = f"for properties or attributes of {step.operator} {step.count} elements"
+            self._builder.add_unsupported(number, step.type, f"waiting {what} is unsupported")
+            return
+        target = self._target(number, step)
+        if target is None:
+            return
+        self._add_count(number, step, target)
+        is_single = step.operator == "==" and step.count == 1
+        for place in range(step.count if expected else 0):
+            each = target if is_single else _nth(target, place)
+            for fields in expected:
+                self._add_expect(number, step, target=each, **(fields or {}))
+
+    def _add_count(self, number: int, step: _WaitForElement, target: Target) -> None:
+        """Wait until the selector matches as many elements: there is a last one, or none beyond it."""
+        state = _SELECTOR_STATES[step.visible]
+        match step.operator:
+            case ">=" if step.count > 0:
+                self._add_condition(number, step, SelectorCondition(target=_nth(target, step.count - 1), state=state))
+            case "==" if step.count == 1:
+                self._add_condition(number, step, SelectorCondition(target=target, state=state))
+            case "==" if step.count > 1:
+                self._add_expect(number, step, expression="to.have.count", target=target, number=step.count)
+                if step.visible is not None:
+                    shown = _within(target, f"visible={'true' if step.visible else 'false'}")
+                    self._add_expect(number, step, expression="to.have.count", target=shown, number=step.count)
+            case "<=" if step.count > 0:
+                last = _nth(target, step.count)
+                self._add_condition(number, step, SelectorCondition(target=last, state="detached"))
+            case "<=" | "==":
+                self._add_condition(number, step, SelectorCondition(target=target, state="detached"))
+            case ">=":
+                self._builder.add_note(number, f"{step.type}: >= 0 elements are always there")
+
+    def _add_condition(self, number: int, step: _Step, condition: Condition) -> None:
+        self._add(number, "wait_for", page=self._page(step), condition=condition, timeout_ms=self._timeout(step))
+
+    def _add_expect(self, place: int, step: _Step, /, **fields: JsonValue | FileModel | None) -> None:
+        self._add(place, "expect", page=self._page(step), timeout_ms=self._timeout(step), **fields)
 
     def _set_viewport(self, number: int, step: _Viewport) -> None:
         screen = ImportedEnvironment(
@@ -402,12 +438,13 @@ class _Converter:
             self._add(number, "set_viewport", page=page, width=step.width, height=step.height)
 
     def _add_asserted_events(self, number: int, step: _KnownStep) -> None:
-        """Wait for the recorded navigation, unless the step is a navigation itself."""
+        """Wait for the URL and the title that the recorded navigation led to."""
         for event in step.assertedEvents:
+            if event.url:
+                self._add_condition(number, step, UrlCondition(url=event.url))
             if event.title:
-                self._builder.add_note(number, f"title assertion {event.title!r} skipped: replays compare all titles")
-            if event.url and not isinstance(step, _Navigate):
-                self._add(number, "wait_for", page=self._page(step), condition=UrlCondition(url=event.url))
+                text: dict[str, JsonValue] = {"string": event.title, "normalize_white_space": True}
+                self._add_expect(number, step, expression="to.have.title", texts=[text])
 
     def _target(self, number: int, step: _SelectorStep) -> Target | None:
         return self._resolve_target(number, str(getattr(step, "type", "")), step.selectors, step.frame)
@@ -435,8 +472,36 @@ class _Converter:
     def _timeout(self, step: _Step) -> float | None:
         return step.timeout or self._flow.timeout
 
-    def _add(self, step: int, kind: str, **fields: JsonValue | FileModel | None) -> None:
+    def _add(self, step: int, kind: str, /, **fields: JsonValue | FileModel | None) -> None:
         self._builder.add_action(step, kind, **fields)
+
+
+def _nth(target: Target, place: int) -> Target:
+    """Return the target that is the match at this place, from 0."""
+    return _within(target, f"nth={place}")
+
+
+def _within(target: Target, selector: str) -> Target:
+    return target.model_copy(update={"selector": f"{target.selector} >> {selector}", "alternatives": ()})
+
+
+def _expectations(step: _WaitForElement) -> Iterator[dict[str, JsonValue] | None]:
+    """Yield what an element must be like, as fields of an `expect` action; None if none expresses it."""
+    for name, text in (step.attributes or {}).items():
+        yield {"expression": "to.have.attribute.value", "argument": name, "texts": [{"string": text}]}
+    for path, value in _leaves(step.properties or {}):
+        is_plain = all(name and "." not in name for name in path) and isinstance(value, str | int | float | bool)
+        yield {"expression": "to.have.property", "argument": ".".join(path), "expected": value} if is_plain else None
+
+
+def _leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
+    """Yield the path of each plain value inside a property; the property may have more than these."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else None
+    if inner is None or len(path) > _MAX_PATH:
+        yield path, cast("JsonValue", value)
+    else:
+        for name, each in inner:
+            yield from _leaves(each, (*path, str(name)))
 
 
 def _invalid_recording(where: str, error: ValidationError) -> ForeignFormatError:

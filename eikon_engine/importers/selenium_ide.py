@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.files.models import FileModel
+    from eikon_engine.trace.actions import ReadKind
     from eikon_engine.trace.target import Target
 
 _KEY: Final = re.compile(r"\$\{KEY_(\w+)\}")
@@ -100,19 +101,45 @@ _SKIPPED_COMMANDS: Final = {
     "setSpeed": "a replay has no speed",
     "pause": "a replay advances page time as recorded",
     "mouseOut": "the next action moves the pointer",
-    "assertTitle": "replays compare all titles",
-    "verifyTitle": "replays compare all titles",
-    "assertValue": "replays compare field values",
-    "verifyValue": "replays compare field values",
-    "assertChecked": "replays compare the checked state",
-    "verifyChecked": "replays compare the checked state",
-    "assertNotChecked": "replays compare the checked state",
-    "verifyNotChecked": "replays compare the checked state",
     "assertAlert": "replays compare dialog messages",
     "assertConfirmation": "replays compare dialog messages",
     "assertPrompt": "replays compare dialog messages",
 }
 """Commands that are not imported, with the reason."""
+_TEXT: Final = "to.have.text"
+_EXPECTATIONS: Final[Mapping[str, tuple[str, bool]]] = {
+    "Checked": ("to.be.checked", False),
+    "NotChecked": ("to.be.checked", True),
+    "Editable": ("to.be.editable", False),
+    "NotEditable": ("to.be.editable", True),
+    "NotText": (_TEXT, True),
+    "Value": ("to.have.value", False),
+    "NotValue": ("to.have.value", True),
+    "SelectedValue": ("to.have.value", False),
+    "NotSelectedValue": ("to.have.value", True),
+    "SelectedLabel": (_TEXT, False),
+    "NotSelectedLabel": (_TEXT, True),
+}
+"""Playwright's assertions by what `assert…` and `verify…` check, and whether they are negated."""
+_ASSERTION_VERBS: Final = ("assert", "verify")
+_STATE_EXPECTATIONS: Final = frozenset({"to.be.checked", "to.be.editable"})
+"""Assertions without an expected text."""
+_SELECTED_OPTION: Final = " >> css=option:checked"
+_WAIT_EXPECTATIONS: Final[Mapping[str, tuple[str, bool]]] = {
+    "waitForElementEditable": ("to.be.editable", False),
+    "waitForElementNotEditable": ("to.be.editable", True),
+    "waitForText": (_TEXT, False),
+}
+_WAIT_TIMEOUT_MS: Final = 30_000.0
+"""Deadline of a wait without one of its own."""
+_READS: Final[Mapping[str, ReadKind]] = {
+    "storeAttribute": "attribute",
+    "storeText": "inner_text",
+    "storeTitle": "title",
+    "storeValue": "input_value",
+    "storeXpathCount": "count",
+}
+"""Commands that store what they read in a variable, and what they read."""
 _WAIT_STATES: Final = {
     "waitForElementVisible": "visible",
     "waitForElementPresent": "attached",
@@ -217,6 +244,9 @@ class _Converter:
             "verifyElementPresent": lambda command: self._add_wait(command, "attached"),
             "assertElementNotPresent": self._assert_absent,
             "verifyElementNotPresent": self._assert_absent,
+            **{f"{verb}{what}": self._expect for what in (*_EXPECTATIONS, "Title") for verb in _ASSERTION_VERBS},
+            **dict.fromkeys(_WAIT_EXPECTATIONS, self._wait_for_expectation),
+            **dict.fromkeys(_READS, self._read),
             **dict.fromkeys(_WAIT_STATES, self._wait_for_state),
             **dict.fromkeys(_DIALOG_COMMANDS, self._answer),
         }
@@ -362,13 +392,60 @@ class _Converter:
         if target is not None:
             self._add("assert", expectation=AssertCount(target=target, count=0))
 
+    def _expect(self, command: _Command) -> None:
+        """Add an assertion; it waits, as that of Playwright does."""
+        what = command.command.removeprefix("assert").removeprefix("verify")
+        if what == "Title":
+            text: dict[str, JsonValue] = {"string": command.target, "normalize_white_space": True}
+            self._add("expect", expression="to.have.title", texts=[text])
+            return
+        expression, is_not = _EXPECTATIONS[what]
+        target = self._target(command)
+        if target is not None and what.endswith("SelectedLabel"):
+            target = target.model_copy(update={"selector": target.selector + _SELECTED_OPTION, "alternatives": ()})
+        self._add_expectation(target, expression, command.value, is_not=is_not)
+
+    def _wait_for_expectation(self, command: _Command) -> None:
+        expression, is_not = _WAIT_EXPECTATIONS[command.command]
+        timeout = None if expression == _TEXT else _milliseconds(command.value)
+        self._add_expectation(
+            self._target(command), expression, command.value, is_not=is_not, timeout_ms=timeout or _WAIT_TIMEOUT_MS
+        )
+
+    def _add_expectation(
+        self, target: Target | None, expression: str, text: str, *, is_not: bool, timeout_ms: float | None = None
+    ) -> None:
+        if target is None:
+            return
+        fields: dict[str, JsonValue] = {"is_not": is_not, "timeout_ms": timeout_ms}
+        if expression == "to.be.checked":
+            fields["expected"] = {}
+        elif expression not in _STATE_EXPECTATIONS:
+            fields["texts"] = [{"string": text, "normalize_white_space": expression == _TEXT}]
+        self._add("expect", expression=expression, target=target, use_inner_text=expression == _TEXT or None, **fields)
+
+    def _read(self, command: _Command) -> None:
+        """Add a read without its value, which a project does not contain."""
+        what = _READS[command.command]
+        locator, at, name = command.target.rpartition("@") if what == "attribute" else (command.target, "", None)
+        if what == "attribute" and not at:
+            self._add_unsupported(command, f"expected a locator and an attribute, got {command.target!r}")
+            return
+        target = None if what == "title" else self._resolve_target(command, locator)
+        if target is None and what != "title":
+            return
+        self._builder.add_note(
+            self._step, f"{command.command}: the project does not contain the value; that of the first recording counts"
+        )
+        self._add("read", what=what, target=target, name=name)
+
     def _wait_for_state(self, command: _Command) -> None:
         self._add_wait(command, _WAIT_STATES[command.command])
 
     def _add_wait(self, command: _Command, state: str) -> None:
         target = self._target(command)
         if target is not None:
-            timeout = float(command.value) if command.value.isdigit() and int(command.value) else None
+            timeout = _milliseconds(command.value)
             condition = SelectorCondition.model_validate({"target": target, "state": state})
             self._add("wait_for", condition=condition, timeout_ms=timeout)
 
@@ -402,3 +479,8 @@ class _Converter:
 
     def _add_unsupported(self, command: _Command, why: str) -> None:
         self._builder.add_unsupported(self._step, command.command, why)
+
+
+def _milliseconds(text: str) -> float | None:
+    """Return a deadline; None if the command has none of its own."""
+    return float(text) if text.isdecimal() and int(text) else None

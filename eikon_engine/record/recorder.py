@@ -14,7 +14,7 @@ from eikon_engine.files.paths import safe_file_name
 from eikon_engine.llm.completion_usage import usage_from_response
 from eikon_engine.record.skill_runs import SkillCall, find_document
 from eikon_engine.record.weak_targets import find_weak_targets
-from eikon_engine.trace.actions import FileInput, Navigate
+from eikon_engine.trace.actions import Evaluate, Expect, FileInput, Navigate, Read
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
@@ -87,7 +87,7 @@ class MissionRecorder:
             sequence=sequence,
             started_at=started_at,
             ended_at=self._recording.now(),
-            action=with_identities(action, performed),
+            action=self._with_value(with_identities(action, performed), performed),
             result=performed.result,
             observation=self._store_observation(performed),
             artifacts=self._store_screenshot(attempt, sequence, performed),
@@ -202,7 +202,16 @@ class MissionRecorder:
             page.model_copy(update={"snapshot": self._recording.writer.store_snapshot(captured.snapshots[page.page])})
             for page in performed.observation.pages
         )
-        return performed.observation.model_copy(update={"pages": pages})
+        return performed.observation.model_copy(update={"pages": pages, "value": None})
+
+    def _with_value(self, action: Action, performed: PerformedAction) -> Action:
+        """Return the action with what it read, or for a failed assertion, with what the page had instead."""
+        value = performed.observation.value if performed.observation is not None else None
+        if value is not None and value.long is not None and performed.long_text is not None:
+            self._recording.writer.store_file(performed.long_text.encode())
+        if isinstance(action, Read | Evaluate):
+            return action.model_copy(update={"value": value})
+        return action.model_copy(update={"received": value}) if isinstance(action, Expect) else action
 
     def _store_screenshot(self, attempt: Attempt, sequence: int, performed: PerformedAction) -> tuple[Artifact, ...]:
         if performed.screenshot is None:

@@ -12,7 +12,7 @@ from eikon_engine.files.models import FileModel, FiniteJson, validation_error
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.secrets.redaction import FoundSecret
-from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.actions import Drag, Evaluate, Read
 from eikon_engine.trace.edits import (
     DeleteStep,
     Edit,
@@ -384,8 +384,11 @@ def _with_baseline(action: ActionTrace, operation: SetObservation) -> ActionTrac
     if isinstance(performed, Drag) and operation.identity_second is not None:
         second = performed.to.model_copy(update={"identity": operation.identity_second})
         performed = performed.model_copy(update={"to": second})
-    update = {"action": performed, "observation": operation.observation, "result": operation.result or action.result}
-    return action.model_copy(update=update)
+    result, value = operation.result or action.result, operation.observation.value
+    is_unknown = isinstance(performed, Read | Evaluate) and performed.value is None and isinstance(result, Succeeded)
+    if is_unknown and value is not None and value.long is None:
+        performed = performed.model_copy(update={"value": value})
+    return action.model_copy(update={"action": performed, "observation": operation.observation, "result": result})
 
 
 def write_patch(path: Path, patch: TracePatch) -> None:

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.trace.actions import Click, Navigate, Press, Scroll, SetValue, SetViewport, WaitFor
+from eikon_engine.trace.actions import (
+    Click,
+    Expect,
+    Navigate,
+    Press,
+    Scroll,
+    SelectorCondition,
+    SetValue,
+    SetViewport,
+    UrlCondition,
+    WaitFor,
+)
+from tests.browser.pages import Answer, serve_pages
 from tests.importers.reading import read_content
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = """<!doctype html><title>Shop</title><b id=a>1</b><i id=a>2</i><ul><li>one<li>two</ul>
+<input id=b type=checkbox checked data-kind=x>"""
 
 
 def flow(*steps: dict[str, Any], **more: object) -> bytes:
@@ -22,12 +42,106 @@ def click(*selectors: object, **more: object) -> dict[str, Any]:
     return {"type": "click", "selectors": selectors, "offsetX": 3, "offsetY": 4, "target": "main", **more}
 
 
+def wait(**more: object) -> dict[str, Any]:
+    """Return a wait for an element."""
+    return {"type": "waitForElement", "selectors": ["#a"], **more}
+
+
+@pytest.mark.parametrize(
+    ("step", "conditions"),
+    [
+        (wait(), [("#a >> nth=0", "attached")]),
+        (wait(visible=True), [("#a >> nth=0", "visible")]),
+        (wait(operator="==", visible=False), [("#a", "hidden")]),
+        (wait(operator=">=", count=3), [("#a >> nth=2", "attached")]),
+        (wait(operator="<=", count=2), [("#a >> nth=2", "detached")]),
+        (wait(operator="<=", count=0), [("#a", "detached")]),
+        (wait(operator="==", count=0), [("#a", "detached")]),
+        (wait(operator="==", count=3), [("#a", 3.0)]),
+        (wait(operator="==", count=3, visible=True), [("#a", 3.0), ("#a >> visible=true", 3.0)]),
+    ],
+)
+def test_a_number_of_elements_is_waited_for(step: dict[str, Any], conditions: list[tuple[str, object]]) -> None:
+    """At least, exactly or at most as many elements."""
+    mission = read_content(flow({**step, "timeout": 700}))
+
+    found: list[tuple[str, object]] = []
+    for action in mission.subgoals[0].actions:
+        assert action.timeout_ms == 700.0
+        if isinstance(action, Expect):
+            assert action.expression == "to.have.count"
+            assert action.target is not None
+            found.append((action.target.selector, action.number))
+        else:
+            assert isinstance(action, WaitFor)
+            assert isinstance(action.condition, SelectorCondition)
+            found.append((action.condition.target.selector, action.condition.state))
+    assert found == conditions
+    assert mission.unsupported == ()
+
+
+def test_properties_and_attributes_are_expected() -> None:
+    """Each plain value inside a property is, and each attribute, of each element."""
+    described = wait(
+        operator="==", count=2, properties={"checked": True, "style": {"color": "red"}}, attributes={"b": "c"}
+    )
+
+    actions = read_content(flow(described)).subgoals[0].actions
+
+    expected = [each for each in actions if isinstance(each, Expect)]
+    assert [(each.expression, each.argument, each.expected) for each in expected[:4]] == [
+        ("to.have.count", None, None),
+        ("to.have.attribute.value", "b", None),
+        ("to.have.property", "checked", True),
+        ("to.have.property", "style.color", "red"),
+    ]
+    assert [each.target and each.target.selector for each in expected[1::3]] == ["#a >> nth=0", "#a >> nth=1"]
+
+
+def test_asserted_urls_and_titles_are_expected() -> None:
+    """A navigation leads to the URL and the title that were recorded."""
+    events = [{"type": "navigation", "url": "http://shop.test/", "title": "Shop"}]
+
+    actions = read_content(flow({"type": "navigate", "url": "http://shop.test", "assertedEvents": events})).subgoals[0]
+
+    _, url, title = actions.actions
+    assert isinstance(url, WaitFor)
+    assert url.condition == UrlCondition(url="http://shop.test/")
+    assert isinstance(title, Expect)
+    assert (title.expression, title.texts and title.texts[0].string) == ("to.have.title", "Shop")
+
+
+@pytest.mark.browser
+def test_waits_hold_on_the_recorded_page_only(tmp_path: Path) -> None:
+    """The mission can be recorded where what it waits for is true, and only there."""
+    events = [{"type": "navigation", "title": "Shop"}]
+    with serve_pages() as site:
+        steps = [
+            {"type": "navigate", "url": f"{site.url}/", "assertedEvents": [{**events[0], "url": f"{site.url}/"}]},
+            wait(operator=">=", count=2, visible=True),
+            wait(selectors=["li"], operator="<=", count=2),
+            wait(
+                selectors=["#b"],
+                properties={"checked": True, "dataset": {"kind": "x"}},
+                attributes={"type": "checkbox"},
+            ),
+            wait(selectors=["#none"], operator="==", count=0),
+        ]
+        path = tmp_path / "flow.json"
+        path.write_bytes(flow(*steps))
+        assert run_command(eikon, ["import", str(path), "-o", str(tmp_path / "imported")], "eikon") == 0
+        for number, (before, now) in enumerate([("", ""), ("<b id=a>", "<b>"), ("checked", ""), (">Shop<", ">Other<")]):
+            site.answers["/"] = Answer(body=PAGE.replace(before, now))
+            again = ["record", "--trace", str(tmp_path / "imported"), "-o", str(tmp_path / f"b{number}")]
+            assert (run_command(eikon, again, "eikon") == 0) == (before == now), now
+
+
 def test_a_flow_becomes_actions() -> None:
     """Each step becomes one action with all its recorded properties."""
     mission = read_content(
         flow(
             {"type": "setViewport", "width": 800, "height": 600, "deviceScaleFactor": 1, "isMobile": False},
-            {"type": "navigate", "url": "http://shop.test/", "assertedEvents": [{"type": "navigation", "url": "x"}]},
+            {"type": "navigate", "url": "http://shop.test/"},
             click(['aria/Cart[role="link"]'], ["#cart"], duration=70, button="secondary"),
             {"type": "change", "selectors": [["#size"]], "value": "L"},
             click(["#go"], assertedEvents=[{"type": "navigation", "url": "http://shop.test/done", "title": ""}]),
@@ -151,7 +265,9 @@ def test_a_device_that_changes_during_the_flow_is_unsupported(
         (click(["#a"], button="back"), "mouse button"),
         ({"type": "keyUp", "key": "a"}, "was not down"),
         ({"type": "keyDown", "key": "Shift"}, "never released"),
-        ({"type": "waitForElement", "selectors": ["#a"], "operator": ">=", "count": 3}, ">= 3 elements"),
+        (wait(operator="<=", count=3, attributes={"a": "b"}), "properties or attributes of <= 3 elements"),
+        (wait(properties={"a.b": 1}), "properties or attributes of >= 1 elements"),
+        (wait(properties={"a": None}), "properties or attributes of >= 1 elements"),
         ({"type": "waitForExpression", "expression": "1", "frame": [0]}, "in a frame"),
     ],
 )

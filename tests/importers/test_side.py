@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import ForeignFormatError, UsageError
 from eikon_engine.importers.selenium_ide import parse_keys
-from eikon_engine.trace.actions import SetViewport
+from eikon_engine.trace.actions import Read, SetViewport
+from eikon_engine.trace.bundle import open_bundle
+from tests.browser.pages import Answer, serve_pages
 from tests.importers.reading import read_content
+from tests.replay.conftest import replay
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 URL = "http://shop.test"
+PAGE = """<!doctype html><title>Pears</title><p id=a>two</p><input id=b name=amount value=7>
+<input type=checkbox id=c checked><input type=checkbox id=d>
+<select id=e><option value=s>Small<option value=l selected>Large</select>"""
 
 
 def command(name: str, target: str = "", value: str = "", **more: object) -> dict[str, object]:
@@ -49,6 +60,24 @@ def read(*commands: dict[str, object]) -> list[dict[str, Any]]:
         (command("dragAndDropToObject", "id=a", "id=b"), "drag", {}),
         (command("assertText", "id=a", "x"), "assert", {}),
         (command("waitForElementNotPresent", "id=a", "900"), "wait_for", {"timeout_ms": 900.0}),
+        (
+            command("waitForElementEditable", "id=a", "900"),
+            "expect",
+            {"expression": "to.be.editable", "timeout_ms": 900.0},
+        ),
+        (command("waitForElementNotEditable", "id=a"), "expect", {"is_not": True, "timeout_ms": 30_000.0}),
+        (command("waitForText", "id=a", "900"), "expect", {"expression": "to.have.text", "timeout_ms": 30_000.0}),
+        (command("assertTitle", "Pears"), "expect", {"expression": "to.have.title", "target": None}),
+        (command("verifyChecked", "id=a"), "expect", {"expression": "to.be.checked", "expected": {}, "is_not": False}),
+        (command("assertNotChecked", "id=a"), "expect", {"expression": "to.be.checked", "is_not": True}),
+        (command("verifyEditable", "id=a"), "expect", {"expression": "to.be.editable", "is_not": False}),
+        (command("assertNotText", "id=a", "x"), "expect", {"expression": "to.have.text", "is_not": True}),
+        (command("assertValue", "id=a", "x"), "expect", {"expression": "to.have.value", "is_not": False}),
+        (command("assertSelectedValue", "id=a", "x"), "expect", {"expression": "to.have.value"}),
+        (command("storeText", "id=a", "x"), "read", {"what": "inner_text", "value": None}),
+        (command("storeTitle", "", "x"), "read", {"what": "title", "target": None}),
+        (command("storeAttribute", "css=a[x='@']@href", "x"), "read", {"what": "attribute", "name": "href"}),
+        (command("storeXpathCount", "xpath=//li", "x"), "read", {"what": "count"}),
     ],
 )
 def test_commands_become_actions(given: dict[str, object], kind: str, fields: dict[str, object]) -> None:
@@ -168,6 +197,8 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
         (command("run", "main"), "recursively"),
         (command("selectWindow", "handle=${lost}"), "not opened by a command"),
         (command("sendKeys", "id=a", "${KEY_ANY}"), "unknown key ANY"),
+        (command("storeAttribute", "id=a", "x"), "expected a locator and an attribute, got 'id=a'"),
+        (command("storeText", "dom=a", "x"), "has no Playwright equivalent"),
     ],
 )
 def test_what_cannot_be_converted_is_reported(given: dict[str, object], why: str) -> None:
@@ -183,6 +214,49 @@ def test_what_does_nothing_is_noted() -> None:
 
     assert mission.unsupported == ()
     assert [each.split(":")[0] for each in mission.notes] == ["step 1", "step 2", "step 3"]
+
+
+def test_a_selected_option_is_found_by_its_label() -> None:
+    """The option that is selected has the text."""
+    (action,) = read(command("assertSelectedLabel", "id=size", "Large"))
+
+    assert action["target"]["selector"] == '[id="size"] >> css=option:checked'
+    assert [text["string"] for text in action["texts"]] == ["Large"]
+
+
+def test_what_is_stored_from_a_page_is_unknown() -> None:
+    """A project contains no values; a command that uses one cannot be imported."""
+    mission = read_content(project(command("storeText", "id=a", "name"), command("type", "id=b", "${name}")))
+
+    assert [each.type for each in mission.subgoals[0].actions] == ["read"]
+    assert any("storeText: the project does not contain the value" in note for note in mission.notes)
+    assert "only at run time" in mission.unsupported[0]
+
+
+@pytest.mark.browser
+def test_assertions_are_checked_and_reads_get_a_value(tmp_path: Path) -> None:
+    """What the first recording reads is the value that replays compare; an assertion that does not hold ends it."""
+    commands = [
+        *(command("open", "/"), command("assertTitle", "Pears"), command("storeText", "id=a", "name")),
+        *(command("assertValue", "id=b", "7"), command("assertChecked", "id=c"), command("assertNotChecked", "id=d")),
+        *(command("verifyEditable", "id=b"), command("assertSelectedLabel", "id=e", "Large")),
+        *(command("assertSelectedValue", "id=e", "l"), command("assertNotText", "id=a", "one"), command("storeTitle")),
+        *(command("storeAttribute", "id=b@name", "n"), command("storeXpathCount", "xpath=//input", "n")),
+    ]
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body=PAGE)
+        path = tmp_path / "pears.side"
+        path.write_bytes(project(*commands).replace(URL.encode(), site.url.encode()))
+        assert run_command(eikon, ["import", str(path), "-o", str(tmp_path / "imported")], "eikon") == 0
+        again = ["record", "--trace", str(tmp_path / "imported"), "-o"]
+        assert run_command(eikon, [*again, str(tmp_path / "b")], "eikon") == 0
+        site.answers["/"] = Answer(body=PAGE.replace("id=d>", "id=d checked>"))
+        assert run_command(eikon, [*again, str(tmp_path / "other")], "eikon") != 0
+
+    steps = [step for subgoal in open_bundle(tmp_path / "b").trace.subgoal_traces for step in subgoal.actions_taken]
+    values = [step.action.value for step in steps if isinstance(step.action, Read)]
+    assert [None if each is None else each.value for each in values] == ["two", "Pears", "amount", 3]
+    assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
 
 
 def test_one_of_several_tests_is_chosen() -> None:

@@ -65,6 +65,7 @@ def expect_everything(page: Page) -> None:
     title.to_have_id("a")
     title.to_have_role("heading")
     title.to_have_js_property("tagName", "H1")
+    title.to_have_js_property("onclick", None)
     title.to_be_in_viewport(ratio=0.5)
     field.to_have_value("v")
     field.to_have_accessible_name("Amount")

@@ -15,6 +15,7 @@ from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.actions import Evaluate, Expect, Navigate, Read, ReadValue
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
+from eikon_engine.trace.read_values import to_read_value
 from eikon_engine.trace.target import Target
 from tests.browser.pages import Answer
 from tests.record.order_shop import read_divergence
@@ -81,7 +82,7 @@ def test_a_mission_is_the_same_recorded_and_imported(chromium: Browser, site: Pa
     assert actions == recorded_actions(tmp_path / "recorded")
     assert [type(each) for each in actions].count(Read) == 21
     assert [type(each) for each in actions].count(Evaluate) == 6
-    assert [type(each) for each in actions].count(Expect) == 27
+    assert [type(each) for each in actions].count(Expect) == 28
     assert "skipped" not in warnings(tmp_path / "imported")
 
 
@@ -108,6 +109,33 @@ def test_an_import_diverges_where_a_read_or_an_assertion_does(
         site.answers[url.removeprefix(site.url)] = Answer(body=f"<!doctype html><title>page</title>{html}")
         changed = replay(bundle, tmp_path / f"changed-{number}", network="live", policy="effects")
         assert read_divergence(changed)[: len(found)] == found
+
+
+def test_a_mission_that_is_recorded_again_reads_what_the_site_shows_now(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The values of the new recording are those that it read, also a long one, so that its replays are faithful."""
+    site.answers["/n"] = Answer(body="<!doctype html><title>n</title><p id=n>one</p>")
+    with traced_page(chromium, tmp_path / "trace.zip") as page:
+        page.goto(f"{site.url}/n")
+        page.locator("#n").inner_text()
+        page.evaluate("n.textContent")
+        page.content()
+    before = imported(tmp_path / "trace.zip", tmp_path / "imported")
+    long = f"two{' pears' * 1000}"
+    site.answers["/n"] = Answer(body=f"<!doctype html><title>n</title><p id=n>{long}</p>")
+
+    assert run("record", "--trace", tmp_path / "imported", "-o", tmp_path / "b") == 0
+
+    text, script, content = recorded_actions(tmp_path / "b")
+    assert [each.type for each in before] == ["read", "evaluate", "read"]
+    assert isinstance(text, Read)
+    assert isinstance(script, Evaluate)
+    assert isinstance(content, Read)
+    assert text.value == script.value == to_read_value(long)
+    assert content.value is not None
+    assert content.value.long is not None
+    assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
 
 
 def test_failures_and_repetitions_are_imported(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.actions import Read, ReadValue
 from eikon_engine.trace.execution import NetworkPart
 from eikon_engine.trace.masks import Mask, TitlePart
 from eikon_engine.trace.observation import Observation
@@ -50,6 +51,19 @@ def test_each_operation_changes_what_it_names() -> None:
     assert (first.observation, first.result) == (BASELINE.observation, BASE.subgoal_traces[0].actions_taken[0].result)
     assert getattr(first.action, "target").identity == Identity(tag="a")  # noqa: B009 - the union of all actions has none
     assert parse_trace(serialize_trace(changed), "patched") == changed
+
+
+@pytest.mark.parametrize(("recorded", "kept"), [(None, "seen"), (ReadValue(value="known"), "known")])
+def test_a_baseline_gives_a_read_its_value_if_that_is_unknown(recorded: ReadValue | None, kept: str) -> None:
+    """Recordings of other tools do not contain what their commands read; a recorded value stays."""
+    read = action(1, action=Read(what="title", value=recorded))
+    seen = BASELINE.model_copy(update={"observation": Observation(pages=(), value=ReadValue(value="seen"))})
+    before = trace(subgoal_traces=(subgoal(actions_taken=(read,)),))
+
+    (step,) = apply_patch(before, TracePatch(operations=(seen,))).subgoal_traces[0].actions_taken
+
+    assert isinstance(step.action, Read)
+    assert step.action.value == ReadValue(value=kept)
 
 
 def test_a_patch_is_shown_as_a_difference_of_the_file() -> None:

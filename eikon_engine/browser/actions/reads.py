@@ -292,7 +292,8 @@ def _options(action: Expect) -> dict[str, Any]:
         "useInnerText": action.use_inner_text,
         "expectedValue": action.expected,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    is_value = action.expression == "to.have.property"  # null is a value that a property may have
+    return {name: value for name, value in given.items() if value is not None or (is_value and name == "expectedValue")}
 
 
 def _text(text: ExpectedText) -> dict[str, Any]:
