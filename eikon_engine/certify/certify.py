@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.certify.options import MIN_RUNS
 from eikon_engine.certify.runs import concurrent_replays
 from eikon_engine.divergence.masks import mask_observation
-from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.errors import OutputError, RequirementError, UsageError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.text import pluralize
@@ -34,10 +35,12 @@ from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.outcome.certification import Certification, CertificationReport
 from eikon_engine.trace.certificate import (
     Certificate,
+    CertificationAttempt,
     CertifiedAction,
     environment_sha256,
     file_sha256,
     network_sha256,
+    write_attempt,
     write_certificate,
 )
 from eikon_engine.trace.masks import describe_mask
@@ -86,6 +89,8 @@ class OverlayBlobStore(BlobStore):
         """Return the content of a blob."""
         return self._new[ref] if ref in self._new else super().get(ref)
 
+
+_logger = logging.getLogger(__name__)
 
 LIVE_LEARNING_RUNS: Final = 3
 """Maximum number of live replays that learn rules before the runs that must agree."""
@@ -350,6 +355,32 @@ def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
     return report.model_copy(update={"status": "certified", "accepted": bool(report.patch.operations), "next_step": ""})
 
 
+def conclude(
+    bundle: Bundle, certification: Certification, options: CertifyOptions, *, accepts: bool
+) -> CertificationReport:
+    """Write the certificate, with the proposed changes if `accepts`, or note why there is none; return the report.
+
+    Raises:
+        EikonError: as `accept`; the bundle changed since, so that nothing is known of it.
+    """
+    report = certification.report
+    if report.status == "certified" or (accepts and report.status == "proposed"):
+        return accept(bundle, certification)
+    attempt = CertificationAttempt(
+        attempted_at=options.now(),
+        trace_sha256=file_sha256(find_trace_file(bundle.root)),
+        network_sha256=network_sha256(bundle.root, bundle.trace),
+        network_mode=options.network,
+        reason=report.reason,
+        next_step=report.next_step,
+    )
+    try:
+        write_attempt(bundle.root, attempt)
+    except OutputError as error:  # the report itself says the same
+        _logger.warning("cannot note the result of the certification: %s", error.message)
+    return report
+
+
 def _require_recorded_network(bundle: Bundle, options: CertifyOptions) -> None:
     if options.network == "sealed" and bundle.trace.network is None:
         message = (
@@ -369,7 +400,7 @@ def _certification(
 ) -> Certification:
     agreed = not last.findings
     limits = (*_mission_notes(last.trace), *find_early_actions(bundle.root, last.trace)) if agreed else ()
-    notes = limits if agreed else tuple(f"the recording warned: {each}" for each in original.warnings)
+    notes = (*limits, *(f"the recording warned: {each}" for each in original.warnings))
     patch = last.patch if agreed else TracePatch()
     status = status_for(last.findings) if not (agreed and patch.operations) else "proposed"
     report = CertificationReport(
@@ -386,7 +417,7 @@ def _certification(
         seconds=round(seconds, 1),
         patch=patch,
         diff=render_patch(original, patch),
-        certificate=_certificate(bundle, options, last, limits) if agreed else None,
+        certificate=_certificate(bundle, options, last, notes) if agreed else None,
     )
     return Certification(
         report=report,

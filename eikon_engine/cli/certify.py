@@ -88,15 +88,11 @@ class _SameNamedOptions(TypedDict):
 
 
 def _certify(path: Path, options: CertifyOptions, *, accepted: bool) -> CertificationReport:
-    from eikon_engine.certify.certify import accept, certify
+    from eikon_engine.certify.certify import certify, conclude
     from eikon_engine.trace.bundle import open_bundle
 
     bundle = open_bundle(path)
-    certification = asyncio.run(certify(bundle, options))
-    status = certification.report.status
-    if status == "certified" or (accepted and status == "proposed"):
-        return accept(bundle, certification)
-    return certification.report
+    return conclude(bundle, asyncio.run(certify(bundle, options)), options, accepts=accepted)
 
 
 def _show(report: CertificationReport, *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import Layer
 from eikon_engine.trace.certificate import Certificate
 from eikon_engine.trace.execution import MissionStatus
@@ -42,6 +43,18 @@ class CertificationFinding(FileModel):
     """Number of affected runs."""
     message: str
 
+    @property
+    def headline(self) -> str:
+        """Return what was found where."""
+        what = f"{self.layer}: {self.code}" if self.code else "cannot be compared"
+        where = f"{self.subgoal}, sequence {self.sequence} ({self.step})" if self.subgoal else self.step
+        return f"{self.kind} at {where}: {what}"
+
+    @property
+    def detail(self) -> str:
+        """Return how many runs showed what."""
+        return f"in {pluralize(self.runs, 'run')}: {self.message}"
+
 
 class CertificationReport(FileModel):
     """The complete result, as printed."""
@@ -58,7 +71,7 @@ class CertificationReport(FileModel):
     stress: bool
     findings: tuple[CertificationFinding, ...] = ()
     notes: tuple[str, ...] = ()
-    """Limits of what identical replays prove, one line each; without a certificate, the warnings of the recording."""
+    """Limits of what identical replays prove, if they are, and the warnings of the recording, one line each."""
     next_step: str = ""
     """What to do to get a certificate; empty if there is one."""
     mission_status: MissionStatus = "complete"
@@ -70,6 +83,16 @@ class CertificationReport(FileModel):
     accepted: bool = False
     """Whether the patch was written."""
     certificate: Certificate | None = None
+
+    @property
+    def reason(self) -> str:
+        """Return why the bundle has no certificate yet: the first finding, or the proposed changes; empty if it has."""
+        if self.findings:
+            first = self.findings[0]
+            return f"{first.headline}, {first.detail.splitlines()[0]}"
+        if self.status == "proposed":
+            return f"the runs agree with {pluralize(len(self.patch.operations), 'proposed change')} only"
+        return ""
 
     @property
     def exit_status(self) -> int:

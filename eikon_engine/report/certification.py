@@ -62,7 +62,5 @@ def _verdict_line(report: CertificationReport) -> str:
 
 
 def _finding_lines(finding: CertificationFinding) -> Iterator[str]:
-    what = f"{finding.layer}: {finding.code}" if finding.code else "cannot be compared"
-    where = f"{finding.subgoal}, sequence {finding.sequence} ({finding.step})" if finding.subgoal else finding.step
-    yield f"  {finding.kind} at {where}: {what}"
-    yield f"      in {pluralize(finding.runs, 'run')}: {finding.message}"
+    yield f"  {finding.headline}"
+    yield f"      {finding.detail}"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 CERTIFICATE_FILE: Final = "certificate.json"
 CERTIFICATE_VERSION: Final = 1
+ATTEMPT_FILE: Final = "certification_attempt.json"
 
 CertificateStatus: TypeAlias = Literal["certified", "stale", "none"]
 
@@ -59,12 +60,29 @@ class Certificate(FileModel):
     rules: tuple[str, ...] = ()
     """What may differ in requests: descriptions of the rules of the recorded network."""
     notes: tuple[str, ...] = ()
-    """What equal replays do not show, such as an action the agent did before a response that replays wait for."""
+    """What equal replays do not show, such as an action the agent did before a response that replays wait for, and the
+    warnings of the recording."""
     browser: str
     playwright_version: str
     eikon_version: str
     environment_sha256: str
     """Digest of the environment of the runs."""
+
+
+class CertificationAttempt(FileModel):
+    """The last certification of a bundle, if it ended without a certificate."""
+
+    attempt_version: Literal[1] = 1
+    attempted_at: AwareDatetime
+    trace_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Digest of the trace file; of a changed trace, nothing is known."""
+    network_sha256: str = ""
+    """Digest of the files of the recorded network; empty if there is none."""
+    network_mode: Literal["sealed", "live"]
+    reason: str
+    """The first finding, or the number of proposed changes."""
+    next_step: str
+    """What to do to get a certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,40 +102,90 @@ def read_certificate(root: Path) -> Certificate | None:
 
 
 def write_certificate(root: Path, certificate: Certificate) -> None:
-    """Write the certificate of a bundle atomically.
+    """Write the certificate of a bundle atomically; it replaces the note of an attempt to get one.
 
     Raises:
         OutputError: the folder cannot be written.
     """
     write_atomically(root / CERTIFICATE_FILE, certificate.model_dump_json(indent=1).encode() + b"\n")
+    (root / ATTEMPT_FILE).unlink(missing_ok=True)
+
+
+def read_attempt(root: Path) -> CertificationAttempt | None:
+    """Read how the last certification ended without a certificate; None if there is no readable note of one."""
+    try:
+        return CertificationAttempt.model_validate_json((root / ATTEMPT_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_attempt(root: Path, attempt: CertificationAttempt) -> None:
+    """Note a certification that ended without a certificate; one that the bundle has stays valid.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    write_atomically(root / ATTEMPT_FILE, attempt.model_dump_json(indent=1).encode() + b"\n")
 
 
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     """Return whether the bundle in a folder is certified as it is now; never raises."""
+    attempt = read_attempt(root)
     if not (root / CERTIFICATE_FILE).is_file():
-        return CertificateState(status="none", reason="it has no certificate. Run `eikon certify`")
+        return CertificateState(status="none", reason=_without_certificate(root, trace, attempt))
     certificate = read_certificate(root)
     if certificate is None:
         return CertificateState(status="stale", reason=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
     try:
-        changed = [
-            name
-            for name, then, now in (
-                ("the trace", certificate.trace_sha256, file_sha256(find_trace_file(root))),
-                ("the recorded network", certificate.network_sha256, network_sha256(root, trace)),
-            )
-            if then != now
-        ]
+        changed = _changed_parts(root, trace, certificate)
+        is_attempted = attempt is not None and not _changed_parts(root, trace, attempt)
     except EikonError as error:
         return CertificateState(status="stale", reason=error.message)
+    later = f"; {_describe_attempt(attempt)}" if attempt is not None and is_attempted else ""
     if changed:
-        why = f"{' and '.join(changed)} changed since the certificate was made; certify the bundle again"
+        advice = later or "; certify the bundle again"
+        why = f"{' and '.join(changed)} changed since the certificate was made{advice}"
         return CertificateState(status="stale", reason=why)
     runs = f"{certificate.runs} equal runs{' under load' if certificate.stress else ''}, {certificate.network_mode}"
     when = certificate.certified_at.date().isoformat()
     lost = f", {pluralize(len(certificate.masks), 'mask')}" if certificate.masks else ""
-    reason = f"{runs}, on {when} with {certificate.browser}{lost}{_ending(certificate.mission_status)}"
+    reason = f"{runs}, on {when} with {certificate.browser}{lost}{_ending(certificate.mission_status)}{later}"
     return CertificateState(status="certified", reason=reason)
+
+
+def _without_certificate(root: Path, trace: ExecutionTrace, attempt: CertificationAttempt | None) -> str:
+    """Return why a bundle has no certificate, as far as that is known."""
+    if attempt is None:
+        return "it has no certificate. Run `eikon certify`"
+    try:
+        changed = _changed_parts(root, trace, attempt)
+    except EikonError as error:
+        return error.message
+    if changed:
+        when = attempt.attempted_at.date().isoformat()
+        return (
+            f"it has no certificate; {' and '.join(changed)} changed since the attempt on {when}. Run `eikon certify`"
+        )
+    return f"it has no certificate; {_describe_attempt(attempt)}"
+
+
+def _describe_attempt(attempt: CertificationAttempt) -> str:
+    live = " live" if attempt.network_mode == "live" else ""
+    when = attempt.attempted_at.date().isoformat()
+    return f"the last{live} certification, on {when}, gave none: {attempt.reason}. Next: {attempt.next_step}"
+
+
+def _changed_parts(root: Path, trace: ExecutionTrace, then: Certificate | CertificationAttempt) -> list[str]:
+    """Return which of the replayed files have changed since.
+
+    Raises:
+        EikonError: a file cannot be read.
+    """
+    parts = (
+        ("the trace", then.trace_sha256, file_sha256(find_trace_file(root))),
+        ("the recorded network", then.network_sha256, network_sha256(root, trace)),
+    )
+    return [name for name, before, now in parts if before != now]
 
 
 def _ending(status: MissionStatus) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from hypothesis import given, settings
 
 from eikon_engine.errors import OutputError
 from eikon_engine.trace.certificate import (
+    ATTEMPT_FILE,
     CERTIFICATE_FILE,
     Certificate,
+    CertificationAttempt,
     certificate_state,
     file_sha256,
     network_sha256,
     read_certificate,
+    write_attempt,
     write_certificate,
 )
 from eikon_engine.trace.execution import NetworkPart
@@ -90,6 +93,69 @@ def test_the_error_for_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
         file_sha256(tmp_path / TRACE_FILE)
     with pytest.raises(OutputError, match="check its permissions"):
         file_sha256(tmp_path)
+
+
+def attempted(root: Path, network_mode: Literal["sealed", "live"] = "sealed") -> None:
+    """Note that the bundle, as it is now, was not certified."""
+    attempt = CertificationAttempt(
+        attempted_at=START,
+        trace_sha256=file_sha256(root / TRACE_FILE),
+        network_sha256=network_sha256(root, TRACE),
+        network_mode=network_mode,
+        reason="diverged at the click",
+        next_step="record again",
+    )
+    write_attempt(root, attempt)
+
+
+def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path) -> None:
+    """The reason gives what was found and what to do instead of advice to certify."""
+    root = certified(tmp_path)
+    (root / CERTIFICATE_FILE).unlink()
+    before = certificate_state(root, TRACE).reason
+    attempted(root)
+    failed = certificate_state(root, TRACE)
+    with (root / TRACE_FILE).open("a") as file:
+        file.write("\n")
+    changed = certificate_state(root, TRACE).reason
+    (root / ATTEMPT_FILE).write_text("{")
+
+    assert before == certificate_state(root, TRACE).reason == "it has no certificate. Run `eikon certify`"
+    assert failed.status == "none"
+    assert failed.reason == (
+        "it has no certificate; the last certification, on 2025-03-14, gave none: diverged at the click. "
+        "Next: record again"
+    )
+    assert changed == ("it has no certificate; the trace changed since the attempt on 2025-03-14. Run `eikon certify`")
+
+
+def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path) -> None:
+    """Both are reported; a new certificate replaces the note of the attempt."""
+    root = certified(tmp_path)
+    certificate = read_certificate(root)
+    assert certificate is not None
+    attempted(root, "live")
+
+    state = certificate_state(root, TRACE)
+    assert state.status == "certified"
+    assert state.reason.startswith("5 equal runs under load, sealed, on 2025-03-14 with chromium 1, 1 mask; ")
+    assert state.reason.endswith(
+        "; the last live certification, on 2025-03-14, gave none: diverged at the click. Next: record again"
+    )
+    write_certificate(root, certificate)
+    assert not (root / ATTEMPT_FILE).exists()
+
+
+def test_a_stale_certificate_has_the_reason_of_the_failed_one(tmp_path: Path) -> None:
+    """A changed bundle that was certified again in vain need not be certified again."""
+    root = certified(tmp_path)
+    with (root / TRACE_FILE).open("a") as file:
+        file.write("\n")
+    attempted(root)
+
+    state = certificate_state(root, TRACE)
+    assert state.status == "stale"
+    assert state.reason.startswith("the trace changed since the certificate was made; the last certification, on 2025")
 
 
 @settings(max_examples=20, deadline=None)

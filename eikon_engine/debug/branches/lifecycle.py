@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.certify import certify, conclude
 from eikon_engine.debug.branches.branch import (
     BRANCH_FILE,
     ORIGIN_FILE,
@@ -58,9 +58,7 @@ async def save_as_bundle(branch: BranchBundle, output: Path, options: CertifyOpt
     """
     copy_bundle(branch.bundle.root, branch.trace, output, exclude=BRANCH_ONLY_FILES)
     bundle = open_bundle(output)
-    certification = await certify(bundle, options)
-    agreed = certification.report.status == "certified"
-    return accept(bundle, certification) if agreed else certification.report
+    return conclude(bundle, await certify(bundle, options), options, accepts=False)
 
 
 def save_as_patch(branch: BranchBundle, path: Path) -> TracePatch:
