@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from anyio import CancelScope, to_thread
+from anyio import CancelScope
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.attach.context import require_context, take_snapshot
@@ -31,7 +31,7 @@ from eikon_engine.skills import default_skills
 from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
     from types import TracebackType
 
     from pydantic import JsonValue
@@ -286,7 +286,10 @@ class RecordedMission:
             self._recording.finish(error or stop)
             raise
         self._recording.finish(error)
-        self._certify(error)
+        options = self._certify_options(error)
+        if options is not None:
+            with self._warns_without_result(), start_blocking_portal() as portal:
+                self._conclude(portal.call(self._prepare_or_close, options))
 
     async def __aenter__(self) -> AgentMission:
         require_matching_api(self._recording, synchronous=False)
@@ -302,42 +305,55 @@ class RecordedMission:
             self._recording.finish(error or stop)
             raise
         self._recording.finish(error)
-        await to_thread.run_sync(self._certify, error)
+        options = self._certify_options(error)
+        if options is not None:
+            with self._warns_without_result(), start_blocking_portal() as portal:
+                running = portal.start_task_soon(self._prepare_or_close, options)
+                self._conclude(await asyncio.wrap_future(running))
+
+    def _certify_options(self, error: BaseException | None) -> CertifyOptions | None:
+        """Return how to certify the recording; None if it is not to be certified."""
+        if self._options.certify is not None and status_for_error(error) == "aborted":
+            self._warn("recorded but not certified: the mission was interrupted")
+            return None
+        return self._options.certify
 
     @contextmanager
-    def _warns_when_stopped(self) -> Iterator[None]:
-        """Warn that the mission is recorded but not certified if the user stops the certification."""
+    def _warns_without_result(self) -> Iterator[None]:
+        """Warn that the mission is recorded but not certified if certifying it fails or is stopped."""
+        later = f"run `eikon certify {self._recording.directory}` later"
         try:
             yield
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            _logger.warning("%s: recorded but not certified: stopped by the user", self._recording.directory)
+        except EikonError as failure:  # the recording is complete
+            self._warn(f"recorded but not certified: {failure.message}")
+        except KeyboardInterrupt:
+            self._warn(f"recorded but not certified: stopped by the user; {later}")
+            raise
+        except asyncio.CancelledError:
+            self._warn(f"recorded but not certified: cancelled; {later}")
             raise
 
-    async def _certify_or_close(self, options: CertifyOptions) -> CertificationReport:
-        """Certify; a certification that is cancelled closes its browser first."""
-        running = asyncio.ensure_future(self._recording.recording.certify(options))
+    async def _prepare_or_close(self, options: CertifyOptions) -> Callable[[], CertificationReport]:
+        """Replay the recording; if this is cancelled, its browser is closed first.
+
+        Runs in a thread of its own, which writes nothing: nothing is left to happen if the agent's loop is stopped.
+        """
+        running = asyncio.ensure_future(self._recording.recording.prepare_certificate(options))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             running.cancel()
             with CancelScope(shield=True):
-                await asyncio.wait({running})
+                await asyncio.gather(running, return_exceptions=True)
             raise
 
-    def _certify(self, error: BaseException | None) -> None:
-        if self._options.certify is None:
-            return
-        if status_for_error(error) == "aborted":
-            _logger.warning("%s: recorded but not certified: the mission was interrupted", self._recording.directory)
-            return
-        with self._warns_when_stopped(), start_blocking_portal() as portal:
-            try:
-                self._mission.report = portal.call(self._certify_or_close, self._options.certify)
-            except EikonError as failure:  # the recording is complete; it can be certified later
-                _logger.warning("%s: recorded but not certified: %s", self._recording.directory, failure.message)
-                return
-        for note in self._mission.report.notes:
-            _logger.warning("%s: %s", self._recording.directory, note)
-        if self._mission.report.status != "certified":
-            status = self._mission.report.status
-            _logger.warning("%s: recorded but not certified: replays are %s", self._recording.directory, status)
+    def _conclude(self, write_result: Callable[[], CertificationReport]) -> None:
+        """Write the result of certifying into the bundle and log what the agent's developer should know."""
+        report = self._mission.report = write_result()
+        for note in report.notes:
+            self._warn(note)
+        if report.status != "certified":
+            self._warn(f"recorded but not certified: {report.reason}. Next: {report.next_step}")
+
+    def _warn(self, text: str) -> None:
+        _logger.warning("%s: %s", self._recording.directory, text)

@@ -14,10 +14,11 @@ from __future__ import annotations
 import hashlib
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from eikon_engine.browser.attach.context import attach
-from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.certify import certify, conclude
 from eikon_engine.record.attempts import Attempts, describe_error, status_for_error
 from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.record.mission_id import new_mission_id
@@ -31,7 +32,7 @@ from eikon_engine.trace.execution import ExecutionTrace, Failure, LostData, Netw
 from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -275,7 +276,11 @@ class Recording:
 
     async def certify(self, options: CertifyOptions) -> CertificationReport:
         """Certify the finished recording, see `certify_recording`."""
-        return await certify_recording(self.directory, replace(options, secrets={**options.secrets, **self.secrets}))
+        return (await self.prepare_certificate(options))()
+
+    async def prepare_certificate(self, options: CertifyOptions) -> Callable[[], CertificationReport]:
+        """Do the same without writing anything, see `prepare_certificate`."""
+        return await prepare_certificate(self.directory, replace(options, secrets={**options.secrets, **self.secrets}))
 
     def _write_failures(self, ended_by: BaseException | None) -> None:
         failures: list[BaseException] = []
@@ -327,8 +332,14 @@ async def certify_recording(directory: Path, options: CertifyOptions) -> Certifi
     Raises:
         EikonError: as `certify`.
     """
+    return (await prepare_certificate(directory, options))()
+
+
+async def prepare_certificate(directory: Path, options: CertifyOptions) -> Callable[[], CertificationReport]:
+    """Replay a recording until its replays agree; the returned function writes the result into the bundle.
+
+    Raises:
+        EikonError: as `certify`.
+    """
     bundle = open_bundle(directory)
-    certification = await certify(bundle, options)
-    if certification.report.status in {"certified", "proposed"}:
-        return accept(bundle, certification)
-    return certification.report
+    return partial(conclude, bundle, await certify(bundle, options), options, accepts=True)

@@ -130,29 +130,143 @@ with sync_playwright() as playwright:
 """
 
 
-def test_ctrl_c_while_an_agents_mission_is_certified_keeps_the_recording(tmp_path: Path) -> None:
-    """The agent's script ends as on any Ctrl-C; the log says that the recording is there, and it is."""
+ASYNC_AGENT = """
+import asyncio, os, sys
+from playwright.async_api import async_playwright
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AttachOptions, record_mission
+
+def report(line):
+    print(line, file=sys.stderr, flush=True)
+    {on_progress}
+
+async def main():
+    global task, loop
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        page = await browser.new_page()
+        certify = CertifyOptions(runs={runs}, progress=report)
+        async with record_mission(
+            page, mission_text="Go", directory=sys.argv[1], options=AttachOptions(certify=certify)
+        ):
+            await page.goto("data:text/html,<button>Go</button>")
+            await page.click("button")
+
+{start}
+"""
+
+
+def async_agent(start: str, *, on_progress: str = "", runs: int = 1000) -> str:
+    """Return the script of an agent that uses the asynchronous API."""
+    return ASYNC_AGENT.format(start=start, on_progress=on_progress, runs=runs)
+
+
+ENDS_IN_S = 30.0
+"""Wall time for an agent to end after Ctrl-C, also on a busy machine; a thousand replays take much longer."""
+
+
+def start_agent(tmp_path: Path, text: str) -> tuple[subprocess.Popen[str], str]:
+    """Start an agent that records a mission into `b`; return it with the first progress of its certification."""
     script = tmp_path / "agent.py"
-    script.write_text(AGENT)
+    script.write_text(text)
     running = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "b")],
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
     )
     assert running.stderr is not None
-    first = running.stderr.readline()
-    running.send_signal(signal.SIGINT)
-    _, shown = running.communicate(timeout=100)
+    return running, running.stderr.readline()
+
+
+def output_of(running: subprocess.Popen[str]) -> tuple[str, str]:
+    """Return what an agent prints until it ends, which must be soon."""
+    try:
+        return running.communicate(timeout=ENDS_IN_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        raise
+
+
+def require_uncertified_recording(bundle: Path, shown: str) -> None:
+    """Check that a stopped certification leaves a complete recording, and no messages of asyncio."""
+    assert not any(each in shown for each in ("never retrieved", "was destroyed", "never awaited")), shown
+    assert open_bundle(bundle).trace.status == "complete"
+    assert {path.name for path in bundle.glob("cert*")} == set()
+
+
+@pytest.mark.parametrize("reaches_browsers", [False, True])
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [(AGENT, "stopped by the user"), (async_agent("asyncio.run(main())"), "cancelled")],
+    ids=["sync", "async"],
+)
+def test_ctrl_c_while_an_agents_mission_is_certified_keeps_the_recording(
+    tmp_path: Path, agent: str, reason: str, *, reaches_browsers: bool
+) -> None:
+    """The agent's script ends as on any Ctrl-C; the log says that the recording is there, and it is."""
+    running, first = start_agent(tmp_path, agent)
+    (os.killpg if reaches_browsers else os.kill)(running.pid, signal.SIGINT)
+    _, shown = output_of(running)
 
     assert first.startswith("run 1 of 1")
-    assert running.returncode not in {0, None}
-    assert "recorded but not certified: stopped by the user" in shown
+    assert running.returncode == -signal.SIGINT, shown
+    assert f"b: recorded but not certified: {reason}; run `eikon certify {tmp_path / 'b'}` later" in shown
     assert shown.rstrip().splitlines()[-1].startswith("KeyboardInterrupt")
-    assert "never retrieved" not in shown
-    assert open_bundle(tmp_path / "b").trace.status == "complete"
-    assert not (tmp_path / "b" / "certificate.json").exists()
+    require_uncertified_recording(tmp_path / "b", shown)
+
+
+CANCELLED = """
+try:
+    asyncio.run(main())
+except asyncio.CancelledError as error:
+    print("cancelled:", *error.args)
+"""
+
+
+def test_cancelling_the_task_of_an_agent_ends_its_certification(tmp_path: Path) -> None:
+    """The cancellation reaches the agent's caller as it is."""
+    text = async_agent(CANCELLED, on_progress="loop.call_soon_threadsafe(task.cancel, 'enough')")
+    running, _ = start_agent(tmp_path, text)
+    stdout, shown = output_of(running)
+
+    assert (running.returncode, stdout) == (0, "cancelled: enough\n"), shown
+    assert "recorded but not certified: cancelled" in shown
+    require_uncertified_recording(tmp_path / "b", shown)
+
+
+ABANDONED_LOOP = """
+import pathlib, threading
+
+def children():
+    return [pid for each in pathlib.Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()]
+
+own = asyncio.new_event_loop()
+try:
+    own.run_until_complete(main())
+except KeyboardInterrupt:
+    print("interrupted", len(children()), flush=True)
+    while len(children()) > 1:  # the agent's driver stays, that of the certification ends with it
+        threading.Event().wait(0.1)
+    threading.Event().wait(0.5)
+    print("certified in vain", flush=True)
+    os._exit(0)
+"""
+
+
+def test_a_certification_that_is_left_behind_writes_nothing(tmp_path: Path) -> None:
+    """A loop that Ctrl-C stops without cancelling its tasks never goes on: no certificate appears afterwards."""
+    running, _ = start_agent(tmp_path, async_agent(ABANDONED_LOOP, runs=2))
+    os.kill(running.pid, signal.SIGINT)
+    stdout, shown = output_of(running)
+
+    assert stdout == "interrupted 2\ncertified in vain\n", shown
+    require_uncertified_recording(tmp_path / "b", shown)
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -142,8 +142,13 @@ def test_a_value_that_matters_is_not_learned_and_ends_the_run(
     assert report.seconds < time.monotonic() - begin
 
 
-def test_an_action_that_fails_with_every_timing_ends_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A script of the agent added the button, which no replay does: two replays tell, and the warning is repeated."""
+def test_an_action_that_fails_with_every_timing_ends_it(
+    chromium: Browser, site: PageSite, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A script of the agent added the button, which no replay does: two replays tell, and the warning is repeated.
+
+    The agent's log and later replays give the first finding and the next step, in the words of the report.
+    """
     missions: list[AgentMission] = []
     url = site.put("<p>empty</p>")
     with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=3))) as agent:
@@ -157,6 +162,35 @@ def test_an_action_that_fails_with_every_timing_ends_it(chromium: Browser, site:
     assert (report.status, report.runs, report.rounds) == ("diverged", 1, 1)
     assert [each.code for each in report.findings] == ["target-missing"]
     assert any("the recording warned: " in note and "addScriptTag" in note for note in report.notes), report.notes
+    (first,) = report.findings
+    headline, detail, *_, next_line = render_certification(report).splitlines()[1:]
+    assert [headline.strip(), detail.strip()] == [first.headline, first.detail]
+    logged = caplog.messages[-1]
+    assert logged == (
+        f"{tmp_path / 'b'}: recorded but not certified: {first.headline}, {first.detail.splitlines()[0]}. "
+        f"{next_line.strip().replace('next', 'Next')}"
+    )
+    outcome = replay(tmp_path / "b", tmp_path / "run", on_divergence="continue")
+    assert outcome.certified == "none"
+    assert outcome.certified_why.startswith("it has no certificate; the last certification, on ")
+    assert outcome.certified_why.endswith(f"gave none: {report.reason}. Next: {report.next_step}")
+    assert outcome.certified_why in (tmp_path / "run" / "replay_summary.txt").read_text()
+
+
+def test_warnings_of_the_recording_are_in_the_certificate(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Equal replays do not show what the recording could not keep, so report and certificate name it."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.put("<button>Go</button>"))
+        agent.page.add_style_tag(content="button { color: red }")
+        agent.page.click("button")
+
+    report, certificate = agent.mission.report, read_certificate(tmp_path / "b")
+    assert report is not None
+    assert certificate is not None
+    assert report.status == "certified", report.findings
+    (warning,) = open_bundle(tmp_path / "b").trace.warnings
+    assert "Frame.addStyleTag was called once" in warning
+    assert report.notes == certificate.notes == (f"the recording warned: {warning}",)
 
 
 def test_a_mission_that_failed_is_called_so(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
