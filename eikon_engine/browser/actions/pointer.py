@@ -59,10 +59,12 @@ async def click_at(
 ) -> None:
     """Click a position; an instant of page time passes between two clicks, by which some pages recognize two."""
     if times == 1:
+        session.pointers.pop(page, None)
         await page.mouse.click(*point, button=button, delay=delay_ms)
+        session.pointers[page] = point
         return
     pause_s = (delay_ms or 0.0) / 1000
-    await page.mouse.move(*point)
+    await move_pointer(session, page, point)
     for count in range(1, times + 1):
         if count > 1:
             await asyncio.sleep(pause_s)
@@ -72,12 +74,19 @@ async def click_at(
         await page.mouse.up(button=button, click_count=count)
 
 
+async def move_pointer(session: Session, page: Page, point: tuple[float, float], steps: int = 1) -> None:
+    """Move the pointer to a position, and remember it."""
+    session.pointers.pop(page, None)
+    await page.mouse.move(*point, steps=steps)
+    session.pointers[page] = point
+
+
 async def hover(session: Session, action: Hover) -> ActionEffect:
     """Move the pointer over the target."""
     bound = await _bind_pointer(session, action, enabled=False)
     async with translated_errors(f"hovering over {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(bound.locator.page.mouse.move(*point))
+            await _await_input(move_pointer(session, bound.locator.page, point))
         else:
             await bound.locator.hover(**_pointer_options(action))
     return ActionEffect(bound=bound)
@@ -111,6 +120,7 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
     """Drag the target onto another element."""
     page = require_page(session, action.page)
     readiness = Readiness(pointer=True, position=action.position)
+    session.pointers.pop(page, None)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     second = await bind(page, action.to, session.stabilizer, Readiness(), action.timeout_ms)
     async with (
@@ -136,7 +146,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     before = session.tracker.download_count
     async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(bound.locator.page.mouse.click(*point))
+            await _await_input(click_at(session, bound.locator.page, point, button="left", times=1, delay_ms=None))
         else:
             await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
@@ -154,8 +164,12 @@ _PointerAction: TypeAlias = "Click | DoubleClick | Download | Hover | Tap"
 
 
 async def _bind_pointer(session: Session, action: _PointerAction | Check | Uncheck, *, enabled: bool) -> BoundTarget:
-    """Bind the target; one of a forced action must be visible, but whatever receives the pointer is not checked."""
+    """Bind the target; one of a forced action must be visible, but whatever receives the pointer is not checked.
+
+    Where the pointer is after the action is unknown, unless the action moves it to a known point.
+    """
     page = require_page(session, action.page)
+    session.pointers.pop(page, None)
     readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
     if is_forced(action):
         readiness = Readiness()

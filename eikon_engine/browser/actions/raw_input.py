@@ -11,7 +11,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
-from eikon_engine.browser.actions.pointer import click_at
+from eikon_engine.browser.actions.pointer import click_at, move_pointer
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.browser.page_scripts.loader import load_script
@@ -59,11 +59,12 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
         translated_errors(f"mouse {action.event} at {action.x:g}, {action.y:g}"),
         delivery_barrier(session, page),
     ):
+        point = (action.x, action.y)
         if action.event == "click":
-            point, times, delay_ms = (action.x, action.y), action.click_count, action.delay_ms
+            times, delay_ms = action.click_count, action.delay_ms
             await click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms)
-        else:
-            await page.mouse.move(action.x, action.y, steps=action.steps)
+        elif action.event == "move" or session.pointers.get(page) != point:  # else the page would get another event
+            await move_pointer(session, page, point, steps=action.steps)
         if action.event == "down":
             await page.mouse.down(button=action.button, click_count=action.click_count)
         elif action.event == "up":
