@@ -182,10 +182,10 @@ def test_an_agent_that_handles_a_site_that_is_down_replays(
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
 
 
-def test_fifty_tabs_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_fifty_tabs_are_recorded_and_certified(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Fifty open tabs are all observed, and so is what the agent does on the last one."""
     url = site.put("<button onclick=\"textContent = 'Gone'\">Go</button>")
-    with recorded_page(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(url)
         tabs = [agent.page.context.new_page() for _ in range(49)]
         tabs[-1].goto(url)
@@ -196,6 +196,26 @@ def test_fifty_tabs_are_recorded(chromium: Browser, site: PageSite, tmp_path: Pa
     assert recorded[-1].observation is not None
     assert len(recorded[-1].observation.pages) == 50
     assert warnings(tmp_path / "b") == ""
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
+
+
+def test_a_killed_asynchronous_agent_leaves_its_completed_actions(site: PageSite, tmp_path: Path) -> None:
+    """The journal opens as a bundle, as that of an agent with the synchronous API."""
+    url = site.put("<button>Go</button>")
+    process = start(ROOT / "tests/record/troubled_missions.py", "async", tmp_path, url, url, "hangs")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "hanging\n"
+    journal = tmp_path / "hangs" / JOURNAL_FILE
+    wait_until(lambda: '"click"' in journal.read_text(), "the click in the journal", PATIENCE_S)
+    os.killpg(process.pid, signal.SIGKILL)
+    output_of(process)
+
+    trace = open_bundle(tmp_path / "hangs").trace
+    assert process.returncode == -signal.SIGKILL
+    assert trace.status == "aborted"
+    assert [each.action.type for each in steps(tmp_path / "hangs")] == ["navigate", "click"]
+    assert "ended early" in warnings(tmp_path / "hangs")
 
 
 SYNC_SCRIPT: Final = """

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
+from eikon_engine.record import AgentMission, AttachOptions
 from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.actions import Evaluate, Expect, Read, ReadValue
 from eikon_engine.trace.bundle import open_bundle
@@ -59,6 +60,35 @@ def test_reads_of_an_agent_are_certified_and_compared(chromium: Browser, site: P
     mask = Mask(name="status", reason="it varies", part=SelectorPart(selector="#status"))
     masked = replay(tmp_path / "b", tmp_path / "masked", network="live", masks=(mask,))
     assert masked.verdict == "faithful", masked
+
+
+def test_a_mission_that_ends_with_the_read_of_a_poll_compares_its_last_answer(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """No later step would notice a different status: the last read itself does, with what it expected and observed."""
+
+    def wait_for_verdict(folder: Path, options: AttachOptions) -> AgentMission:
+        with recorded_page(chromium, folder, options) as agent:
+            agent.page.goto(shop.url)
+            agent.page.click("#order")
+            while agent.page.inner_text("#status") in {"None", "Pending"}:
+                agent.page.wait_for_timeout(200)
+        return agent.mission
+
+    shop = Shop(site)
+    mission = wait_for_verdict(tmp_path / "b", TWICE)
+    shop.verdict = "Rejected"
+    wait_for_verdict(tmp_path / "rejected", QUICK)
+
+    last = recorded_actions(tmp_path / "b")[-1]
+    assert isinstance(last, Read)
+    assert last.times > 1
+    assert mission.report is not None
+    assert mission.report.status == "certified", mission.report.findings
+    assert replay(tmp_path / "b", tmp_path / "sealed").verdict == "faithful"
+    changed = replay(tmp_path / "b", tmp_path / "changed", responses_from=tmp_path / "rejected")
+    assert changed.verdict == "diverged"
+    assert read_divergence(changed) == ("read", "read-changed", '"Approved"', '"Rejected"')
 
 
 def test_failures_are_expected_again(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ DIALOG_MISSING: Final = "dialog-missing"
 """Code of an action that did not open the dialog that a prepared answer was waiting for."""
 UNKNOWN_FAILURE = "unknown"
 """Code of a recorded failure that an older format did not describe; it matches any failure."""
+_ARIA_EXPRESSION: Final = "to.match.aria"
 PAGE_CLOSED_MESSAGE: Final = "Target page, context or browser has been closed"
 """Playwright's message of an action whose page was closed."""
 
@@ -104,6 +105,8 @@ def _observed_value(comparison: Comparison) -> str:
     seen = comparison.observed.value if comparison.observed is not None else None
     if not isinstance(comparison.recorded.action, Expect) or seen is None or seen.value is None:
         return ""
+    if comparison.recorded.action.expression == _ARIA_EXPRESSION and isinstance(seen.value, dict):
+        return value_text(seen.value.get("raw"))  # the other part is the same as a template
     return value_text(seen.value)
 
 
