@@ -271,12 +271,17 @@ def expectation_failure(error: Exception) -> ExpectationFailure | None:
     value = (received or {}).get("value")
     return ExpectationFailure(
         message=details.get("customErrorMessage") or "the assertion does not hold",
-        received=None if received is None else (None if value is None else _parse_result(value),),
+        received=None if received is None else (None if value is None else parse_result(value),),
         is_compared=received is not None or bool(details.get("timedOut")),
     )
 
 
-def _parse_result(value: Any) -> object:  # noqa: ANN401 - has no public type
+def parse_result(value: Any) -> object:  # noqa: ANN401 - has no public type
+    """Return the Python value that an agent gets for a serialized one.
+
+    Raises:
+        ValueError: there is none, as for a date after the year 9999; the agent gets the same error.
+    """
     from playwright._impl.js_handle import parse_result
 
     parsed: object = parse_result(value)

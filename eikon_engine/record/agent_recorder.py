@@ -25,7 +25,13 @@ from eikon_engine.browser.attach.call_interceptor import (
 )
 from eikon_engine.browser.page_reports import add_report_listener, stop_listening
 from eikon_engine.browser.playwright_errors import expectation_code
-from eikon_engine.browser.playwright_internals import connection_of, context_options, expectation_failure, impl_of
+from eikon_engine.browser.playwright_internals import (
+    connection_of,
+    context_options,
+    expectation_failure,
+    impl_of,
+    parse_result,
+)
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction, action_for_call, read_for_call
 from eikon_engine.record.target_probe import WAITS, TargetProbe, dispatches_event, is_call_at_pointer
@@ -37,6 +43,7 @@ from eikon_engine.trace.playwright_calls import (
     CallContext,
     UnsupportedCallError,
     decode_result,
+    effect_of,
     has_no_deadline,
     is_read,
 )
@@ -164,7 +171,12 @@ class AgentRecorder(ActionLog[PendingAction]):
             timeout_ms=None if call.name.startswith("ElementHandle.") else call.timeout_ms,
             frames=frame_selectors(frame_of_call(call)) if has_frame else (),
         )
-        return read_for_call(name, params, context)
+        try:
+            return read_for_call(name, params, context)
+        except UnsupportedCallError as error:
+            if effect_of(name) != "unsupported":  # else it is counted as a call that replays skip
+                self._unsupported[name, str(error)] += 1
+            return None
 
     def _start_read(self, call: PlaywrightCall, name: str, params: Mapping[str, Any], read: ReadAction) -> None:
         """Open a step for a read; one that repeats the step before is added to it.
@@ -247,7 +259,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             pending.is_cancelled, pending.result = True, Succeeded()
         elif isinstance(pending.read, Expect):
             pending.result, received = self._expect_result(pending, response, error)
-            pending.value = None if received is None else self._read_value(received[0])
+            pending.value = None if received is None else self._read_value(pending, received[0])
         else:
             pending.result = self._result(pending, response, error)
             pending.value = None if response is None else self._returned_value(pending, response)
@@ -269,17 +281,24 @@ class AgentRecorder(ActionLog[PendingAction]):
 
     def _returned_value(self, pending: PendingAction, response: Mapping[str, Any]) -> ReadValue | None:
         try:
-            return self._read_value(decode_result(pending.method, response))
-        except UnsupportedCallError:
+            return self._read_value(pending, decode_result(pending.method, response, parse_result))
+        except UnsupportedCallError:  # a handle
+            return None
+        except ValueError as error:
+            self._warn_of_value(pending, error)
             return None
 
-    def _read_value(self, value: object) -> ReadValue | None:
-        """Return a redacted value; None if JSON cannot represent it."""
+    def _read_value(self, pending: PendingAction, value: object) -> ReadValue | None:
+        """Return a redacted value; None, with a warning, if JSON cannot represent it."""
         redact = self._session.redactor.redact_json
         try:
             return to_read_value(value, store=self._recording.writer.store_file, redact=redact)
-        except NotJsonError:
+        except NotJsonError as error:
+            self._warn_of_value(pending, error)
             return None
+
+    def _warn_of_value(self, pending: PendingAction, error: ValueError) -> None:
+        pending.warnings.append(f"{pending.id}: replays do not compare what {pending.method} returned: {error}")
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action; skipped if its call is still running."""

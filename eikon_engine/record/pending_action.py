@@ -51,13 +51,12 @@ NOT_ENDED: Final = "the call was still running when the recording ended"
 
 
 def read_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Read | Evaluate | Expect | None:
-    """Return the action for a call that reads from a page; None if it does not, or if no action can express it."""
-    if not is_read(name, params):
-        return None
-    try:
-        return convert_read(name, params, context)
-    except UnsupportedCallError:
-        return None
+    """Return the action for a call that reads from a page; None if it does not.
+
+    Raises:
+        UnsupportedCallError: no action can express the call.
+    """
+    return convert_read(name, params, context) if is_read(name, params) else None
 
 
 def action_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Action | None:

@@ -484,7 +484,9 @@ class ReadValue(FileModel):
     """What a read returned to the agent."""
 
     value: FiniteJson = None
-    """None also for a long value, and for `undefined`."""
+    """None also for a long value, and for `undefined`. Values that JSON does not have are objects with one key, such as
+    `{"$numberDouble": "NaN"}`: `$date`, `$url`, `$regularExpression` and `$error`. An object with such a key is in
+    `$object`."""
     long: BlobRef | None = None
     """The JSON text of a value that is too long for the trace, in the `files` folder of the bundle."""
 
@@ -529,7 +531,7 @@ class Evaluate(_Action):
     """Whether the agent had run the same script just before. It may have waited for the value, so a replay runs the
     script until it returns the value: up to `timeout_ms`, at most 5 s of page time."""
     value: ReadValue | None = None
-    """What the agent got. None if JSON cannot represent it, if it was a handle, or if the script failed."""
+    """What the agent got. None if it cannot be represented, if it was a handle, or if the script failed."""
 
 
 class ExpectedText(FileModel):

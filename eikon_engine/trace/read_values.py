@@ -1,10 +1,18 @@
-"""What reads return, in the one form in which recorded and replayed values are compared."""
+"""What reads return, in the one form in which recorded and replayed values are compared.
+
+Values that JSON does not have are objects with one key, as in MongoDB's Extended JSON:
+https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/. What Python does not distinguish, such as `null`
+and `undefined`, is the same for the agent, too.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import ParseResult
 
 from pydantic import ValidationError
 
@@ -25,6 +33,8 @@ as in Playwright's assertions about texts, all white space is equal."""
 LONG_VALUE: Final = 4_000
 """Length from which the JSON text of a value is stored in a file of its own."""
 _MAX_INTEGER: Final = 2**53
+_KEYS: Final = frozenset({"$date", "$error", "$numberDouble", "$object", "$regularExpression", "$url"})
+"""Keys of the objects that stand for other values. `$object` has an object whose only key is one of them."""
 
 
 class NotJsonError(ValueError):
@@ -46,6 +56,15 @@ def to_read_value(
     except RecursionError as error:
         message = "JSON cannot represent a value that contains itself, or is nested too deeply"
         raise NotJsonError(message) from error
+    return _read_value(plain, store)
+
+
+def redact_read_value(recorded: ReadValue, redact: Callable[[JsonValue], JsonValue]) -> ReadValue:
+    """Return a recorded value as it is compared: redacted, unless it is a long one, which is so already."""
+    return recorded if recorded.long is not None else _read_value(redact(recorded.value), blob_ref)
+
+
+def _read_value(plain: JsonValue, store: Callable[[bytes], BlobRef]) -> ReadValue:
     text = value_text(plain)
     if len(text) > LONG_VALUE:
         return ReadValue(long=store(text.encode()))
@@ -88,7 +107,10 @@ def _collapse(value: JsonValue) -> JsonValue:
 
 
 def _canonical(value: object) -> JsonValue:
-    """Copy a value; numbers have one form, and lone surrogates, which JSON cannot represent, are replaced."""
+    """Copy a value; numbers have one form, and lone surrogates, which JSON cannot represent, are replaced.
+
+    Other values that JSON does not have are represented by objects.
+    """
     match value:
         case None | bool() | int():
             return value
@@ -96,10 +118,32 @@ def _canonical(value: object) -> JsonValue:
             return int(value) if value.is_integer() and abs(value) < _MAX_INTEGER else value
         case str():
             return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case list() | tuple():
+        case list() | tuple() if not isinstance(value, ParseResult):
             return [_canonical(each) for each in value]
         case dict() if all(isinstance(name, str) for name in value):
-            return {str(_canonical(name)): _canonical(each) for name, each in value.items()}
+            plain = {str(_canonical(name)): _canonical(each) for name, each in value.items()}
+            return {"$object": plain} if len(plain) == 1 and not _KEYS.isdisjoint(plain) else plain
+        case _:
+            return _represent(value)
+
+
+def _represent(value: object) -> JsonValue:
+    """Represent a value that JSON does not have; those of Playwright's client that it makes of JavaScript values."""
+    match value:
+        case float():
+            return {"$numberDouble": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+        case datetime():
+            return {"$date": value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+        case ParseResult():
+            return {"$url": _canonical(value.geturl())}
+        case re.Pattern() if isinstance(value.pattern, str):
+            flags = "".join(name for flag, name in _FLAGS.items() if value.flags & flag)
+            return {"$regularExpression": {"pattern": _canonical(value.pattern), "options": flags}}
+        case Exception():
+            return {"$error": _canonical(f"{getattr(value, 'name', type(value).__name__)}: {value}")}
         case _:
             message = f"JSON cannot represent {type(value).__name__}"
             raise NotJsonError(message)
+
+
+_FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Final
 
@@ -218,17 +219,49 @@ def test_equal_reads_in_a_row_are_one_step(chromium: Browser, site: PageSite, tm
 
 
 def test_a_number_that_is_none_any_more_is_compared(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """JSON has no NaN; in a recording such a value is not kept, in a replay it is another one."""
+    """JSON has no NaN, nor dates; they are kept as what they are, and are different from any text."""
     page = Answer(body="<p>42")
     site.answers["/total"] = page
     script = "() => Number(document.querySelector('p').textContent)"
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/total")
         assert agent.page.evaluate(script) == 42
-        agent.page.evaluate("() => NaN")
+        agent.page.evaluate("() => [NaN, -Infinity, new Date(86_400_000), 12n ** 20n, /a/i, new URL('http://a.test/')]")
 
+    _, odd = recorded_actions(tmp_path / "b")
+    assert isinstance(odd, Evaluate)
+    assert odd.value is not None
+    assert odd.value.value == [
+        {"$numberDouble": "NaN"},
+        {"$numberDouble": "-Infinity"},
+        {"$date": "1970-01-02T00:00:00.000Z"},
+        12**20,
+        {"$regularExpression": {"pattern": "a", "options": "i"}},
+        {"$url": "http://a.test/"},
+    ]
+    assert warnings(tmp_path / "b") == ""
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
     assert replay(tmp_path / "b", tmp_path / "same", network="live").verdict == "faithful"
     site.answers["/total"] = Answer(body="<p>n/a")
     mask = Mask(name="total", reason="it varies", part=SelectorPart(selector="p"))
     changed = replay(tmp_path / "b", tmp_path / "changed", network="live", masks=(mask,))
-    assert read_divergence(changed) == ("evaluate", "read-changed", "42", '"NaN (not JSON)"')
+    assert read_divergence(changed) == ("evaluate", "read-changed", "42", '{"$numberDouble": "NaN"}')
+
+
+def test_a_value_without_any_representation_is_a_warning(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """It is not compared, and the certificate says so; nor is an assertion that expects such a value."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.put("<p>42<script>document.querySelector('p').total = NaN</script>"))
+        agent.page.evaluate("() => { const all = []; all.push(all); return all; }")
+        expect(agent.page.locator("p")).to_have_js_property("total", math.nan)
+
+    looped, asserted = open_bundle(tmp_path / "b").trace.warnings
+    assert looped.endswith(
+        "replays do not compare what Frame.evaluateExpression returned: JSON cannot represent a value that contains "
+        "itself, or is nested too deeply"
+    )
+    assert asserted == "Frame.expect was called once: JSON cannot represent the value that it expects; replays skip it"
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
+    assert agent.mission.report.notes == tuple(f"the recording warned: {each}" for each in (looped, asserted))

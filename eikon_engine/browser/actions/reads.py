@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
@@ -16,7 +15,7 @@ from eikon_engine.files.blobs import blob_ref
 from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS, ReadValue
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.playwright_calls import EXPECTED_TEXT_NAMES
-from eikon_engine.trace.read_values import NotJsonError, is_same_value, to_read_value
+from eikon_engine.trace.read_values import NotJsonError, is_same_value, redact_read_value, to_read_value
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ async def read(session: Session, action: Read) -> ActionEffect:
     """
     page = require_page(session, action.page)
     session.timeline.mark_acting()
-    expected = None if action.value is None else _expected_value(session, action.value)
+    expected = None if action.value is None else redact_read_value(action.value, session.redactor.redact_json)
     deadline_ms = action.timeout_ms if action.times > 1 else min(action.timeout_ms, DEFAULT_TIMEOUT_MS)
     waited = 0.0
     while True:
@@ -122,17 +121,10 @@ async def _pass_time(session: Session, waited_ms: float, timeout_ms: float) -> f
     return step
 
 
-def _expected_value(session: Session, recorded: ReadValue) -> ReadValue:
-    """Return the recorded value as it is compared: redacted."""
-    if recorded.long is not None:
-        return recorded
-    return to_read_value(recorded.value, redact=session.redactor.redact_json)
-
-
 def _effect(session: Session, value: object, recorded: ReadValue | None) -> ActionEffect:
     """Return a value as it is compared, with the text of a long one.
 
-    A value that JSON cannot represent is not recorded. Where one was `recorded`, it is compared as a description.
+    A value that cannot be represented is not recorded. Where one was `recorded`, it is compared as a description.
     """
     texts: list[bytes] = []
 
@@ -145,15 +137,9 @@ def _effect(session: Session, value: object, recorded: ReadValue | None) -> Acti
     except NotJsonError:
         if recorded is None:
             return ActionEffect()
-        seen = ReadValue(value=_describe_unrepresentable(value))
+        # without its content, which may contain secrets
+        seen = ReadValue(value=f"a value of type {type(value).__name__} (not JSON)")
     return ActionEffect(value=seen, long_text=texts[0].decode() if texts else None)
-
-
-def _describe_unrepresentable(value: object) -> str:
-    """Describe a value that JSON cannot represent, without its content, which may contain secrets."""
-    if isinstance(value, float):
-        return f"{'NaN' if math.isnan(value) else 'Infinity' if value > 0 else '-Infinity'} (not JSON)"
-    return f"a value of type {type(value).__name__} (not JSON)"
 
 
 async def _read_once(page: Page, action: Read) -> object:  # noqa: PLR0911 - one case a kind
