@@ -36,6 +36,10 @@ class PageTimeline:
         received nothing since then that was requested because of it."""
         self.clock_moves = 0
         """How often the clock was moved."""
+        self.causes = 0
+        """How many actions have acted that may cause something: all but those that only read."""
+        self._caused_ms = 0.0
+        """Page time at which the last of them acted."""
         self.moments_issued = 0
         """How many moments were issued."""
         self.phase_listeners: list[Callable[[], None]] = []
@@ -57,6 +61,11 @@ class PageTimeline:
     def used_ms(self) -> float:
         """Return the page time since the action began."""
         return self._clock.now_ms - self.begun_ms
+
+    @property
+    def since_cause_ms(self) -> float:
+        """Return the page time since an action acted that may cause something."""
+        return self._clock.now_ms - self._caused_ms
 
     @property
     def is_natural(self) -> bool:
@@ -99,9 +108,12 @@ class PageTimeline:
         self.is_timer_driven = True
         self.clock_moves += 1
 
-    def mark_acting(self) -> None:
+    def mark_acting(self, *, only_reads: bool = False) -> None:
         """Mark that the action acts on its target now; deliveries while locating the target precede it."""
         self.is_timer_driven = False
+        if not only_reads:
+            self.causes += 1
+            self._caused_ms = self._clock.now_ms
         self.begin_acting_phase()
 
     def begin_acting_phase(self) -> None:

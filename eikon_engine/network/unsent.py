@@ -12,7 +12,7 @@ from eikon_engine.network.matching import has_equal_answer
 from eikon_engine.network.saves import SAVE_METHOD, SavesOfReplay, SentSave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest
     from eikon_engine.network.matching import Playback
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SLACK_MS: Final = 100.0
 """Page time before the end of a replay within which a request may be missing: pages may load faster or slower."""
 MISSED_INTERVALS: Final = 2
-"""Recorded poll intervals without a request after which the page counts as having stopped polling."""
+"""Recorded intervals without a poll, or heartbeat, after which the page counts as having stopped."""
 SEARCH_MS: Final = 2000.0
 """Maximum page time between two requests of a search while a user types."""
 BROWSER_TYPES: Final = frozenset({"manifest", "other", "preflight", "prefetch"})
@@ -37,6 +37,8 @@ class Unsent:
     """As it was recorded, for a request that of its end."""
     explanation: str = ""
     """Why it does not matter; empty if nothing explains it."""
+    is_observed: bool = True
+    """Whether observations list it, so that it is compared wherever one was recorded."""
     is_superseded: bool = False
     """Whether the replay sent a later request to the same path with another query, as a search while a user types."""
 
@@ -117,7 +119,9 @@ def _explain(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchan
         return "cancelled in the recording"
     if _is_from_browser(request):
         return "sent by the browser itself"
-    if request.resource_type == "ping" and any(map(_loads_page_during(exchange), recording.exchanges)):
+    if request.resource_type == "ping" and any(
+        is_loading_page(each, exchange.started_ms) for each in recording.exchanges
+    ):
         return "sent while its page unloaded"
     is_resource = request.method in SAFE_METHODS and request.resource_type in CACHED_TYPES
     if is_resource and any(each.request.url == request.url for each in used):
@@ -139,15 +143,11 @@ def _is_from_browser(request: RecordedRequest) -> bool:
     return is_hint or (is_own and request.method in SAFE_METHODS)
 
 
-def _loads_page_during(ping: Exchange) -> Callable[[Exchange], bool]:
-    """Return a function that tells whether an exchange loaded a page while `ping` was sent."""
-
-    def overlaps(each: Exchange) -> bool:
-        ended = each.started_ms if each.completed_ms is None else each.completed_ms
-        is_page = each.request.is_navigation and not each.request.frame
-        return is_page and each.started_ms - SLACK_MS <= ping.started_ms <= ended + SLACK_MS
-
-    return overlaps
+def is_loading_page(exchange: Exchange, at_ms: float) -> bool:
+    """Return whether an exchange loaded a page at this page time."""
+    ended = exchange.started_ms if exchange.completed_ms is None else exchange.completed_ms
+    is_page = exchange.request.is_navigation and not exchange.request.frame
+    return is_page and exchange.started_ms - SLACK_MS <= at_ms <= ended + SLACK_MS
 
 
 def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: SentRequests) -> str:

@@ -42,7 +42,7 @@ def add_unsent(outcome: NetworkOutcome, plan: Plan, session: Session, masks: Seq
     left = []
     for each in traffic.unsent():
         attempt, action = _step_of(each, actions, per_action)
-        is_compared = action.baseline is not None and not is_from_agent
+        is_compared = each.is_observed and action.baseline is not None and not is_from_agent
         explanation = each.explanation
         if each.is_superseded and action.action.type == "type":
             explanation = explanation or "sent between two keys, which a replay presses without pauses"

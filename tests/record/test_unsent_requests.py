@@ -19,6 +19,7 @@ from eikon_engine.trace.steps import map_actions
 from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, PageSite, serve_pages
 from tests.record.recorded_page import recorded_page, steps
+from tests.sites.torture import serve_torture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,28 @@ HURRY = """<button id=now>Now</button><button id=save>Save</button><p id=state><
 save.onclick = async () => { state.textContent = await (await fetch('/save', { method: 'POST' })).text(); };
 fetch('/slow').then(r => r.text()).then(t => { now.remove(); title.textContent = t; });
 </script>"""
+
+COUNTER = """<button id=send onclick="act()">Send</button>
+<button id=look onclick="seen.textContent += '!'">Look</button><p id=seen>seen</p><p id=out></p><script>
+const socket = new WebSocket('{url}');
+socket.onmessage = () => {{ out.textContent += 'x'; }};
+socket.onopen = () => {{ document.title = 'open'; {then} }};
+const act = () => {act};
+</script>"""
+SENDS = {
+    "at once": "socket.send('inc')",
+    "once nothing more is typed": "setTimeout(() => socket.send('inc'), 200)",
+    "after a request": "fetch('/token').then(() => socket.send('inc'))",
+}
+"""What a click does with the socket."""
+PINGS = "setInterval(() => socket.send('ping'), 150);"
+
+USES = {
+    "a close": ("socket.close(4001, 'done')", "closed 4001 'done'"),
+    "a close without a code": ("socket.close()", "closed without a code"),
+    "an opening": ("new WebSocket('{url}/again')", "/again"),
+}
+"""What a click does with the socket, without an effect on the page, and what names it."""
 
 
 def certify(bundle: Path) -> CertificationReport:
@@ -183,3 +206,109 @@ def test_a_save_that_a_hurried_mission_left_out_prevents_certification(chromium:
 
     assert report.status == "unverifiable", report.findings
     assert any("/save" in each.message and "did not send it" in each.message for each in report.findings)
+
+
+def count(page: Page, url: str, *, clicks: int = 3) -> None:
+    """Click as regularly as a timer, then look."""
+    page.goto(url)
+    page.wait_for_function("document.title === 'open'")
+    for _ in range(clicks):
+        page.locator("#send").click()
+        page.wait_for_timeout(700)
+    for _ in range(3):
+        page.locator("#look").click()
+        page.wait_for_timeout(300)
+
+
+def places_of(bundle: Path, button: str) -> list[int]:
+    """Return the positions of the clicks on a button."""
+    return [place for place, step in enumerate(steps(bundle)) if button in str(getattr(step.action, "target", ""))]
+
+
+@pytest.mark.parametrize(
+    ("act", "lost"), [*((act, 2) for act in SENDS), ("at once", -1)], ids=[*SENDS, "at the end of the mission"]
+)
+def test_a_message_of_a_click_is_no_heartbeat(chromium: Browser, tmp_path: Path, act: str, lost: int) -> None:
+    """Three clicks send equal messages, at regular intervals; a replay that leaves one out has not repeated them."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, serve_torture() as torture:
+        site.answers["/token"] = Answer(body="token")
+        url = site.put(COUNTER.format(url=torture.url.replace("http", "ws") + "/ws/echo", then="", act=SENDS[act]))
+        with recorded_page(chromium, bundle) as recorded:
+            count(recorded.page, url)
+            if lost < 0:
+                recorded.page.locator("#send").click()
+                recorded.page.wait_for_timeout(300)
+    replace_action(bundle, places_of(bundle, "send")[lost], Scroll(dy=1))
+
+    report = certify(bundle)
+
+    assert report.status == "unverifiable", report.findings
+    found = [each for each in report.findings if "/ws/echo" in each.message]
+    assert found, report.findings
+    assert "did not send it" in found[0].message
+
+
+def test_messages_of_clicks_between_heartbeats_are_certified(chromium: Browser, tmp_path: Path) -> None:
+    """How often a timer sends its message does not matter."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, serve_torture() as torture:
+        here = torture.url.replace("http", "ws") + "/ws/echo"
+        url = site.put(COUNTER.format(url=here, then=PINGS, act=SENDS["at once"]))
+        with recorded_page(chromium, bundle) as recorded:
+            count(recorded.page, url)
+
+    report = certify(bundle)
+
+    assert report.status in {"certified", "proposed"}, report.findings
+    assert report.certificate is not None
+
+
+@pytest.mark.parametrize("use", list(USES))
+def test_a_socket_that_is_not_used_as_recorded_prevents_certification(
+    chromium: Browser, tmp_path: Path, use: str
+) -> None:
+    """The page looks the same whether an action closed a socket, or opened one, or did not."""
+    bundle = tmp_path / "bundle"
+    act, name = USES[use]
+    with serve_pages() as site, serve_torture() as torture:
+        here = torture.url.replace("http", "ws") + "/ws/named/a"
+        url = site.put(COUNTER.format(url=here, then="", act=act.format(url=here)))
+        with recorded_page(chromium, bundle) as recorded:
+            count(recorded.page, url, clicks=1)
+    replace_action(bundle, places_of(bundle, "send")[0], Scroll(dy=1))
+
+    report = certify(bundle)
+
+    assert report.status == "unverifiable", report.findings
+    found = [each for each in report.findings if name in each.message]
+    assert [(each.sequence, each.layer) for each in found] == [(3, "network")], report.findings
+    assert "did not send it" in found[0].message
+
+
+def test_sockets_that_end_with_their_pages_are_certified(chromium: Browser, tmp_path: Path) -> None:
+    """A browser closes the sockets of a page that is left, or closed: no page has to."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, serve_torture() as torture:
+        url = site.put(COUNTER.format(url=torture.url.replace("http", "ws") + "/ws/echo", then="", act="0"))
+        with recorded_page(chromium, bundle) as recorded:
+            page = recorded.page
+            page.goto(site.put(f"<a target=_blank href='{url}'>Open</a><a href='{url}'>Go</a>"))
+            with page.expect_popup() as opened:
+                page.get_by_text("Open").click()
+            opened.value.locator("#look").click()
+            page.wait_for_timeout(500)
+            opened.value.close()
+            page.wait_for_timeout(700)
+            page.get_by_text("Go").click()
+            page.locator("#look").click()
+            page.wait_for_timeout(500)
+            page.go_back()
+            page.wait_for_timeout(700)
+            page.get_by_text("Go").hover()
+            page.wait_for_timeout(700)
+
+    report = certify(bundle)
+
+    assert report.status in {"certified", "proposed"}, report.findings
+    assert report.certificate is not None

@@ -41,7 +41,7 @@ async def read(session: Session, action: Read) -> ActionEffect:
         ActionError: there is nothing to read at the deadline, or the selector matches more than one element.
     """
     page = require_page(session, action.page)
-    session.timeline.mark_acting()
+    session.timeline.mark_acting(only_reads=True)
     expected = None if action.value is None else redact_read_value(action.value, session.redactor.redact_json)
     deadline_ms = action.timeout_ms if action.times > 1 else min(action.timeout_ms, DEFAULT_TIMEOUT_MS)
     waited = 0.0
@@ -96,7 +96,7 @@ async def _run_script_once(session: Session, page: Page, action: Evaluate, waite
 async def expect(session: Session, action: Expect) -> ActionEffect:
     """Wait until an assertion holds; the effect has what the page had instead at the deadline."""
     page = require_page(session, action.page)
-    session.timeline.mark_acting()
+    session.timeline.mark_acting(only_reads=True)
     place = page if action.target is None else locate(page, action.target)
     waited = 0.0
     while True:

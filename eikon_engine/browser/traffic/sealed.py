@@ -289,7 +289,7 @@ class SealedTraffic:
         )
         return (
             *find_unsent_requests(recording, unused, self._playback, sent),
-            *self._started.sockets.unsent(recording.sockets, end_ms),
+            *self._started.sockets.unsent(end_ms),
         )
 
     async def _serve(self, route: Route) -> None:

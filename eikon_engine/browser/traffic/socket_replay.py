@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.sockets import SOCKET_MARK, notify_lost, notify_page
 from eikon_engine.errors import EikonError
+from eikon_engine.network.heartbeats import (
+    EFFECT_MS,
+    MessageKey,
+    RegularMessage,
+    SpontaneousMessages,
+    find_regular_messages,
+)
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.nearest import body_fields
 from eikon_engine.network.rules import TIMESTAMP, blank_message, blank_socket_url
-from eikon_engine.network.unsent import SLACK_MS, Unsent
+from eikon_engine.network.unsent import SLACK_MS, Unsent, is_loading_page
 from eikon_engine.network.websocket import (
     ABNORMAL_CLOSURE,
     SocketAccepted,
@@ -40,16 +46,11 @@ if TYPE_CHECKING:
     from eikon_engine.network.websocket import SocketEvent
     from eikon_engine.trace.rules import VolatileRule
 
-_MessageKey: TypeAlias = tuple[str, bytes]
-"""Key of the socket, and a message without what the rules ignore."""
-MIN_HEARTBEATS: Final = 2
-"""Equal messages of a page on one socket after which a further one is a heartbeat, whose number may vary."""
-MAX_JITTER: Final = 1.2
-"""Ratio of two successive intervals between the heartbeats of a timer."""
 EARLY_MS: Final = 250
 """Recorded page time between a message and one that a timer may send before it in a replay: a timer that is due while
 its page is busy fires late, in any order with the events of an action, and that of a replay when it is due.
 """
+AFTER_END: Final = "sent after the last step"
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
 JSON_TYPE: Final = "application/json"
@@ -137,38 +138,57 @@ class SocketReplay:
         self._events = dict(events)
         self._background = BackgroundTasks(session.tracker)
         self._playing: list[_PlayedSocket] = []
-        self._regular: tuple[tuple[VolatileRule, ...], Mapping[_MessageKey, bytes]] | None = None
+        self._regular: tuple[tuple[VolatileRule, ...], Mapping[MessageKey, RegularMessage]] | None = None
         """Recorded messages that pages sent at regular intervals, by key, and the rules with which they were found."""
-        self._sent_by_timer: set[_MessageKey] = set()
-        """Such messages that timers have sent in this replay."""
+        self._spontaneous = SpontaneousMessages()
         self.misses = misses
         self.served = 0
+        self.is_stopped = False
+        """Whether the session has ended: its pages close, and their sockets with them."""
 
     def unused(self) -> tuple[str, ...]:
         """List the keys of recorded sockets that no page opened, and of messages that no page sent."""
         sockets = tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
         return (*sockets, *(key for each in self._playing for key in each.unused()))
 
-    def unsent(self, recorded: Sequence[SocketEvent], end_ms: float) -> Iterator[Unsent]:
-        """Yield the recorded sockets that no page opened until `end_ms`, and the messages that no page sent.
-
-        `recorded` are the events with their recorded moments.
-        """
+    def unsent(self, end_ms: float) -> Iterator[Unsent]:
+        """Yield the recorded sockets that no page opened until `end_ms`, and what no page sent on the others."""
         not_opened = {each.socket for opened in self._by_key.values() for each in opened}
-        messages: defaultdict[int, list[SocketMessage]] = defaultdict(list)
-        for event in recorded:
-            if isinstance(event, SocketMessage) and event.sender == "page":
-                messages[event.socket].append(event)
-            elif isinstance(event, SocketOpened) and event.socket in not_opened:
-                yield Unsent(key=socket_key(event.url), moment=event.moment, explanation=_after_end(event, end_ms))
+        events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
+        for event in self._recording.as_recorded.sockets:
+            events[event.socket].append(event)
+            if isinstance(event, SocketOpened) and event.socket in not_opened:
+                is_repeated = (self.rules.lookup_key(event.url), None) in self._spontaneous
+                explanation = AFTER_END if self.is_after_end(event, end_ms, is_repeated=is_repeated) else ""
+                yield Unsent(key=socket_key(event.url), moment=event.moment, explanation=explanation)
         for playing in self._playing:
-            yield from playing.unsent(messages[playing.socket], end_ms)
+            yield from playing.unsent(events[playing.socket], end_ms)
+
+    @property
+    def last_phase(self) -> int:
+        """Return the phase of the session: after the last step, once that has ended."""
+        return self._session.timeline.phase
+
+    def is_after_end(self, event: SocketEvent, end_ms: float, *, is_repeated: bool) -> bool:
+        """Return whether something was recorded after the last step, and not because of it.
+
+        `is_repeated` is whether the page would have sent it without an action.
+        """
+        at_ms = event.moment.at_ms
+        is_apart = at_ms > end_ms + EFFECT_MS and event.moment.phase >= self.last_phase
+        return is_apart or (is_repeated and at_ms > end_ms - SLACK_MS)
+
+    def is_loading_page(self, event: SocketEvent) -> bool:
+        """Return whether a page was loading, in the recording, when something was sent."""
+        exchanges = self._recording.as_recorded.exchanges
+        return any(is_loading_page(each, event.moment.at_ms) for each in exchanges)
 
     async def play(self, route: WebSocketRoute) -> None:
         """Serve a socket that a page opens."""
         url = self._session.redactor.redact_text(route.url)
         recorded = self._find(url)
         self._session.tracker.note_key(socket_key(recorded[0].url if recorded else url))
+        self._note_sent((self.rules.lookup_key(url), None))
         if not recorded:
             reason = "no further socket with this URL was recorded"
             self.add_miss(NetworkMiss(key=socket_key(url), reason=reason))
@@ -196,46 +216,57 @@ class SocketReplay:
             self._by_key[self.rules.lookup_key(each.url)].append(each)
         return self._by_key.get(self.rules.lookup_key(url))
 
-    def note_sent_by_timer(self, url: str, content: bytes) -> None:
-        """Note a message that a timer has sent, and not an action."""
-        key = self._message_key(url, content)
-        if key in self._regular_messages():
-            self._sent_by_timer.add(key)
+    def note_sent(self, url: str, content: bytes) -> None:
+        """Note that a page sends a message now."""
+        self._note_sent(self._message_key(url, content))
+
+    def _note_sent(self, key: MessageKey) -> None:
+        timeline = self._session.timeline
+        if timeline.is_timer_driven:
+            self._spontaneous.note_sent_by_timer(
+                key,
+                actions=timeline.causes,
+                since_action_ms=timeline.since_cause_ms,
+                recorded_ms=timeline.recorded_ms,
+            )
+
+    def is_spontaneous(self, url: str, content: bytes) -> bool:
+        """Return whether a page has sent a message in this replay without an action."""
+        return self._message_key(url, content) in self._spontaneous
 
     def find_heartbeat(self, url: str, content: bytes) -> bytes | None:
         """Return the recorded heartbeat that a message equals; None if it is no heartbeat.
 
-        Pages sent a heartbeat at regular intervals in the recording, and a timer has sent it in this replay.
+        Pages sent a heartbeat at regular intervals in the recording, and without an action in this replay.
         """
         key = self._message_key(url, content)
-        return self._regular_messages().get(key) if key in self._sent_by_timer else None
+        found = self._regular_messages().get(key) if key in self._spontaneous else None
+        return None if found is None else found.content
 
-    def _message_key(self, url: str, content: bytes) -> _MessageKey:
+    def has_heartbeat_continued(self, url: str, content: bytes, end_ms: float) -> bool:
+        """Return whether a message is a heartbeat that a page has sent as long as in the recording."""
+        key = self._message_key(url, content)
+        found = self._regular_messages().get(key)
+        return found is not None and self._spontaneous.has_continued(key, found, end_ms)
+
+    def _message_key(self, url: str, content: bytes) -> MessageKey:
         return self.rules.lookup_key(url), self.rules.blank(url, content)
 
-    def _regular_messages(self) -> Mapping[_MessageKey, bytes]:
+    def _regular_messages(self) -> Mapping[MessageKey, RegularMessage]:
         rules = self.rules.rules
         if self._regular is None or self._regular[0] != rules:
-            self._regular = (rules, dict(self._find_regular_messages()))
+            self._regular = (rules, dict(find_regular_messages(self._recorded_messages())))
         return self._regular[1]
 
-    def _find_regular_messages(self) -> Iterator[tuple[_MessageKey, bytes]]:
-        """Yield the messages that a page sent three times or more on one socket, in similar intervals."""
+    def _recorded_messages(self) -> Iterator[tuple[int, MessageKey, bytes, float]]:
+        """Yield socket, key, content and recorded page time of each message of a page."""
         urls: dict[int, str] = {}
-        contents: dict[_MessageKey, bytes] = {}
-        times: defaultdict[tuple[int, _MessageKey], list[int]] = defaultdict(list)
         for event in self._recording.as_recorded.sockets:
             if isinstance(event, SocketOpened):
                 urls[event.socket] = event.url
             elif isinstance(event, SocketMessage) and event.sender == "page" and event.socket in urls:
                 content = self.content(event)
-                key = self._message_key(urls[event.socket], content)
-                contents.setdefault(key, content)
-                times[event.socket, key].append(event.moment.at_ms)
-        for (_, key), moments in times.items():
-            intervals = [after - before for before, after in pairwise(moments)]
-            if any(min(pair) > 0 and max(pair) < MAX_JITTER * min(pair) for pair in pairwise(intervals)):
-                yield key, contents[key]
+                yield event.socket, self._message_key(urls[event.socket], content), content, event.moment.at_ms
 
     @property
     def heartbeats(self) -> Counter[str]:
@@ -250,6 +281,7 @@ class SocketReplay:
 
     async def stop(self) -> None:
         """Stop playing."""
+        self.is_stopped = True
         await self._background.stop()
 
     def content(self, message: SocketMessage) -> bytes:
@@ -284,7 +316,7 @@ class _PlayedSocket:
             each.moment.at_ms for each in recorded if isinstance(each, SocketMessage) and each.sender == "page"
         ]
         self._close = next((each for each in events if isinstance(each, SocketClosed) and each.closer == "page"), None)
-        self._server_events_left = sum(not isinstance(each, SocketOpened) and _is_from_server(each) for each in events)
+        self._server_events = self._server_events_left = sum(map(_is_from_server, events))
         self._sent = 0
         """Number of recorded messages that the page has sent, or overtaken."""
         self._early: set[int] = set()
@@ -359,8 +391,7 @@ class _PlayedSocket:
         data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
         is_timer_driven = session.timeline.is_timer_driven
-        if is_timer_driven:
-            self._player.note_sent_by_timer(self._url, data)
+        self._player.note_sent(self._url, data)
         early = self._find_early(data) if is_timer_driven else None
         place = self._find_expected(data) if early is None else early
         if early is not None:
@@ -456,7 +487,7 @@ class _PlayedSocket:
 
     def _compare_close(self, session: Session, schedule: DeliverySchedule, code: int | None, reason: str) -> None:
         """Compare how a page closes its socket; a socket that has ended is closed again when its page navigates."""
-        if self._is_closed:
+        if self._is_closed or self._player.is_stopped:
             return
         self._is_closed = self._closed_by_page = True
         miss = self._close_miss(
@@ -501,15 +532,41 @@ class _PlayedSocket:
         """Return the number of the recorded socket."""
         return self._events[0].socket
 
-    def unsent(self, recorded: Sequence[SocketMessage], end_ms: float) -> Iterator[Unsent]:
-        """Yield the recorded messages that the page did not send; `recorded` have their recorded moments."""
-        sent = Counter(map(self._player.content, recorded[: self._sent]))
-        for place in self._awaited():
-            message = recorded[place]
-            content = self._player.content(message)
-            is_repeated = sent[content] >= MIN_HEARTBEATS or self._player.find_heartbeat(self._url, content)
-            explanation = _after_end(message, end_ms) or ("a repeated message" if is_repeated else "")
-            yield Unsent(key=message_key(self._url, content), moment=message.moment, explanation=explanation)
+    def unsent(self, recorded: Sequence[SocketEvent], end_ms: float) -> Iterator[Unsent]:
+        """Yield what the page did not send; `recorded` are the events of the socket with their recorded moments."""
+        awaited, delivered = set(self._awaited()), self._server_events - self._server_events_left
+        place = from_server = 0
+        for event in recorded:
+            has_cause = from_server <= delivered
+            if _is_from_server(event):
+                from_server += 1
+            elif isinstance(event, SocketMessage):
+                if place in awaited:
+                    yield self._unsent_message(event, end_ms, has_cause=has_cause)
+                place += 1
+            elif isinstance(event, SocketClosed) and not self._closed_by_page:
+                yield self._unsent_close(event, end_ms, has_cause=has_cause)
+
+    def _unsent_message(self, message: SocketMessage, end_ms: float, *, has_cause: bool) -> Unsent:
+        """Describe a message that the page did not send; `has_cause` is whether the server sent what came before it."""
+        content, explanation = self._player.content(message), ""
+        is_repeated = not has_cause or self._player.is_spontaneous(self._url, content)
+        if self._player.is_after_end(message, end_ms, is_repeated=is_repeated):
+            explanation = AFTER_END
+        elif self._player.has_heartbeat_continued(self._url, content, end_ms):
+            explanation = "a heartbeat, and the page sent others"
+        return Unsent(key=message_key(self._url, content), moment=message.moment, explanation=explanation)
+
+    def _unsent_close(self, close: SocketClosed, end_ms: float, *, has_cause: bool) -> Unsent:
+        """Describe a close that the page did not make; a browser closes the sockets of a page that it leaves."""
+        is_left = close.code is None and close.moment.phase >= self._player.last_phase
+        explanation = ""
+        if self._player.is_after_end(close, end_ms, is_repeated=is_left or not has_cause):
+            explanation = AFTER_END
+        elif self._player.is_loading_page(close):
+            explanation = "closed while its page unloaded"
+        key = close_key(self._url, close.code, close.reason)
+        return Unsent(key=key, moment=close.moment, explanation=explanation, is_observed=False)
 
     def unused(self) -> Iterator[str]:
         """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""
@@ -517,10 +574,6 @@ class _PlayedSocket:
             yield message_key(self._url, self._player.content(self._expected[place]))
         if self._close is not None and not self._closed_by_page:
             yield close_key(self._url, self._close.code, self._close.reason)
-
-
-def _after_end(event: SocketEvent, end_ms: float) -> str:
-    return "sent after the last step" if event.moment.at_ms > end_ms - SLACK_MS else ""
 
 
 def _is_from_server(event: SocketEvent) -> bool:
