@@ -557,7 +557,7 @@ def _main_page(request: Request) -> Page | None:
 
 def _request_keys(session: Session, happened: PageEvents) -> list[str]:
     return [
-        *(_recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
+        *(recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
         *(key if isinstance(key, str) else key() for key in happened.keys),
     ]
 
@@ -572,7 +572,7 @@ def _ordinals(session: Session, requests: Iterable[Request]) -> tuple[int, ...]:
 def _timer_request_keys(session: Session, happened: PageEvents) -> Iterator[str]:
     for request in _counted_requests(session, happened):
         if session.traffic.is_timer_driven(request):
-            yield _recorded_or_own_key(session, request)
+            yield recorded_or_own_key(session, request)
 
 
 def _passive_request_keys(session: Session, happened: PageEvents) -> frozenset[str]:
@@ -580,7 +580,7 @@ def _passive_request_keys(session: Session, happened: PageEvents) -> frozenset[s
     keys: dict[bool, set[str]] = {True: set(), False: set()}
     for request in _counted_requests(session, happened):
         is_passive = request.resource_type in PASSIVE_TYPES and request.method in SAFE_METHODS
-        keys[is_passive].add(_recorded_or_own_key(session, request))
+        keys[is_passive].add(recorded_or_own_key(session, request))
     return frozenset(keys[True] - keys[False])
 
 
@@ -594,7 +594,7 @@ def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, .
     if not all(each.is_from_frame for each in sent):
         return None
     sent.sort(key=lambda each: (session.tracker.ordinal(each.page), each.frame))
-    return tuple(_recorded_or_own_key(session, each.request) for each in sent)
+    return tuple(recorded_or_own_key(session, each.request) for each in sent)
 
 
 def _counted_requests(session: Session, happened: PageEvents) -> Iterator[Request]:
@@ -604,7 +604,8 @@ def _counted_requests(session: Session, happened: PageEvents) -> Iterator[Reques
             yield request
 
 
-def _recorded_or_own_key(session: Session, request: Request) -> str:
+def recorded_or_own_key(session: Session, request: Request) -> str:
+    """Return the key of the recorded request that a request repeats, else its own one."""
     return session.traffic.recorded_key(request) or redacted_key(session, request)
 
 

@@ -40,6 +40,8 @@ class PageTimeline:
         """How many actions have acted that may cause something: all but those that only read."""
         self._caused_ms = 0.0
         """Page time at which the last of them acted."""
+        self.steps_begun = 0
+        """How many steps have begun."""
         self.moments_issued = 0
         """How many moments were issued."""
         self.phase_listeners: list[Callable[[], None]] = []
@@ -100,6 +102,7 @@ class PageTimeline:
         """Mark the beginning of an action."""
         self._advance_phase()
         self._are_phases_over = False
+        self.steps_begun += 1
         self.begun_ms = self._clock.now_ms
         self.acted_ms = None
 

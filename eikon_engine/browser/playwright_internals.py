@@ -11,8 +11,10 @@ import signal
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     import asyncio
@@ -211,6 +213,66 @@ def replace_sender(connection: Connection, send: SendCall) -> None:
 def has_sender(connection: Connection, send: SendCall) -> bool:
     """Whether a connection sends its calls through this function, which replaced its own."""
     return bool(vars(connection).get("send_message_to_server") == send)
+
+
+WAIT_INFO: Final = "__waitInfo__"
+"""Method of the messages that tell the driver that the client begins, or ends, to wait for an event."""
+NoteWait: TypeAlias = "Callable[[str, Literal['timeout', 'frame', 'result'], Any], None]"
+"""Called with the id of a wait, and its timeout in ms, its frame, or what it got."""
+_wait_observers: WeakKeyDictionary[Connection, list[NoteWait]] = WeakKeyDictionary()
+
+
+def observe_waits(connection: Connection, note: NoteWait) -> None:
+    """Call `note` with what the messages about the waits of a connection do not contain."""
+    _instrument_waits()
+    _wait_observers.setdefault(connection, []).append(note)
+
+
+def stop_observing_waits(connection: Connection, note: NoteWait) -> None:
+    """Stop calling `note`."""
+    observers = _wait_observers.get(connection, [])
+    if note in observers:
+        observers.remove(note)
+
+
+@cache
+def _instrument_waits() -> None:
+    """Notify the observers of a connection of its waits, in this process from now on."""
+    from playwright._impl.frame import Frame
+    from playwright._impl.waiter import Waiter
+
+    set_up, reject_on_timeout, wait_for_event = (
+        Frame._setup_navigation_waiter,
+        Waiter.reject_on_timeout,
+        Waiter.wait_for_event,
+    )
+
+    def tell(waiter: Any, name: Literal["timeout", "frame", "result"], value: object) -> None:  # noqa: ANN401 - has no public type
+        for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
+            note(waiter._wait_id, name, value)
+
+    def set_up_observed(self: Any, timeout: Any) -> Any:  # noqa: ANN401 - as above
+        waiter = set_up(self, timeout)
+        tell(waiter, "frame", self)
+        return waiter
+
+    def reject_on_timeout_observed(self: Any, timeout: Any, timeout_message: str) -> None:  # noqa: ANN401 - as above
+        tell(self, "timeout", timeout)
+        reject_on_timeout(self, timeout, timeout_message)
+
+    def wait_for_event_observed(self: Any, emitter: Any, event: str, predicate: Any = None) -> Any:  # noqa: ANN401 - as above
+        waiting = wait_for_event(self, emitter, event, predicate)
+
+        async def wait() -> Any:  # noqa: ANN401 - as above
+            result = await waiting
+            tell(self, "result", result)
+            return result
+
+        return wait()
+
+    Frame._setup_navigation_waiter = set_up_observed  # type: ignore[method-assign] # replaces it for this process
+    Waiter.reject_on_timeout = reject_on_timeout_observed  # type: ignore[method-assign] # as above
+    Waiter.wait_for_event = wait_for_event_observed  # type: ignore[method-assign] # as above
 
 
 @contextmanager

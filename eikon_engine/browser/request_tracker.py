@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.frames import frame_of
@@ -13,9 +14,11 @@ from eikon_engine.network.exchange import ABORTED_ERROR, FETCH_TYPES
 from eikon_engine.outcome.outcomes import FailedRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from playwright.async_api import BrowserContext, ConsoleMessage, Frame, Page, Request, Response
+
+    from eikon_engine.browser.page_timeline import PageTimeline
 
 BLOCKS_MARK: Final = "\0eikon-blocks:"
 """Prefix of the console message that a document writes before it sends a synchronous request, with method and URL."""
@@ -224,6 +227,48 @@ class RequestTracker:
     def _note_failed(self, request: Request, what: str) -> None:
         if not request.url.startswith(NON_NETWORK_SCHEMES):
             self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedTraffic:
+    """A request that was sent, or a response that began to arrive."""
+
+    step: int
+    """Number of steps that had begun by then."""
+    request: Request
+    status: int | None = None
+    """Status of the response; None for a request."""
+
+    @property
+    def page(self) -> Page | None:
+        """Return the page that sent the request; None for a service worker."""
+        frame = frame_of(self.request)
+        return None if frame is None else frame.page
+
+
+LOGGED_TRAFFIC: Final = 10_000
+"""How many of the last requests and responses a session remembers, for steps that wait for one."""
+
+
+class TrafficLog:
+    """The last requests and responses of a context, with the steps that they belong to."""
+
+    def __init__(self, context: BrowserContext, timeline: PageTimeline) -> None:
+        """Listen to the context from now on."""
+        self._timeline = timeline
+        self._entries: deque[LoggedTraffic] = deque(maxlen=LOGGED_TRAFFIC)
+        context.on("request", self._on_request)
+        context.on("response", self._on_response)
+
+    def since(self, step: int) -> Iterator[LoggedTraffic]:
+        """Yield what was sent and received since a step began, in order."""
+        return (each for each in self._entries if each.step >= step)
+
+    def _on_request(self, request: Request) -> None:
+        self._entries.append(LoggedTraffic(self._timeline.steps_begun, request))
+
+    def _on_response(self, response: Response) -> None:
+        self._entries.append(LoggedTraffic(self._timeline.steps_begun, response.request, response.status))
 
 
 def first_request(request: Request) -> Request:

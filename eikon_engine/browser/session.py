@@ -20,6 +20,7 @@ from eikon_engine.browser.page_scripts.loader import (
 from eikon_engine.browser.page_tracker import PageTracker
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone
 from eikon_engine.browser.request_bodies import RequestBodies
+from eikon_engine.browser.request_tracker import TrafficLog
 from eikon_engine.browser.stabilizer import PageStabilizer
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.redact.digests import DigestSources
@@ -128,10 +129,12 @@ class Session:
     devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)
     """Called with the DevTools session of each recorded page before it is enabled."""
     cookies: CookieReader = field(init=False)
+    traffic_log: TrafficLog = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read cookies of the context."""
+        """Read cookies of the context, and log its traffic."""
         self.cookies = CookieReader(self.context)
+        self.traffic_log = TrafficLog(self.context, self.timeline)
 
     @property
     def timeline(self) -> PageTimeline:

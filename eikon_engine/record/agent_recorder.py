@@ -33,10 +33,20 @@ from eikon_engine.browser.playwright_internals import (
     parse_result,
 )
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
+from eikon_engine.record.agent_waits import AgentWait, build_wait
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction, action_for_call, read_for_call
 from eikon_engine.record.target_probe import WAITS, TargetProbe, dispatches_event, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
-from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, Evaluate, Expect, FileInput, Read
+from eikon_engine.trace.actions import (
+    UNBOUNDED_TIMEOUT_MS,
+    AnswerDialog,
+    Evaluate,
+    Expect,
+    FileInput,
+    Note,
+    Read,
+    WaitFor,
+)
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.observation import ObservedDialog
 from eikon_engine.trace.playwright_calls import (
@@ -52,7 +62,7 @@ from eikon_engine.trace.read_values import NotJsonError, to_read_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eikon_engine.browser.attach.call_interceptor import PlaywrightCall
+    from eikon_engine.browser.attach.call_interceptor import PlaywrightCall, PlaywrightWait
     from eikon_engine.browser.attach.element_probe import ElementSnapshot
     from eikon_engine.record.pending_action import ReadAction
     from eikon_engine.record.recording import Recording
@@ -84,6 +94,10 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._target_probe = TargetProbe(self._session, self._interceptor, self._on_probe_result)
         self._pending: dict[PlaywrightCall, PendingAction] = {}
         self._unsupported: Counter[tuple[str, str]] = Counter()
+        self._waits: dict[PlaywrightWait, AgentWait] = {}
+        """Waits that have not ended."""
+        self._ended_waits: list[AgentWait] = []
+        """Waits that ended during a call, which they become steps after."""
         self._overlapping_reads: dict[PlaywrightCall, tuple[str, Mapping[str, Any], ReadAction]] = {}
         """Reads that began during another call."""
         self._unordered_reads = 0
@@ -115,6 +129,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             return
         if not self._is_supported(name, params) or self._is_first_page(name):
             return
+        self._continue_during_wait()
         self.close_current()
         page = self._page_ordinal(call, name)
         self._ensure_page_known(page, name)
@@ -143,6 +158,10 @@ class AgentRecorder(ActionLog[PendingAction]):
         self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None
     ) -> None:
         """Store the result of an action if the call was one."""
+        self._finish_call(call, response, error)
+        self._record_ended_waits()
+
+    def _finish_call(self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None) -> None:
         self._target_probe.remember_handle(call, response)
         pending = self._pending.pop(call, None)
         if pending is None:
@@ -157,9 +176,82 @@ class AgentRecorder(ActionLog[PendingAction]):
         pending.result = self._result(pending, response, error)
         if pending is self._current:
             self._session.timeline.mark_acting()
-            self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self.close_current)
+            self._start_timer()
         self._target_probe.probe_after_call(pending)
         self.write_if_complete(pending)
+
+    def on_wait_started(self, wait: PlaywrightWait) -> None:
+        """Follow a wait; it becomes a step once the agent does nothing else."""
+        if self.is_closed or context_of_call(wait.call) is not self._context:
+            return
+        page, since = self._page_ordinal(wait.call, wait.call.name), self._session.timeline.steps_begun
+        self._waits[wait] = AgentWait(wait=wait, page=page, since=since)
+        if self._timer is None and not self._is_in_call:
+            self._start_timer()
+
+    def on_wait_ended(self, wait: PlaywrightWait) -> None:
+        """Record what a wait got, unless it is an effect of the current action."""
+        waited = self._waits.pop(wait, None)
+        if waited is None or self.is_closed:
+            return
+        if self._current is not None and self._current.call is wait.call:
+            self._finish_wait(self._current, waited)
+        elif waited.has_condition or self._current is None:
+            self._ended_waits.append(waited)
+        self._record_ended_waits()
+
+    @property
+    def _is_in_call(self) -> bool:
+        """Return whether a call, or a wait that is a step, is in progress."""
+        return self._current is not None and self._current.result is None
+
+    def _record_ended_waits(self) -> None:
+        """Record waits that have ended as steps, unless a call is in progress."""
+        while self._ended_waits and not self._is_in_call and not self.is_closed:
+            waited = self._ended_waits.pop(0)
+            self._finish_wait(self._open_wait(waited), waited)
+
+    def _open_wait(self, waited: AgentWait) -> PendingAction:
+        self.close_current()
+        call = waited.wait.call
+        self._ensure_page_known(waited.page, call.name)
+        return self._open_step(
+            call,
+            method=call.api_name,
+            page=waited.page,
+            waited=Note(page=waited.page, text=f"{waited.label}, when the recording ended"),
+        )
+
+    def _finish_wait(self, pending: PendingAction, waited: AgentWait) -> None:
+        pending.ended_at = self._now()
+        pending.waited = build_wait(waited, self._session)
+        pending.result = Succeeded()
+        if isinstance(pending.waited, WaitFor):
+            self._without_deadline += not waited.wait.timeout_ms
+        self._session.timeline.begin_acting_phase()
+        self._start_timer()
+        self.write_if_complete(pending)
+
+    def _continue_during_wait(self) -> None:
+        """End the step of a wait that has not ended, because the agent does something else meanwhile."""
+        current = self._current
+        if current is None or current.waited is None or current.result is not None:
+            return
+        waited = next(each for each in self._waits.values() if each.wait.call is current.call)
+        current.waited = Note(page=current.page, text=f"{waited.label}: the agent continued meanwhile")
+        current.ended_at, current.result = self._now(), Succeeded()
+        self._session.timeline.begin_acting_phase()
+
+    def _start_timer(self) -> None:
+        """Start the time after which the agent counts as waiting, or the current action as closed."""
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._on_settled)
+
+    def _on_settled(self) -> None:
+        self.close_current()
+        waited = next((each for each in self._waits.values() if each.has_condition), None)
+        if waited is not None:
+            self._open_wait(waited)
 
     def _read_of(self, call: PlaywrightCall, name: str, params: Mapping[str, Any]) -> ReadAction | None:
         """Return the action of a call that reads from a page, without its value; None if it does not."""
@@ -183,6 +275,7 @@ class AgentRecorder(ActionLog[PendingAction]):
 
         A read during another call is a step of its own once that call is over.
         """
+        self._continue_during_wait()
         current = self._current
         if current is not None and current.result is None:
             self._overlapping_reads[call] = (name, params, read)
@@ -204,25 +297,27 @@ class AgentRecorder(ActionLog[PendingAction]):
             read = read.model_copy(update={"is_poll": True})
         self.close_current()
         self._ensure_page_known(read.page, name)
+        pending = self._pending[call] = self._open_step(call, method=name, params=params, page=read.page, read=read)
+        if isinstance(read, Evaluate):
+            self._last_script = pending
+            self._session.timeline.mark_acting()
+        return pending
+
+    def _open_step(self, call: PlaywrightCall, **fields: Any) -> PendingAction:  # noqa: ANN401 - fields of the step
+        """Begin a step that acts on no page."""
         self._session.timeline.mark_begin()
         attempt = self.current_attempt()
-        pending = self._current = self._pending[call] = PendingAction(
+        pending = self._current = PendingAction(
             call=call,
-            method=name,
-            params=params,
-            page=read.page,
             frames=(),
             base_url=None,
             attempt=attempt,
             sequence=attempt.next_sequence(),
             started_at=self._now(),
-            read=read,
             begun_ms=self._session.timeline.begun_ms,
+            **fields,
         )
         self._open_actions.add(pending)
-        if isinstance(read, Evaluate):
-            self._last_script = pending
-            self._session.timeline.mark_acting()
         return pending
 
     def _is_polled(self, read: Evaluate) -> bool:
@@ -266,7 +361,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         if pending is self._current:
             self._session.timeline.mark_acting()
             if not isinstance(pending.read, Read):
-                self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self.close_current)
+                self._start_timer()
         self.write_if_complete(pending)
 
     def _expect_result(
@@ -302,6 +397,7 @@ class AgentRecorder(ActionLog[PendingAction]):
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action; skipped if its call is still running."""
+        self._continue_during_wait()
         if self._current is None or self._current.result is not None:
             self._stop_timer()
             await self.wait_until_idle()

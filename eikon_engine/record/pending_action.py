@@ -77,7 +77,7 @@ class PendingAction:
     call: PlaywrightCall
     method: str
     """Class and method as if called on a frame with a selector."""
-    params: Mapping[str, Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
     page: int
     frames: tuple[str, ...]
     """Selectors of the iframes that lead to the frame of the call."""
@@ -88,6 +88,8 @@ class PendingAction:
     files: tuple[FileInput, ...] = ()
     read: ReadAction | None = None
     """The action of a call that only reads; nothing is probed for it."""
+    waited: WaitFor | Note | None = None
+    """The action of a wait in the client; a note until it has ended."""
     value: ReadValue | None = None
     """What a read returned, the last time."""
     is_hit_reported: bool = False
@@ -156,6 +158,8 @@ class PendingAction:
         """
         if self.is_cancelled:
             return Note(page=self.page, text=f"the agent cancelled {self.method}")
+        if self.waited is not None:
+            return self.waited
         if self.read is not None:
             return self._with_value(self.read)
         context = CallContext(
@@ -174,7 +178,8 @@ class PendingAction:
     def abandon(self) -> tuple[str, ...]:
         """Stop waiting for replies; the result records what is missing."""
         self.pending_replies = 0
-        self.result = self.result or Failed(code=UNKNOWN_RESULT, message=NOT_ENDED)
+        ended = Succeeded() if self.waited is not None else Failed(code=UNKNOWN_RESULT, message=NOT_ENDED)
+        self.result = self.result or ended
         return ()
 
     def build_trace(self) -> ActionTrace:

@@ -28,6 +28,8 @@ class UrlCondition(FileModel):
 
     kind: Literal["url"] = "url"
     url: str
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the document whose URL it is; that of the page without any."""
 
 
 class LoadStateCondition(FileModel):
@@ -35,6 +37,8 @@ class LoadStateCondition(FileModel):
 
     kind: Literal["load_state"] = "load_state"
     state: Literal["domcontentloaded", "load"] = "load"
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the document."""
 
 
 class FunctionCondition(FileModel):
@@ -50,8 +54,36 @@ class FunctionCondition(FileModel):
     """Selectors of the iframes that lead to the document, for functions without target."""
 
 
+class RequestCondition(FileModel):
+    """True when the page has sent a request."""
+
+    kind: Literal["request"] = "request"
+    method: str = Field(min_length=1)
+    url: str = Field(min_length=1)
+    """Compared as requests are matched: rules for values that change apply."""
+    count: int = Field(default=1, ge=1)
+    """Which of the equal ones was waited for, counted since the first of the `steps`."""
+    steps: int = Field(default=0, ge=0)
+    """How many of the steps before this one may have caused it: those that ran during the wait, and the one before."""
+
+
+class ResponseCondition(FileModel):
+    """True when the page has received a response with a status to a request."""
+
+    kind: Literal["response"] = "response"
+    method: str = Field(min_length=1)
+    url: str = Field(min_length=1)
+    """Compared as requests are matched: rules for values that change apply."""
+    status: int
+    count: int = Field(default=1, ge=1)
+    """Which of the equal ones was waited for, counted since the first of the `steps`."""
+    steps: int = Field(default=0, ge=0)
+    """How many of the steps before this one may have caused it: those that ran during the wait, and the one before."""
+
+
 Condition: TypeAlias = Annotated[
-    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition, Field(discriminator="kind")
+    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition | RequestCondition | ResponseCondition,
+    Field(discriminator="kind"),
 ]
 
 
@@ -101,11 +133,11 @@ __all__ = [
     "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Blur", "Check",
     "Click", "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Evaluate", "Expect",
     "Expectation", "ExpectedText", "ExtractDom", "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack",
-    "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition", "Modifier", "Mouse",
-    "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind", "ReadValue", "Reload",
-    "Screenshot", "Scroll", "ScrollIntoViewIfNeeded", "SecretRef", "SelectOption", "SelectText", "SelectorCondition",
-    "SetInputFiles", "SetValue", "SetViewport", "SwitchPage", "Tap", "Text", "TouchscreenTap", "TypeText", "Uncheck",
-    "UrlCondition", "WaitFor", "is_forced",
+    "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition", "Modifier", "Mouse", "MouseButton",
+    "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind", "ReadValue", "Reload", "RequestCondition",
+    "ResponseCondition", "Screenshot", "Scroll", "ScrollIntoViewIfNeeded", "SecretRef", "SelectOption", "SelectText",
+    "SelectorCondition", "SetInputFiles", "SetValue", "SetViewport", "SwitchPage", "Tap", "Text", "TouchscreenTap",
+    "TypeText", "Uncheck", "UrlCondition", "WaitFor", "is_forced",
 ]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
@@ -570,7 +602,7 @@ class Expect(_Action):
 
 
 class Note(_Action):
-    """A step of an older recording that did nothing to the page."""
+    """A step that did nothing to the page, such as a wait that failed."""
 
     type: Literal["note"] = "note"
     text: str

@@ -104,6 +104,10 @@ def _condition_label(condition: actions.Condition) -> str:
             return f"URL {url}"
         case actions.LoadStateCondition(state=state):
             return f"load state {state}"
+        case actions.RequestCondition(method=method, url=url):
+            return f"request {method} {url}"
+        case actions.ResponseCondition(method=method, url=url, status=status):
+            return f"response {status} to {method} {url}"
         case actions.FunctionCondition(expression=expression, target=target):
             return _shortened(expression) + (f" of {_target_label(target)}" if target else "")
 

@@ -91,7 +91,8 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
     """Return the calls that perform an action, in order; none if it does nothing to a page.
 
     A read becomes the assertion of Playwright that expresses what it returned, else the read itself. Functions that are
-    waited for in an iframe are not written, nor are assertions that Playwright for Python does not have.
+    waited for in an iframe are not written, nor are assertions that Playwright for Python does not have, nor waits for
+    requests and responses, which steps before may have caused.
 
     A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
     tag, and both, `select_option` first, if the tag is unknown: the page decides.
@@ -111,10 +112,8 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
             return (_call("touchscreen", "tap", x, y),)
         case actions.Scroll(target=None, dx=dx, dy=dy):
             return (_call("page", "evaluate", f"scrollBy({_scroll_options(dx, dy)})"),)
-        case actions.WaitFor(condition=actions.FunctionCondition(frames=(_, *_))):
-            return ()
         case actions.WaitFor(condition=condition):
-            return (_wait(condition, timeout_of(action)),)
+            return _wait(condition, timeout_of(action))
         case actions.Assert(expectation=expectation):
             return (_assertion(expectation),)
         case actions.Read():
@@ -287,18 +286,23 @@ def _scroll_options(dx: float, dy: float) -> str:
     return f"{{left: {dx!r}, top: {dy!r}, behavior: 'instant'}}"
 
 
-def _wait(condition: Condition, timeout: float | None) -> PythonCall:
+def _wait(condition: Condition, timeout: float | None) -> tuple[PythonCall, ...]:
     match condition:
+        case actions.RequestCondition() | actions.ResponseCondition():
+            return ()
         case actions.SelectorCondition(target=target, state=state):
             shown = None if state == "visible" else state
-            return _call("locator", "wait_for", target=target, state=shown, timeout_ms=timeout)
+            return (_call("locator", "wait_for", target=target, state=shown, timeout_ms=timeout),)
+        case _ if condition.frames:
+            return ()
         case actions.UrlCondition(url=url):
-            return _call("expect", "to_have_url", UrlPattern(url), timeout_ms=timeout)
+            return (_call("expect", "to_have_url", UrlPattern(url), timeout_ms=timeout),)
         case actions.LoadStateCondition(state=state):
-            return _call("page", "wait_for_load_state", state, timeout_ms=timeout)
+            return (_call("page", "wait_for_load_state", state, timeout_ms=timeout),)
         case actions.FunctionCondition(expression=expression, argument=argument, target=target):
             receiver: Receiver = "page" if target is None else "locator"
-            return _call(receiver, "wait_for_function", expression, target=target, timeout_ms=timeout, arg=argument)
+            call = _call(receiver, "wait_for_function", expression, target=target, timeout_ms=timeout, arg=argument)
+            return (call,)
         case _:
             assert_never(condition)
 

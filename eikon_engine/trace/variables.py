@@ -158,7 +158,9 @@ def _map_texts(action: actions.Action, change: Callable[[str], str]) -> actions.
             return action.model_copy(update={"text": change(text)})
         case actions.SelectOption(options=options):
             return action.model_copy(update={"options": tuple(map(change, options))})
-        case actions.WaitFor(condition=actions.UrlCondition() as condition):
+        case actions.WaitFor(
+            condition=actions.UrlCondition() | actions.RequestCondition() | actions.ResponseCondition() as condition
+        ):
             moved = condition.model_copy(update={"url": change(condition.url)})
             return action.model_copy(update={"condition": moved})
         case actions.Assert(expectation=actions.AssertUrl() as expectation):

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Route, ex
 from eikon_engine.browser.playwright_internals import connection_of, impl_of
 from eikon_engine.record import record_mission
 from tests.browser.pages import Answer, PageSite
-from tests.record.recorded_page import QUICK, kinds, recorded_actions, recorded_page, warnings
+from tests.record.recorded_page import QUICK, kinds, recorded_page, warnings
 
 pytestmark = pytest.mark.browser
 
@@ -120,8 +120,10 @@ def test_the_responses_of_a_route_are_recorded(chromium: Browser, site: PageSite
     assert "the recorder failed" not in warnings(tmp_path / "b")
 
 
-def test_reads_are_recorded_and_waits_for_a_time_are_not(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """Expectations and values are recorded; waits for an address or a time leave nothing, and neither is a warning."""
+def test_reads_and_waits_are_recorded_and_waits_for_a_time_are_not(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """Expectations, values and waits for a URL are recorded; waits for a time leave nothing, which is no warning."""
     url = site.put("<h1>Here</h1>")
     with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
@@ -134,7 +136,7 @@ def test_reads_are_recorded_and_waits_for_a_time_are_not(chromium: Browser, site
         page.title()
         page.locator("h1").bounding_box()
 
-    assert [action.type for action in recorded_actions(tmp_path / "b")] == ["expect", "expect", "read", "read"]
+    assert kinds(tmp_path / "b") == ["expect", "expect", "wait_for", "read", "read"]
     assert warnings(tmp_path / "b") == ""
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.reads import find_frame
 from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate
+from eikon_engine.browser.observation import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
+from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
 from eikon_engine.trace.actions import (
     AssertCount,
     AssertText,
@@ -17,12 +20,14 @@ from eikon_engine.trace.actions import (
     AssertVisible,
     FunctionCondition,
     LoadStateCondition,
+    RequestCondition,
+    ResponseCondition,
     SelectorCondition,
     UrlCondition,
 )
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import Frame, Page
 
     from eikon_engine.browser.actions.targets import TargetInspection
     from eikon_engine.browser.session import Session
@@ -47,6 +52,21 @@ _EVALUATE_TRUTH_OF_ELEMENT: Final = f"""(elements, [expression, argument]) => {{
 _NO_READINESS = Readiness(visible=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Whether a condition holds now, and what was found."""
+
+    holds: bool
+    text: str
+    is_tolerable: bool = False
+    """Whether a live page may leave it at that: its server may respond less often than in the recording."""
+
+
+_NO_FRAME: Final = _Found(holds=False, text="found no such iframe")
+_WITHOUT_LOCATING: Final = (LoadStateCondition, RequestCondition, ResponseCondition, UrlCondition)
+"""Conditions that may hold before what fulfils them has completely arrived: that is recorded in the phase after."""
+
+
 async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
     """Let page time pass until the condition holds.
 
@@ -54,10 +74,14 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
         ActionError: it did not hold before the deadline.
     """
     page = require_page(session, action.page)
+    if isinstance(action.condition, _WITHOUT_LOCATING):
+        session.timeline.begin_acting_phase()
     waited = 0.0
-    while not (found := await _evaluate_condition(page, action.condition))[0]:
+    while not (found := await _evaluate_condition(session, page, action.condition)).holds:
         if waited >= action.timeout_ms:
-            message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found[1]}"
+            if found.is_tolerable and not session.follows_schedule:
+                break
+            message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found.text}"
             raise ActionError(message, code="wait-timeout")
         step_ms = max(_POLL_MS, waited // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
         step = await fast_forward(session.stabilizer, step_ms, action.timeout_ms - waited)
@@ -108,30 +132,70 @@ def _require_expectation(holds: bool, expected: str, found: str) -> None:  # noq
         raise ActionError(message, code="assertion-failed")
 
 
-async def _evaluate_condition(page: Page, condition: Condition) -> tuple[bool, str]:
+async def _evaluate_condition(session: Session, page: Page, condition: Condition) -> _Found:
     """Return whether a condition holds now, and what was found."""
     match condition:
-        case SelectorCondition(target=target, state=state):
-            seen = await inspect_target(page, target, _NO_READINESS)
-            if seen.count > 1 and state in {"visible", "attached"}:
-                raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
-            holds = {
-                "attached": seen.count == 1,
-                "detached": seen.count == 0,
-                "visible": seen.visible,
-                "hidden": seen.count == 0 or (seen.count == 1 and not seen.visible),
-            }[state]
-            return holds, f"found {seen.count} matching, {'visible' if seen.visible else 'not visible'}"
-        case UrlCondition(url=url):
-            return url_matches(url, page.url), f"the URL is {page.url}"
-        case LoadStateCondition(state=state):
+        case SelectorCondition():
+            return await _evaluate_selector(page, condition)
+        case UrlCondition(url=url, frames=frames):
+            frame = await _find_frame(page, frames)
+            return _NO_FRAME if frame is None else _Found(url_matches(url, frame.url), f"the URL is {frame.url}")
+        case LoadStateCondition(state=state, frames=frames):
+            frame = await _find_frame(page, frames)
+            if frame is None:
+                return _NO_FRAME
             async with translated_errors("reading the load state"):
-                ready = await page.evaluate("document.readyState")
-            return ready == "complete" or (state == "domcontentloaded" and ready == "interactive"), f"it is {ready}"
+                ready = await frame.evaluate("document.readyState")
+            holds = ready == "complete" or (state == "domcontentloaded" and ready == "interactive")
+            return _Found(holds, f"it is {ready}")
         case FunctionCondition():
-            return await _evaluate_function(page, condition)
+            return _Found(*await _evaluate_function(page, condition))
+        case RequestCondition() | ResponseCondition():
+            return _evaluate_traffic(session, page, condition)
         case _:
             assert_never(condition)
+
+
+async def _evaluate_selector(page: Page, condition: SelectorCondition) -> _Found:
+    seen = await inspect_target(page, condition.target, _NO_READINESS)
+    if seen.count > 1 and condition.state in {"visible", "attached"}:
+        raise ActionError(ambiguity_message(condition.target, seen), code="target-ambiguous")
+    holds = {
+        "attached": seen.count == 1,
+        "detached": seen.count == 0,
+        "visible": seen.visible,
+        "hidden": seen.count == 0 or (seen.count == 1 and not seen.visible),
+    }[condition.state]
+    return _Found(holds, f"found {seen.count} matching, {'visible' if seen.visible else 'not visible'}")
+
+
+async def _find_frame(page: Page, frames: tuple[str, ...]) -> Frame | None:
+    """Return the frame that iframes lead to; None if one of them is missing."""
+    try:
+        return await find_frame(page, frames)
+    except ActionError as error:
+        if error.code != "target-missing":
+            raise
+        return None
+
+
+def _evaluate_traffic(session: Session, page: Page, condition: RequestCondition | ResponseCondition) -> _Found:
+    """Count the equal requests or responses of a page since the first step that may have caused them."""
+    wanted = f"{canonical_method(condition.method)} {canonical_url(session.redactor.redact_text(condition.url))}"
+    is_response = isinstance(condition, ResponseCondition)
+    statuses = [
+        each.status
+        for each in session.traffic_log.since(session.timeline.steps_begun - condition.steps)
+        if (each.status is not None) == is_response
+        and each.page is page
+        and recorded_or_own_key(session, each.request).partition(BODY_MARK)[0] == wanted
+    ]
+    count = statuses.count(condition.status if isinstance(condition, ResponseCondition) else None)
+    others = sorted({each for each in statuses if each is not None} - {getattr(condition, "status", None)})
+    found = [f"found {count} of {condition.count}"] if count else []
+    found += [f"the response had status {', '.join(map(str, others))}"] if others else []
+    text = "; ".join(found) or f"the page {'received no such response' if is_response else 'sent no such request'}"
+    return _Found(count >= condition.count, text, is_tolerable=count > 0 and not others)
 
 
 async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[bool, str]:
@@ -170,5 +234,9 @@ def describe_condition(condition: Condition) -> str:
             return f"load state {state}"
         case FunctionCondition(expression=expression, target=target):
             return f"{expression} to be true" + (f" of {target}" if target else "")
+        case RequestCondition(method=method, url=url):
+            return f"a request {method} {url}"
+        case ResponseCondition(method=method, url=url, status=status):
+            return f"a response with status {status} to {method} {url}"
         case _:
             assert_never(condition)

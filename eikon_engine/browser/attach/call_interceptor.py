@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from eikon_engine.browser.attach.client_views import IS_INTERNAL_CALL, internal_calls
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.browser.playwright_internals import (
+    WAIT_INFO,
     can_intercept,
     has_sender,
     listener_error_kept,
     object_of_channel,
+    observe_waits,
     parent_of,
     replace_sender,
     sender_of,
+    stop_observing_waits,
     type_of,
 )
 from eikon_engine.errors import UsageError
@@ -47,6 +50,27 @@ class PlaywrightCall:
     """0 for no timeout."""
     is_nested: bool = False
     """Whether the client made the call as a part of another one, such as a locator on the handle of its element."""
+    api_name: str = ""
+    """Class and method that the agent called, such as `Locator.click`; empty for a nested call."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class PlaywrightWait:
+    """A wait of the client for an event, which it only tells the driver about; mutable until it has ended."""
+
+    call: PlaywrightCall
+    """The message that it begins, on the object that emits the event."""
+    event: str
+    """Name of the event; empty for a navigation or a load state."""
+    timeout_ms: float = 0.0
+    """0 for no timeout."""
+    frame: Any = field(default=None, repr=False)
+    """Frame that navigates or loads."""
+    results: list[Any] = field(default_factory=list, repr=False)
+    """What it got; for a navigation, that and a load state."""
+    log: list[str] = field(default_factory=list, repr=False)
+    error: str | None = None
+    """Why it failed; None if it did not."""
 
 
 class CallListener(Protocol):
@@ -57,6 +81,12 @@ class CallListener(Protocol):
 
     def on_call_finished(self, call: PlaywrightCall, result: Mapping[str, Any] | None, error: Exception | None) -> None:
         """Handle the result before the agent gets it; both are None if the call was cancelled."""
+
+    def on_wait_started(self, wait: PlaywrightWait) -> None:
+        """Handle the beginning of a wait for an event."""
+
+    def on_wait_ended(self, wait: PlaywrightWait) -> None:
+        """Handle the end of a wait before the agent continues."""
 
 
 class CallInterceptor:
@@ -84,16 +114,20 @@ class CallInterceptor:
         self._on_error = on_error
         self._prepare_new_page = prepare_new_page
         self._send: SendCall = sender_of(connection)
+        self._waits: dict[str, PlaywrightWait] = {}
+        """Waits that have not ended, by id."""
 
     def start(self) -> None:
         """Start intercepting."""
         self._send = sender_of(self._connection)
         replace_sender(self._connection, self._intercept)
+        observe_waits(self._connection, self._note_wait_detail)
 
     def stop(self) -> None:
         """Restore the connection; an interceptor installed later keeps working."""
         if has_sender(self._connection, self._intercept):
             replace_sender(self._connection, self._send)
+        stop_observing_waits(self._connection, self._note_wait_detail)
         self._listener = _NullListener()
 
     def send(self, target: Any, method: str, params: Mapping[str, Any]) -> asyncio.Future[Any] | None:  # noqa: ANN401 - as above
@@ -120,11 +154,39 @@ class CallInterceptor:
             params=params or {},
             timeout_ms=options.get("timeout"),
             is_nested=bool(options.get("internal")),
+            api_name=options.get("api_name") or "",
         )
+        if method == WAIT_INFO:
+            self._notify(lambda: self._follow_wait(call))
+            return self._send(target, method, params, options)
         self._notify(lambda: self._listener.on_call_started(call))
         answer = self._send(target, method, params, options)
         answer.add_done_callback(lambda done: self._notify(lambda: self._end(call, done)))
         return asyncio.ensure_future(self._after_preparation(answer)) if call.name == NEW_PAGE else answer
+
+    def _follow_wait(self, message: PlaywrightCall) -> None:
+        name, phase = message.params["waitId"], message.params["phase"]
+        if phase == "before":
+            self._waits[name] = PlaywrightWait(call=message, event=message.params.get("event") or "")
+            self._listener.on_wait_started(self._waits[name])
+        elif phase == "log" and name in self._waits:
+            self._waits[name].log.append(message.params.get("message") or "")
+        elif phase == "after" and name in self._waits:  # a failed one may end twice
+            wait = self._waits.pop(name)
+            wait.error = message.params.get("error")
+            self._listener.on_wait_ended(wait)
+
+    def _note_wait_detail(self, name: str, detail: Literal["timeout", "frame", "result"], value: Any) -> None:  # noqa: ANN401 - as above
+        wait = self._waits.get(name)
+        if wait is None:
+            return
+        match detail:
+            case "timeout":
+                wait.timeout_ms = value or 0.0
+            case "frame":
+                wait.frame = value
+            case "result":
+                wait.results.append(value)
 
     async def _after_preparation(self, answer: asyncio.Future[Any]) -> Any:  # noqa: ANN401 - has no public type
         result = await answer
@@ -159,6 +221,12 @@ class _NullListener:
 
     def on_call_finished(self, call: PlaywrightCall, result: Mapping[str, Any] | None, error: Exception | None) -> None:
         """Ignore the call."""
+
+    def on_wait_started(self, wait: PlaywrightWait) -> None:
+        """Ignore the wait."""
+
+    def on_wait_ended(self, wait: PlaywrightWait) -> None:
+        """Ignore the wait."""
 
 
 def context_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - the objects of the client have no public types
@@ -216,6 +284,14 @@ def failure_from_error(error: Exception, operation: str) -> tuple[str, str]:
         return "unknown", f"{operation}: {type(error).__name__}: {error}"
     translated = translate(error, operation)
     return translated.code, translated.message
+
+
+def awaited_request(result: Any) -> tuple[Any, int | None]:  # noqa: ANN401 - as above
+    """Return the request that a wait got, itself or by its response, and the status of a response, if there is one."""
+    if type_of(result) == "Response":
+        return result.request, result.status
+    response = result.existing_response
+    return result, None if response is None else response.status
 
 
 def dialog_details(call: PlaywrightCall) -> tuple[str, str, str]:

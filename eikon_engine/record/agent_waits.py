@@ -1,0 +1,122 @@
+"""What an agent waited for in its Playwright client: a URL, a load state, a request, a response or another event."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.attach.call_interceptor import awaited_request, frame_selectors
+from eikon_engine.browser.playwright_internals import impl_of
+from eikon_engine.network.keys import canonical_method, canonical_url
+from eikon_engine.trace.actions import (
+    UNBOUNDED_TIMEOUT_MS,
+    LoadStateCondition,
+    Note,
+    RequestCondition,
+    ResponseCondition,
+    UrlCondition,
+    WaitFor,
+)
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from eikon_engine.browser.attach.call_interceptor import PlaywrightWait
+    from eikon_engine.browser.request_tracker import LoggedTraffic
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.actions import Condition
+
+_LOAD_STATE_CALL: Final = "wait_for_load_state"
+_NAVIGATION_EVENTS: Final = frozenset({"", "framenavigated"})
+_LOAD_EVENTS: Final = frozenset({"domcontentloaded", "load"})
+_TRAFFIC_EVENTS: Final = frozenset({"request", "requestfailed", "requestfinished", "response"})
+_RESPONSE_EVENTS: Final = frozenset({"requestfinished", "response"})
+_LOADED_BEFORE: Final = re.compile(r'not waiting, "(\w+)" event already fired')
+"""What the client logs if it need not wait for a load state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AgentWait:
+    """A wait of the agent, and where it began."""
+
+    wait: PlaywrightWait
+    page: int
+    since: int
+    """Number of steps that had begun when it began."""
+
+    @property
+    def has_condition(self) -> bool:
+        """Return whether a replay can wait for the same; other events are effects of steps."""
+        return self.wait.event in _NAVIGATION_EVENTS | _LOAD_EVENTS | _TRAFFIC_EVENTS
+
+    @property
+    def label(self) -> str:
+        """Return what the client waits for, as it logs that itself."""
+        logged = next((each.strip() for each in self.wait.log if each.strip().startswith("waiting for ")), "")
+        return logged or (f'waiting for event "{self.wait.event}"' if self.wait.event else "waiting for a load state")
+
+
+def build_wait(waited: AgentWait, session: Session) -> WaitFor | Note:
+    """Return the action of a wait that ended; it is the last step that began.
+
+    A wait that failed is a note: nothing came that a replay could wait for.
+    """
+    wait = waited.wait
+    if wait.error is not None:
+        return Note(page=waited.page, text=f"{waited.label}: {wait.error.splitlines()[0] if wait.error else 'failed'}")
+    condition, page = _condition_of(waited, session)
+    if condition is None:
+        return Note(page=waited.page, text=f"{waited.label}: it came")
+    return WaitFor(page=page, timeout_ms=wait.timeout_ms or UNBOUNDED_TIMEOUT_MS, condition=condition)
+
+
+def _condition_of(waited: AgentWait, session: Session) -> tuple[Condition | None, int]:
+    """Return the condition that held in the end, and the ordinal of its page; no condition for other events."""
+    wait = waited.wait
+    if wait.event in _TRAFFIC_EVENTS:
+        return _traffic_condition(waited, session)
+    if wait.event in _LOAD_EVENTS:
+        return LoadStateCondition(state="load" if wait.event == "load" else "domcontentloaded"), waited.page
+    if wait.event not in _NAVIGATION_EVENTS:
+        return None, waited.page
+    frame = wait.frame if wait.event == "" else wait.results[-1]
+    frames = frame_selectors(frame)
+    if wait.call.api_name.endswith(_LOAD_STATE_CALL):
+        is_parsed = _load_state(wait) == "domcontentloaded"
+        return LoadStateCondition(state="domcontentloaded" if is_parsed else "load", frames=frames), waited.page
+    return UrlCondition(url=frame.url, frames=frames), waited.page
+
+
+def _load_state(wait: PlaywrightWait) -> str:
+    """Return the load state that was waited for; `networkidle` counts as `load`, as replays wait for idle pages."""
+    if wait.results:
+        return str(wait.results[-1])
+    found = next((found for line in wait.log if (found := _LOADED_BEFORE.search(line))), None)
+    return found[1] if found is not None else "load"
+
+
+def _traffic_condition(waited: AgentWait, session: Session) -> tuple[Condition | None, int]:
+    """Return the condition for a request or response, with its number among the equal ones of its page."""
+    request, status = awaited_request(waited.wait.results[-1])
+    awaited_status = status if waited.wait.event in _RESPONSE_EVENTS else None
+    place = method, url = canonical_method(request.method), canonical_url(request.url)
+    entries = [each for each in session.traffic_log.since(waited.since) if each.status == awaited_status]
+    own = next((each for each in entries if impl_of(each.request) is request), None)
+    if own is None or own.page is None:
+        return None, waited.page
+    equal = [each for each in entries if each.page is own.page and _place(each) == place]
+    fields: dict[str, Any] = {
+        "method": method,
+        "url": url,
+        "count": equal.index(own) + 1,
+        "steps": session.timeline.steps_begun - waited.since,
+    }
+    page = session.tracker.ordinal(own.page)
+    if awaited_status is None:
+        return RequestCondition(**fields), page
+    return ResponseCondition(**fields, status=awaited_status), page
+
+
+def _place(entry: LoggedTraffic) -> tuple[str, str]:
+    return canonical_method(entry.request.method), canonical_url(entry.request.url)
