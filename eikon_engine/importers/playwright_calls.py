@@ -19,6 +19,7 @@ from eikon_engine.trace.playwright_calls import (
     convert_call,
     convert_read,
     decode_result,
+    decode_value,
     effect_of,
     is_read,
 )
@@ -259,7 +260,7 @@ class CallConverter:
         if call.result is None or call.error is not None:
             return None
         try:
-            return to_read_value(decode_result(call.name, call.result), store=self._store_content)
+            return to_read_value(decode_result(call.name, call.result, decode_value), store=self._store_content)
         except (NotJsonError, UnsupportedCallError):
             return None
 

@@ -21,10 +21,11 @@ from eikon_engine.browser.attach.call_interceptor import (
     failure_from_error,
     frame_of_call,
     frame_selectors,
+    handle_in_result,
     page_of_call,
 )
 from eikon_engine.browser.page_reports import add_report_listener, stop_listening
-from eikon_engine.browser.playwright_errors import expectation_code
+from eikon_engine.browser.playwright_errors import ASSERTION_FAILED, expectation_code
 from eikon_engine.browser.playwright_internals import (
     connection_of,
     context_options,
@@ -56,6 +57,7 @@ from eikon_engine.trace.playwright_calls import (
     effect_of,
     has_no_deadline,
     is_read,
+    is_unrecorded_read,
 )
 from eikon_engine.trace.read_values import NotJsonError, to_read_value
 
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import ReadValue
     from eikon_engine.trace.execution import ActionTrace, Result
 
+_STATE_WAIT: Final = "ElementHandle.waitForElementState"
+_STATE_WAIT_FAILURES: Final = ("target-not-actionable", "wait-timeout")
 CLOCK_STEP_MS: Final = 2.0
 """Unix times of documents are whole milliseconds."""
 
@@ -98,6 +102,10 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Waits that have not ended."""
         self._ended_waits: list[AgentWait] = []
         """Waits that ended during a call, which they become steps after."""
+        self._evaluated: dict[object, PendingAction] = {}
+        """Scripts whose result the agent got as a handle, by that handle."""
+        self._awaited_values: dict[PlaywrightCall, PendingAction] = {}
+        """The same, by the calls that ask for the values of these handles."""
         self._overlapping_reads: dict[PlaywrightCall, tuple[str, Mapping[str, Any], ReadAction]] = {}
         """Reads that began during another call."""
         self._unordered_reads = 0
@@ -127,7 +135,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         if read is not None:
             self._start_read(call, name, params, read)
             return
-        if not self._is_supported(name, params) or self._is_first_page(name):
+        if self._asks_for_evaluated(call) or not self._is_supported(call, name, params) or self._is_first_page(name):
             return
         self._continue_during_wait()
         self.close_current()
@@ -162,7 +170,10 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._record_ended_waits()
 
     def _finish_call(self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None) -> None:
-        self._target_probe.remember_handle(call, response)
+        self._target_probe.remember_handles(call, response)
+        if (evaluated := self._awaited_values.pop(call, None)) is not None:
+            self._take_handle_value(evaluated, response)
+            return
         pending = self._pending.pop(call, None)
         if pending is None:
             self._finish_overlapping_read(call, response, error)
@@ -260,7 +271,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         has_frame = call.name.startswith(("Frame.", "ElementHandle."))
         context = CallContext(
             page=self._page_ordinal(call, name),
-            timeout_ms=None if call.name.startswith("ElementHandle.") else call.timeout_ms,
+            timeout_ms=call.timeout_ms or None if call.name.startswith("ElementHandle.") else call.timeout_ms,
             frames=frame_selectors(frame_of_call(call)) if has_frame else (),
         )
         try:
@@ -357,7 +368,10 @@ class AgentRecorder(ActionLog[PendingAction]):
             pending.value = None if received is None else self._read_value(pending, received[0])
         else:
             pending.result = self._result(pending, response, error)
-            pending.value = None if response is None else self._returned_value(pending, response)
+            pending.value = None if response is None else self._returned_value(pending, pending.method, response)
+            if isinstance(pending.read, Evaluate) and pending.read.returns_handle and response is not None:
+                open_ones = {handle: each for handle, each in self._evaluated.items() if each in self._open_actions}
+                self._evaluated = {**open_ones, handle_in_result(response.get("handle")): pending}
         if pending is self._current:
             self._session.timeline.mark_acting()
             if not isinstance(pending.read, Read):
@@ -374,9 +388,9 @@ class AgentRecorder(ActionLog[PendingAction]):
         message = self._recording.redact(f"{pending.method}: {failed.message}")
         return Failed(code=expectation_code(failed), message=message), failed.received
 
-    def _returned_value(self, pending: PendingAction, response: Mapping[str, Any]) -> ReadValue | None:
+    def _returned_value(self, pending: PendingAction, method: str, response: Mapping[str, Any]) -> ReadValue | None:
         try:
-            return self._read_value(pending, decode_result(pending.method, response, parse_result))
+            return self._read_value(pending, decode_result(method, response, parse_result))
         except UnsupportedCallError:  # a handle
             return None
         except ValueError as error:
@@ -434,12 +448,32 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Return the warnings about a written action."""
         return (*action.warnings, *map(str, find_weak_targets(trace)))
 
-    def _is_supported(self, name: str, params: Mapping[str, Any]) -> bool:
-        """Return whether a call can be recorded as an action; count calls with an effect that cannot."""
-        if name == "Frame.waitForSelector" and params.get("state") == "attached":
+    def _asks_for_evaluated(self, call: PlaywrightCall) -> bool:
+        """Return whether a call asks for the value of a handle whose script can still get it as its result."""
+        evaluated = self._evaluated.get(call.target) if call.name.endswith("Handle.jsonValue") else None
+        if evaluated is None or evaluated not in self._open_actions:
+            return False
+        evaluated.pending_replies += 1
+        self._awaited_values[call] = evaluated
+        return True
+
+    def _take_handle_value(self, evaluated: PendingAction, response: Mapping[str, Any] | None) -> None:
+        """Store the value of a handle as the result of its script."""
+        evaluated.pending_replies -= 1
+        if response is not None and isinstance(evaluated.read, Evaluate):
+            evaluated.read = evaluated.read.model_copy(update={"returns_handle": False})
+            evaluated.value = self._returned_value(evaluated, "Frame.evaluateExpression", response)
+        self.write_if_complete(evaluated)
+
+    def _is_supported(self, call: PlaywrightCall, name: str, params: Mapping[str, Any]) -> bool:
+        """Return whether a call can be recorded as an action; count calls with an effect or a result that cannot."""
+        is_wait = call.api_name.endswith((".wait_for", ".wait_for_selector"))
+        if name == "Frame.waitForSelector" and params.get("state") == "attached" and not is_wait:
             return False  # how locators resolve an element handle
         if is_call_at_pointer(name):
             return True  # the pointer position is probed later
+        if is_unrecorded_read(name):
+            self._unsupported[name, "replays do not compare what it returned"] += 1
         try:
             return action_for_call(name, params, CallContext()) is not None
         except UnsupportedCallError as error:
@@ -531,6 +565,8 @@ class AgentRecorder(ActionLog[PendingAction]):
     def _result(self, pending: PendingAction, response: Mapping[str, Any] | None, error: Exception | None) -> Result:
         if error is not None:
             code, message = failure_from_error(error, pending.method)
+            if pending.call.name == _STATE_WAIT and code in _STATE_WAIT_FAILURES:  # replayed on the element's selector
+                code = "wait-timeout" if pending.read is None else ASSERTION_FAILED
             return Failed(code=code, message=self._recording.redact(message))
         return Succeeded() if response is not None else Failed(code=UNKNOWN_RESULT, message="cancelled by the agent")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from eikon_engine.browser.attach.call_interceptor import frame_of_call, frames_of_call, handle_in_result
@@ -42,10 +42,19 @@ REPORT_TIMEOUT_S: Final = 0.5
 """Wall time for the report of a document that has sent it, or that was left."""
 _ResultSlot: TypeAlias = Literal["element", "second", "found"]
 _ReplyT = TypeVar("_ReplyT")
-_HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
-"""Calls that return a handle, and its key in their result."""
+_QUERIES: Final = {"querySelector": "element", "querySelectorAll": "elements", "waitForSelector": "element"}
+"""Methods of frames and handles that return handles of what a selector matches, and their key in the result."""
+_CALLS_BELOW_HANDLES: Final = frozenset({"evalOnSelector", "evalOnSelectorAll", "waitForSelector"})
+"""Methods of handles about what a selector matches within their element."""
 _SCRIPTS_ON_HANDLES: Final = {"evaluateExpression": "Frame.evalOnSelector"}
 """Calls on a handle that have another name on a frame; `locator.evaluate` makes them."""
+_ELEMENT_STATES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "visible": ("Frame.waitForSelector", {"state": "visible"}),
+    "hidden": ("Frame.waitForSelector", {"state": "hidden"}),
+    "stable": ("Frame.waitForSelector", {"state": "visible"}),
+    **{state: ("Frame.expect", {"expression": f"to.be.{state}"}) for state in ("enabled", "disabled", "editable")},
+}
+"""The call that waits for the same state of an element; a replay waits for still elements anyway."""
 _KEYBOARD_TEXT_CALLS: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
 _POINTER_EVENTS: Final = {
     "Page.mouseClick": "pointerdown",
@@ -95,6 +104,28 @@ def dispatches_event(name: str) -> bool:
     return name in _EVENT_CALLS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FoundHandle:
+    """How a handle was found."""
+
+    selector: str
+    is_strict: bool
+    """Whether the selector had to match one element only, or names one of several by its number."""
+    is_own_selector: bool
+    """Whether the agent gave this selector; actions on other handles are recorded with the CSS path of the element."""
+    deadline_ms: float | None
+    """Deadline of the call that found it."""
+
+    @property
+    def exact_selector(self) -> str:
+        """Return a selector that matches the element only."""
+        return self.selector if self.is_strict else f"{self.selector} >> nth=0"
+
+    def select_within(self, selector: object) -> str:
+        """Return the selector for what another one matches within the element."""
+        return f"{self.exact_selector} >> {selector}"
+
+
 class TargetProbe:
     """Probe elements and store the results in their actions."""
 
@@ -112,12 +143,8 @@ class TargetProbe:
         """Awaited reports of documents, by probe."""
         self._on_result = on_result
         self._interceptor = interceptor
-        self._handle_selectors: dict[Any, str] = {}
-        """Selector that found each handle."""
-        self._strict_handles: set[Any] = set()
-        """Handles whose selector had to match one element only."""
-        self._handle_deadlines: dict[Any, float | None] = {}
-        """Deadline of the call that found each handle, in ms."""
+        self._handles: dict[Any, _FoundHandle] = {}
+        """How the handles of the agent were found, where that is known."""
         self._last_pointer_actions: dict[int, PendingAction] = {}
         """Last pointer action by page."""
 
@@ -129,26 +156,48 @@ class TargetProbe:
         kind, _, method = call.name.partition(".")
         if kind != "ElementHandle":
             return call.name, call.params
-        selector, name = self._handle_selectors.get(call.target), _SCRIPTS_ON_HANDLES.get(method, f"Frame.{method}")
-        if selector is not None and is_read(name, call.params):
-            return name, {**call.params, "selector": selector, "strict": call.target in self._strict_handles}
+        handle, name = self._handles.get(call.target), _SCRIPTS_ON_HANDLES.get(method, f"Frame.{method}")
+        if handle is not None and method in _CALLS_BELOW_HANDLES:
+            return name, {**call.params, "selector": handle.select_within(call.params["selector"])}
+        if handle is not None and method == "waitForElementState":
+            name, params = _ELEMENT_STATES[call.params["state"]]
+            return name, {**params, "selector": handle.exact_selector, "strict": True}
+        if handle is not None and is_read(name, call.params):
+            return name, {**call.params, "selector": handle.selector, "strict": handle.is_strict}
         known = (each for each in (f"Frame.{method}", call.name) if effect_of(each) == "action")
-        name = next(known, "")
-        return (name, {**call.params, "selector": selector or "*"}) if name else (call.name, call.params)
+        name, selector = next(known, ""), handle.selector if handle is not None and handle.is_own_selector else "*"
+        return (name, {**call.params, "selector": selector}) if name else (call.name, call.params)
 
     def deadline_of(self, call: PlaywrightCall) -> float | None:
         """Return the deadline of a call; a locator's call on its handle has only what is left of the locator's."""
-        return self._handle_deadlines.get(call.target, call.timeout_ms) if call.is_nested else call.timeout_ms
+        handle = self._handles.get(call.target) if call.is_nested else None
+        return call.timeout_ms if handle is None else handle.deadline_ms
 
-    def remember_handle(self, call: PlaywrightCall, response: Mapping[str, Any] | None) -> None:
-        """Remember the selector that found a handle."""
-        where = _HANDLE_RESULTS.get(call.name)
-        handle = handle_in_result((response or {}).get(where)) if where else None
-        if handle is not None:
-            self._handle_selectors[handle] = str(call.params["selector"])
-            self._handle_deadlines[handle] = call.timeout_ms
-            if call.params.get("strict"):
-                self._strict_handles.add(handle)
+    def remember_handles(self, call: PlaywrightCall, response: Mapping[str, Any] | None) -> None:
+        """Remember the selectors that found handles, until these are disposed."""
+        kind, _, method = call.name.partition(".")
+        if method == "dispose":
+            self._handles.pop(call.target, None)
+        if method not in _QUERIES or response is None:
+            return
+        selector, is_strict = str(call.params["selector"]), bool(call.params.get("strict"))
+        if kind == "ElementHandle":
+            outer = self._handles.get(call.target)
+            if outer is None:
+                return
+            selector = outer.select_within(selector)
+        found = response.get(_QUERIES[method])
+        elements = found if isinstance(found, list) else [found]
+        for place, element in enumerate(elements):
+            handle = handle_in_result(element)
+            if handle is not None:
+                own = f"{selector} >> nth={place}" if method == "querySelectorAll" else selector
+                self._handles[handle] = _FoundHandle(
+                    selector=own,
+                    is_strict=is_strict or method == "querySelectorAll",
+                    is_own_selector=kind == "Frame" and own == selector,
+                    deadline_ms=call.timeout_ms,
+                )
 
     def probe(self, pending: PendingAction) -> None:
         """Probe the element of an action; the probe reaches the browser before the call does."""
@@ -170,7 +219,8 @@ class TargetProbe:
                 self._evaluate(pending, frame, DESCRIBE_FOCUSED)
         elif pending.is_on_handle:
             self._evaluate(pending, pending.call.target, DESCRIBE_HANDLE)
-            if pending.call.target in self._handle_selectors:
+            handle = self._handles.get(pending.call.target)
+            if handle is not None and handle.is_own_selector:
                 self._evaluate_all(pending, str(pending.params["selector"]), DESCRIBE_MATCHES, slot="found")
         else:
             for slot in pending.target_selectors:

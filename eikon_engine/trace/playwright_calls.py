@@ -145,6 +145,12 @@ def is_read(name: str, params: Params) -> bool:
     return name in _READ_READERS and not (name == _EXPECT and not params.get("expression"))
 
 
+def is_unrecorded_read(name: str) -> bool:
+    """Return whether a call on a handle returns something of a page that no action expresses."""
+    class_name, _, method = name.partition(".")
+    return class_name in {"ElementHandle", "JSHandle"} and method in _UNRECORDED_READS
+
+
 def convert_read(name: str, params: Params, context: CallContext) -> Read | Evaluate | Expect:
     """Return the action for a call that reads from a page, without the value that it returned.
 
@@ -695,6 +701,13 @@ _SETUP: Final[Mapping[str, str]] = {
 }
 
 _HANDLE_READS: Final = ("dispose", "getProperty", "getPropertyList", "jsonValue")
+_UNRECORDED_READS: Final = frozenset(
+    {
+        *("boundingBox", "getPropertyList", "jsonValue", "waitForElementState", "waitForSelector"),
+        *(name.partition(".")[2] for name in _READ_KINDS),
+    }
+)
+"""Methods of handles that leave no step: of handles that no selector found, or whose result depends on the layout."""
 _READS: Final[Mapping[str, tuple[str, ...]]] = {
     "BrowserContext": (
         *("close", "cookies", "createTempFiles", "credentialsGet", "exposeConsoleApi", "newCDPSession", "pause"),

@@ -137,7 +137,9 @@ def test_reads_and_waits_are_recorded_and_waits_for_a_time_are_not(
         page.locator("h1").bounding_box()
 
     assert kinds(tmp_path / "b") == ["expect", "expect", "wait_for", "read", "read"]
-    assert warnings(tmp_path / "b") == ""
+    assert warnings(tmp_path / "b") == (
+        "ElementHandle.boundingBox was called once: replays do not compare what it returned"
+    )
 
 
 def test_tracing_of_the_agent_continues(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

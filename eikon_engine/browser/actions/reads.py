@@ -74,9 +74,10 @@ async def evaluate(session: Session, action: Evaluate) -> ActionEffect:
                 raise _missing(action.target, action.timeout_ms)
             waited += await _pass_time(session, waited, action.timeout_ms)
     deadline_ms = min(action.timeout_ms, DEFAULT_TIMEOUT_MS)
+    expected = None if action.value is None else redact_read_value(action.value, session.redactor.redact_json)
     while True:
         effect = await _run_script_once(session, page, action, waited)
-        is_recorded = action.value is None or effect.value == redact_read_value(action.value, session.redactor.redact_json)
+        is_recorded = expected is None or effect.value == expected
         if is_recorded or not action.is_poll or waited >= deadline_ms:
             return effect
         waited += await _pass_time(session, waited, deadline_ms)
