@@ -43,6 +43,10 @@ _SECRET_PARTS: Final = (
 )
 _SECRET_PARAMETERS: Final = frozenset({"code", "key", "nonce", "samlrequest", "samlresponse", "sig", "state", "ticket"})
 """Parameter names of OAuth, SAML and signed URLs, too ambiguous elsewhere."""
+_SECRET_PARAMETER_PARTS: Final = ("eventvalidation", "formbuildid", "formhash", "formkey", "nonce", "viewstate")
+"""Parts of the names of fields with which servers recognize their own forms: those of ASP.NET, JSF, WordPress, Drupal,
+Magento and Discuz.
+"""
 _PASSWORD_PARTS: Final = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS: Final = frozenset({"pwd", "pin", "secret", "otp"})
 
@@ -65,7 +69,9 @@ def is_secret_name(name: str) -> bool:
 
 def is_secret_parameter(name: str) -> bool:
     """Return whether the name of a parameter of a URL or form denotes a secret."""
-    return is_secret_name(name) or "".join(_WORD.findall(name)).lower() in _SECRET_PARAMETERS
+    joined = "".join(_WORD.findall(name)).lower()
+    is_parameter = joined in _SECRET_PARAMETERS or any(part in joined for part in _SECRET_PARAMETER_PARTS)
+    return is_parameter or is_secret_name(name)
 
 
 def is_password_name(name: str) -> bool:
@@ -79,7 +85,7 @@ def random_segments(value: str) -> tuple[str, ...]:
 
     Replacing segments keeps a value consistent when a page splits or joins it.
     """
-    return tuple(each for each in dict.fromkeys(_SEGMENT.findall(value)) if looks_random(each))
+    return tuple(each for each in dict.fromkeys(_SEGMENT.findall(value)) if looks_random(each.lstrip("-")))
 
 
 def looks_random(text: str) -> bool:

@@ -251,6 +251,12 @@ class RecordedStandIns(StandInMap):
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")
 """A whole token; stand-ins replace only those of its segments that look random."""
+_NO_PATH: Final = r"""(?![^"']*/[a-z]{4,}["'/])(?![a-z]{4,}/|[a-z]+:)"""
+_BASE64: Final = r"[A-Za-z0-9_+-][A-Za-z0-9_+/:-]+={0,2}"
+_QUOTED_OR_PLAIN: Final = re.compile(rf"""(?<=["']){_NO_PATH}{_BASE64}(?=["'])|{_TOKEN.pattern}""")
+"""A whole token, in quotes also in Base64 with its slashes, or of several parts with colons; no path, which has words
+between its slashes, and no URL."""
+_QUOTES: Final = ('"', "'")
 _CONTEXT_LENGTHS: Final = (60, 24, 12)
 """Characters before a token that must be equal; fewer if something near it changed as well."""
 _CONTEXT_AFTER: Final = 8
@@ -263,7 +269,9 @@ def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterato
     if known.isdisjoint(_CANDIDATE.findall(recorded)):
         return
     places: dict[tuple[str, str], list[str]] = {}
-    tokens_found = [each for each in _TOKEN.finditer(recorded) if not known.isdisjoint(_CANDIDATE.findall(each[0]))]
+    tokens_found = [
+        each for each in _QUOTED_OR_PLAIN.finditer(recorded) if not known.isdisjoint(_CANDIDATE.findall(each[0]))
+    ]
     end = 0
     for place, found in enumerate(tokens_found):
         until = tokens_found[place + 1].start() if place + 1 < len(tokens_found) else len(recorded)
@@ -285,7 +293,9 @@ def _tokens_between(text: str, before: str, after: str) -> list[str]:
     for context, following in contexts:
         if not context.strip():
             return []
-        pattern = f"{re.escape(context)}({_TOKEN.pattern}){re.escape(following)}"
+        is_quoted = context.endswith(_QUOTES) and following.startswith(_QUOTES)
+        token = rf"{_NO_PATH}{_BASE64}|{_TOKEN.pattern}" if is_quoted else _TOKEN.pattern
+        pattern = f"{re.escape(context)}({token}){re.escape(following)}"
         if found := re.findall(pattern, text):
             return found
     return []
