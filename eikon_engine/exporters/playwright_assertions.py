@@ -287,11 +287,7 @@ class PageState:
 
         `text` is the JSON text of the `value` that a read or a script returned, or of the assertion.
         """
-        seen = step.observation
-        page = next((each for each in seen.pages if each.page == step.action.page), None) if seen is not None else None
-        snapshot = None if page is None else self.load_snapshot(page)
-        names = masks_in_read(step.action, snapshot, "" if page is None else page.url, self.trace.masks)
-        if names:
+        if names := self._masks_in_read(step):
             return f"hidden by the mask {', '.join(sorted(names))}"
         if any(found.stand_in in text for found in self.trace.redaction.found):
             return "it contains a secret without a name"
@@ -300,6 +296,15 @@ class PageState:
         if value is not None and _may_vary(text, self.drawn, self.date_spellings):
             return "it contains a time, a date or a value that the server draws"
         return ""
+
+    def _masks_in_read(self, step: ActionTrace) -> set[str]:
+        """Return the masks that hide what a step read or expected."""
+        if not self.trace.masks:
+            return set()
+        pages = () if step.observation is None else step.observation.pages
+        page = next((each for each in pages if each.page == step.action.page), None)
+        snapshot = None if page is None else self.load_snapshot(page)
+        return masks_in_read(step.action, snapshot, "" if page is None else page.url, self.trace.masks)
 
 
 def _date_spellings(moment: datetime) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from eikon_engine.browser.attach.call_interceptor import CallInterceptor
 from eikon_engine.trace.actions import Click, Fill, Hover, Mouse
 from tests.browser.pages import PageSite
 from tests.record.forms import FORM
-from tests.record.recorded_page import recorded_actions, recorded_page, warnings
+from tests.record.recorded_page import TWICE, recorded_actions, recorded_page, warnings
 
 pytestmark = pytest.mark.browser
 
@@ -137,10 +137,23 @@ def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_pa
     targets = [deed.target for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Fill)]
     assert [str(target) for target in targets] == [
         "iframe >> #in",
-        'iframe[name="inner"] >> #in',
-        'iframe[name="inner"] >> #in',
+        'iframe:is([name="inner"], [id="inner"]) >> #in',
+        'iframe:is([name="inner"], [id="inner"]) >> #in',
     ]
     assert [target.identity and target.identity.name for target in targets] == ["In"] * 3
+
+
+def test_a_frame_without_a_name_is_found_by_its_id(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The browser calls such a frame by its id, so that a replay must look for both."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.put("<iframe id=inner srcdoc='<title>in</title><input id=in>'></iframe><iframe></iframe>"))
+        frame = agent.page.frame(name="inner")
+        assert frame is not None
+        assert frame.title() == "in"
+        frame.fill("#in", "b")
+
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
 
 
 def test_handles_are_recorded_with_the_selector_of_their_element(

@@ -265,7 +265,8 @@ def frame_selectors(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
     while frame is not None and frame.parent_frame is not None:
         siblings = frame.parent_frame.child_frames
         named = [each for each in siblings if frame.name and each.name == frame.name]
-        by_name = f'iframe[name="{frame.name}"]' if len(named) == 1 and '"' not in frame.name else ""
+        by_name = f'iframe:is([name="{frame.name}"], [id="{frame.name}"])'  # an iframe without a name has its id as one
+        by_name = by_name if len(named) == 1 and not {'"', "\\"} & set(frame.name) else ""
         selectors.append(by_name or f"iframe >> nth={siblings.index(frame) if frame in siblings else 0}")
         frame = frame.parent_frame
     return tuple(reversed(selectors))
