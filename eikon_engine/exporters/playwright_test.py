@@ -253,7 +253,7 @@ def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
 def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext) -> Iterator[Statement]:
     action = step.action
     target: Target | None = getattr(action, "target", None)
-    if isinstance(action, Expect | Read | WaitFor) and not python_calls(action):
+    if isinstance(action, Expect | Read) and not python_calls(action):
         known.omitted.append(f"{action_label(action)} is not checked")
         return
     if isinstance(action, Read | Evaluate | Expect) and (unchecked := _why_unchecked(step, action, known, words)):

@@ -365,10 +365,9 @@ class _Converter:
     def _add_wait(self, number: int, step: _WaitForElement | _WaitForExpression) -> None:
         if isinstance(step, _WaitForElement):
             self._add_element_wait(number, step)
-        elif step.frame:
-            self._builder.add_unsupported(number, step.type, "waiting for an expression in a frame is not supported")
         else:
-            self._add_condition(number, step, FunctionCondition(expression=step.expression))
+            frames = self._frame_path(number, step.frame)
+            self._add_condition(number, step, FunctionCondition(expression=step.expression, frames=frames))
 
     def _add_element_wait(self, number: int, step: _WaitForElement) -> None:
         """Wait for the number of elements, then for what they must be like."""
@@ -452,9 +451,7 @@ class _Converter:
     def _resolve_target(
         self, number: int, kind: str, selectors: tuple[str | tuple[str, ...], ...], frame: tuple[int, ...]
     ) -> Target | None:
-        frames = tuple(f"iframe >> nth={place}" for place in frame)
-        if frames:
-            self._builder.add_note(number, "the frame is identified by its index only")
+        frames = self._frame_path(number, frame)
         converted = [each for each in (convert_devtools(one, self._test_ids) for one in selectors) if each is not None]
         chosen = best_selector(converted)
         if chosen is None:
@@ -462,6 +459,12 @@ class _Converter:
             self._builder.add_unsupported(number, kind, f"no selector can be converted for Playwright: {found}")
             return None
         return build_target(chosen, converted, self._builder, number, frames)
+
+    def _frame_path(self, number: int, frame: tuple[int, ...]) -> tuple[str, ...]:
+        """Return the selectors of the iframes that lead to a frame, and note that they are weak."""
+        if frame:
+            self._builder.add_note(number, "the frame is identified by its index only")
+        return tuple(f"iframe >> nth={place}" for place in frame)
 
     def _page(self, step: _Step) -> int:
         """Return the ordinal of a page; pages are identified by URL and numbered in order of appearance."""

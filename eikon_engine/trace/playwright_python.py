@@ -90,9 +90,9 @@ class PythonCall:
 def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
     """Return the calls that perform an action, in order; none if it does nothing to a page.
 
-    A read becomes the assertion of Playwright that expresses what it returned, else the read itself. Functions that are
-    waited for in an iframe are not written, nor are assertions that Playwright for Python does not have, nor waits for
-    requests and responses, which steps before may have caused.
+    A read becomes the assertion of Playwright that expresses what it returned, else the read itself. Assertions that
+    Playwright for Python does not have are not written, nor are waits for requests and responses, which steps before
+    may have caused, and for URLs and load states in an iframe.
 
     A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
     tag, and both, `select_option` first, if the tag is unknown: the page decides.
@@ -293,16 +293,23 @@ def _wait(condition: Condition, timeout: float | None) -> tuple[PythonCall, ...]
         case actions.SelectorCondition(target=target, state=state):
             shown = None if state == "visible" else state
             return (_call("locator", "wait_for", target=target, state=shown, timeout_ms=timeout),)
+        case actions.FunctionCondition(target=target, frames=frames):
+            call = PythonCall(
+                receiver="locator" if target is not None else "frame" if frames else "page",
+                method="wait_for_function",
+                arguments=(condition.expression,),
+                options={} if condition.argument is None else {"arg": condition.argument},
+                target=target,
+                frames=frames,
+                timeout_ms=timeout,
+            )
+            return (call,)
         case _ if condition.frames:
             return ()
         case actions.UrlCondition(url=url):
             return (_call("expect", "to_have_url", UrlPattern(url), timeout_ms=timeout),)
         case actions.LoadStateCondition(state=state):
             return (_call("page", "wait_for_load_state", state, timeout_ms=timeout),)
-        case actions.FunctionCondition(expression=expression, argument=argument, target=target):
-            receiver: Receiver = "page" if target is None else "locator"
-            call = _call(receiver, "wait_for_function", expression, target=target, timeout_ms=timeout, arg=argument)
-            return (call,)
         case _:
             assert_never(condition)
 

@@ -68,6 +68,7 @@ def read_all(page: Page, url: str) -> None:
     read_everything(page)
     expect_everything(page)
     frame = page.frames[1]
+    frame.wait_for_function("document.title === 'inner'")
     assert frame.title() == "inner"
     assert frame.evaluate("document.body.innerText") == "one"
     assert page.evaluate("total") == 3

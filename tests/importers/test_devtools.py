@@ -13,6 +13,7 @@ from eikon_engine.errors import ForeignFormatError
 from eikon_engine.trace.actions import (
     Click,
     Expect,
+    FunctionCondition,
     Navigate,
     Press,
     Scroll,
@@ -78,6 +79,16 @@ def test_a_number_of_elements_is_waited_for(step: dict[str, Any], conditions: li
             found.append((action.condition.target.selector, action.condition.state))
     assert found == conditions
     assert mission.unsupported == ()
+
+
+def test_an_expression_is_waited_for_in_its_frame() -> None:
+    """The frame is identified by its index, which is noted."""
+    mission = read_content(flow({"type": "waitForExpression", "expression": "done", "frame": [1, 0]}))
+
+    (action,) = mission.subgoals[0].actions
+    assert isinstance(action, WaitFor)
+    assert action.condition == FunctionCondition(expression="done", frames=("iframe >> nth=1", "iframe >> nth=0"))
+    assert mission.notes == ("step 1: the frame is identified by its index only",)
 
 
 def test_properties_and_attributes_are_expected() -> None:
@@ -268,7 +279,6 @@ def test_a_device_that_changes_during_the_flow_is_unsupported(
         (wait(operator="<=", count=3, attributes={"a": "b"}), "properties or attributes of <= 3 elements"),
         (wait(properties={"a.b": 1}), "properties or attributes of >= 1 elements"),
         (wait(properties={"a": None}), "properties or attributes of >= 1 elements"),
-        ({"type": "waitForExpression", "expression": "1", "frame": [0]}, "in a frame"),
     ],
 )
 def test_what_cannot_be_converted_is_reported(step: dict[str, Any], why: str) -> None:
