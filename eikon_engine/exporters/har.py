@@ -87,6 +87,7 @@ def _eikon_fields(exchange: Exchange) -> JsonObject:
         "occurrence": exchange.occurrence,
         "completion": exchange.completion,
         "started_ms": exchange.started_ms,
+        "started_phase": exchange.started_phase,
         "completed_ms": exchange.completed_ms,
         "phase": exchange.phase,
         "pieces": [piece.model_dump(mode="json") for piece in exchange.pieces],

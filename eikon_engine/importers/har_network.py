@@ -77,6 +77,7 @@ def read_own_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> E
             response=_read_response(last, ours, writer) if last.status is not None else None,
             failure=last.error or (ours.optional_text("broke_off") if pieces else None),
             started_ms=ours.number("started_ms"),
+            started_phase=_integer(ours, "started_phase") if ours.value.get("started_phase") is not None else 0,
             completed_ms=ours.optional_number("completed_ms"),
             completion=_integer(ours, "completion") if ours.value.get("completion") is not None else None,
             phase=_integer(ours, "phase"),

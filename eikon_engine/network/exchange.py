@@ -160,6 +160,8 @@ class Exchange(FileModel):
     """The browser's error, such as `net::ERR_ABORTED`."""
     started_ms: float = Field(allow_inf_nan=False)
     """Page time since the start of the mission, in milliseconds."""
+    started_phase: int = Field(default=0, ge=0)
+    """Phase in which the request was sent, see `Moment.phase`; 0 also if it is unknown."""
     completed_ms: float | None = Field(default=None, allow_inf_nan=False)
     """Page time of the last byte or the failure; None if the recording ended before."""
     completion: int | None = Field(default=None, ge=0)

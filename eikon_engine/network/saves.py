@@ -91,7 +91,8 @@ class SavesOfReplay:
 
     def explain(self, save: Exchange) -> str:
         """Return why a recorded save that the replay did not send does not matter; empty if it does."""
-        if not any(each.ordinal == save.ordinal for each in self.saves) or self.ends_otherwise:
+        is_save = save.is_cancelled or any(each.ordinal == save.ordinal for each in self.saves)
+        if not is_save or self.ends_otherwise:
             return ""
         if self._is_saved_again(save):
             return "the same was saved later"

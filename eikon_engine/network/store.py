@@ -90,8 +90,8 @@ def _claims(exchange: Exchange) -> Iterator[_Claim]:
         yield _Claim("", piece.moment.order, f"pieces.{number}.moment.order")
 
 
-ADDED_FIELDS: Final = frozenset({"phase", "pieces"})
-"""Fields that the first recordings did not have; a file has both or neither."""
+ADDED_FIELDS: Final = (frozenset({"phase", "pieces"}), frozenset({"started_phase"}))
+"""Fields that older recordings do not have; a file has all fields of a group or none."""
 
 
 def find_missing_field(record: FileModel) -> str | None:
@@ -99,7 +99,8 @@ def find_missing_field(record: FileModel) -> str | None:
 
     Defaults exist for code that creates records. Files contain every field, so a missing one means data loss.
     """
-    optional = ADDED_FIELDS if record.model_fields_set.isdisjoint(ADDED_FIELDS) else frozenset()
+    absent = (group for group in ADDED_FIELDS if record.model_fields_set.isdisjoint(group))
+    optional = frozenset[str]().union(*absent)
     for name in type(record).model_fields:
         if name not in record.model_fields_set and name not in optional:
             return name

@@ -14,7 +14,7 @@ from eikon_engine.network.saves import SAVE_METHOD, SavesOfReplay, SentSave
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest
+    from eikon_engine.network.exchange import Exchange, RecordedRequest
     from eikon_engine.network.matching import Playback
     from eikon_engine.network.store import NetworkRecording
 
@@ -33,14 +33,15 @@ class Unsent:
     """A recorded request, WebSocket or message that no page of a replay sent."""
 
     key: str
-    moment: Moment
-    """As it was recorded, for a request that of its end."""
+    phase: int
+    """Phase in which it was recorded; that of the end of a request if that of its start is unknown."""
     explanation: str = ""
     """Why it does not matter; empty if nothing explains it."""
     is_observed: bool = True
     """Whether observations list it, so that it is compared wherever one was recorded."""
     is_superseded: bool = False
-    """Whether the replay sent a later request to the same path with another query, as a search while a user types."""
+    """Whether the replay sent a later request to the same path, with another query or since the page cancelled this
+    one, as a search while a user types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +72,15 @@ def find_unsent_requests(
     """Yield the unused exchanges of a complete replay, each with its explanation if it has one.
 
     `recording` has its recorded moments. `playback` knows which requests are equal, or save to the same address: the
-    last save there counts as unused if the replay saved something else after it. What has no recorded end is omitted.
+    last save there counts as unused if the replay saved something else after it. Safe requests without a response when
+    the recording ended are omitted: nothing came of them.
     """
     yield from _find_other_saves(recording, playback, sent)
     originals = {each.ordinal: each for each in recording.exchanges}
     used = tuple(originals[ordinal] for ordinal in sent.sent_ms if ordinal in originals)
     for each in unused:
         exchange = originals.get(each.ordinal)
-        if exchange is None or exchange.moment is None:
+        if exchange is None or (exchange.is_pending and not _is_unsafe(exchange.request)):
             continue
         group = tuple(originals[other.ordinal] for other in playback.alike(each) if other.ordinal in originals)
         explanation = (
@@ -91,7 +93,7 @@ def find_unsent_requests(
             explanation = "sent after the last step"
         yield Unsent(
             key=exchange.key,
-            moment=exchange.moment,
+            phase=exchange.started_phase or exchange.phase,
             explanation=explanation,
             is_superseded=any(_supersedes(other, exchange) for other in used),
         )
@@ -99,7 +101,8 @@ def find_unsent_requests(
 
 def _supersedes(later: Exchange, exchange: Exchange) -> bool:
     ours, theirs = exchange.request, later.request
-    is_search = ours.method in SAFE_METHODS and ours.resource_type in FETCH_TYPES and "?" in ours.url
+    is_query = "?" in ours.url if ours.method in SAFE_METHODS else exchange.is_cancelled
+    is_search = ours.resource_type in FETCH_TYPES and is_query
     is_same = (ours.method, ours.url.partition("?")[0]) == (theirs.method, theirs.url.partition("?")[0])
     return is_search and is_same and 0 < later.started_ms - exchange.started_ms < SEARCH_MS
 
@@ -107,15 +110,20 @@ def _supersedes(later: Exchange, exchange: Exchange) -> bool:
 def _has_effect(exchange: Exchange) -> bool:
     """Return whether a request changed state or loaded a page: then an agent may have sent it, at any time."""
     request = exchange.request
-    is_page = request.is_navigation and not request.frame
+    is_page = request.is_navigation and not request.frame and exchange.response is not None
+    return is_page or _is_unsafe(request)
+
+
+def _is_unsafe(request: RecordedRequest) -> bool:
+    """Return whether a server may have changed something because of a request, whatever came of it: no report does."""
     is_report = request.resource_type == "ping" or request.resource_type.startswith("csp")
-    return exchange.response is not None and (is_page or (request.method not in SAFE_METHODS and not is_report))
+    return request.method not in SAFE_METHODS and not is_report
 
 
 def _explain(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchange, ...]) -> str:
     """Return why a page need not send a request again; empty if it must."""
     request = exchange.request
-    if exchange.is_cancelled:
+    if exchange.is_cancelled and not _is_unsafe(request):
         return "cancelled in the recording"
     if _is_from_browser(request):
         return "sent by the browser itself"
@@ -157,7 +165,8 @@ def _explain_repetition(exchange: Exchange, alike: tuple[Exchange, ...], sent: S
     if not requested or not place or exchange.request.resource_type not in FETCH_TYPES | {"ping"}:
         return ""
     is_poll = exchange.request.method in SAFE_METHODS or len(alike) > MISSED_INTERVALS
-    if not is_poll or not has_equal_answer(alike[place - 1], exchange):
+    has_no_answer = exchange.is_cancelled or exchange.is_pending
+    if not is_poll or not (has_no_answer or has_equal_answer(alike[place - 1], exchange)):
         return ""
     intervals = [after.started_ms - before.started_ms for before, after in pairwise(alike)]
     last = max(requested, key=sent.sent_ms.__getitem__)
@@ -182,8 +191,8 @@ def _find_other_saves(recording: NetworkRecording, playback: Playback, sent: Sen
         if not replay.saves or not replay.ends_otherwise:
             continue
         last = replay.saves[-1]
-        if last.ordinal in sent.sent_ms and last.moment is not None:
-            yield Unsent(key=last.key, moment=last.moment)
+        if last.ordinal in sent.sent_ms:
+            yield Unsent(key=last.key, phase=last.started_phase or last.phase)
 
 
 def _saves_of_replay(

@@ -68,6 +68,6 @@ def _performed_actions(plan: Plan) -> list[tuple[str, ActionTrace]]:
 
 
 def _step_of(unsent: Unsent, actions: list[tuple[str, ActionTrace]], per_action: int) -> tuple[str, ActionTrace]:
-    """Return the action during which, or after which, something was recorded."""
-    place = max(0, (unsent.moment.phase - 1) // per_action)
+    """Return the action during which, or after which, something was sent."""
+    place = max(0, (unsent.phase - 1) // per_action)
     return actions[min(place, len(actions) - 1)]

@@ -135,7 +135,7 @@ def serve_pages() -> Iterator[PageSite]:
             self.wfile.flush()
             site.released.wait(None if answer.ending == "open" else APART_S)
 
-        do_GET = do_POST = do_PUT = _answer  # noqa: N815 - the names are the parent's
+        do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the names are the parent's
 
     with running(LoopbackServer(0, Handler)) as url:
         site.url = url

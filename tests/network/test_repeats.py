@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.files.blobs import BlobRef
+from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.keys import request_key
 from eikon_engine.network.long_polls import find_poll_loops
 from eikon_engine.network.matching import Hit, Miss, Playback
@@ -440,6 +441,29 @@ def test_an_effect_after_the_last_step_matters(tmp_path: Path) -> None:
     assert explanations(poll("a", method="POST"), SentRequests(end_ms=0.0), tmp_path) == [""]
 
 
+def test_an_unsafe_request_matters_whatever_came_of_it(tmp_path: Path) -> None:
+    """The site may have acted on what the page, or the end of the recording, cancelled; nothing came of a read."""
+    cancelled: dict[str, object] = {"response": None, "failure": ABORTED_ERROR}
+    pending: dict[str, object] = {"response": None, "completed_ms": None, "completion": None, "phase": 0}
+
+    def explain(method: str, changes: dict[str, object]) -> list[str]:
+        (made,) = poll("a", method=method)
+        return explanations((made.model_copy(update=changes),), SentRequests(end_ms=5000.0), tmp_path)
+
+    assert explain("POST", cancelled) == explain("PATCH", pending) == [""]
+    assert explain("GET", cancelled) == ["cancelled in the recording"]
+    assert explain("GET", pending) == []
+
+
+def test_the_last_poll_may_have_no_answer(tmp_path: Path) -> None:
+    """Polls that use POST: the last one was cancelled by the end of their page, and not sent by the replay."""
+    polls = poll("aaaa", method="POST")
+    last = polls[-1].model_copy(update={"response": None, "failure": ABORTED_ERROR})
+    sent = SentRequests(end_ms=9000.0, sent_ms={0: 500.0, 1: 1000.0, 2: 1500.0}, by_timer=frozenset({1, 2}))
+
+    assert explanations((*polls[:-1], last), sent, tmp_path) == ["a repeated poll with an unchanged response"]
+
+
 @pytest.mark.parametrize(
     ("changes", "explanation"),
     [
@@ -485,6 +509,8 @@ def test_a_search_that_a_later_one_superseded_is_known(tmp_path: Path) -> None:
     """The replay types without pauses, so that the page only searches for the whole word."""
     searches = poll(("a", "b", "c"), url="http://shop.test/find?q={}")
     apart = poll(("a", "b"), url="http://shop.test/{}?q=a")
+    first, last = poll(("a", "b"), url="http://shop.test/find", method="POST")
+    cancelled = first.model_copy(update={"response": None, "failure": ABORTED_ERROR})
 
     def superseded(exchanges: tuple[Exchange, ...]) -> list[bool]:
         last = exchanges[-1].ordinal
@@ -495,3 +521,5 @@ def test_a_search_that_a_later_one_superseded_is_known(tmp_path: Path) -> None:
 
     assert superseded(searches) == [True, True]
     assert superseded(apart) == [False]
+    assert superseded((cancelled, last)) == [True]
+    assert superseded((first, last)) == [False]

@@ -65,7 +65,8 @@ class Site:
                     "started_ms": at_ms,
                     "completed_ms": at_ms,
                     "completion": ordinal,
-                    "phase": 3,
+                    "started_phase": ordinal + 1,
+                    "phase": ordinal + 1,
                 }
             )
         )
@@ -91,9 +92,9 @@ class Site:
             by_timer=frozenset(sent_ms) - by_action,
             saves=tuple(sorted(saves, key=lambda each: each.sent_ms)),
         )
-        places = {each.moment: each.ordinal for each in recording.exchanges}
+        places = {each.started_phase: each.ordinal for each in recording.exchanges}
         found = find_unsent_requests(recording, unused, playback, sent)
-        return {places[each.moment]: each.explanation for each in found}
+        return {places[each.phase]: each.explanation for each in found}
 
 
 @pytest.fixture
@@ -240,3 +241,13 @@ def test_a_save_that_got_no_response_does_not_matter_for_others(site: Site) -> N
     site.exchanges[0] = site.exchanges[0].model_copy(update={"response": None, "failure": ABORTED_ERROR})
 
     assert site.explain({2: 3000.0})[1] == REPLACED
+
+
+def test_a_cancelled_save_that_a_later_one_replaced_does_not_matter(site: Site) -> None:
+    """A page cancels a save when it sends the next one; without a next one, the site may have what was sent."""
+    for text in ("one", "two", "three", "four"):
+        site.send(f'{{"text": "{text}"}}')
+    for place in (1, 3):
+        site.exchanges[place] = site.exchanges[place].model_copy(update={"response": None, "failure": ABORTED_ERROR})
+
+    assert site.explain({0: 1000.0, 2: 3000.0}) == {1: REPLACED, 3: ""}

@@ -72,6 +72,11 @@ USES = {
 """What a click does with the socket, without an effect on the page, and what names it."""
 
 
+HELD_S = 20
+SAVE = """<button id=save onclick="fetch('/save', {{ method: '{method}', body: 'x' }}).then(r => r.text(), () => 0)">
+Save</button><a href=/next>Next</a>"""
+
+
 def certify(bundle: Path) -> CertificationReport:
     """Certify a bundle without its site, in a thread: this one has the loop of the synchronous Playwright."""
     with ThreadPoolExecutor(1) as pool:
@@ -312,3 +317,35 @@ def test_sockets_that_end_with_their_pages_are_certified(chromium: Browser, tmp_
 
     assert report.status in {"certified", "proposed"}, report.findings
     assert report.certificate is not None
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+@pytest.mark.parametrize("is_last", [False, True], ids=["cut off", "at the end"])
+def test_a_save_without_a_response_must_be_sent(
+    chromium: Browser, tmp_path: Path, method: str, *, is_last: bool
+) -> None:
+    """The site may have saved what the agent did not wait for: it went to another page, or the mission was over."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site:
+        site.answers |= {"/next": Answer(body="<h1>Next</h1>"), "/save": lambda _asked: _answer_late(site)}
+        with recorded_page(chromium, bundle) as recorded:
+            page = recorded.page
+            page.goto(site.put(SAVE.format(method=method)))
+            page.get_by_role("button").click()
+            if not is_last:
+                page.get_by_role("link").click()
+                page.get_by_role("heading", name="Next").wait_for()
+    repeated = certify(bundle)
+    replace_action(bundle, 1, Scroll(dy=1))
+
+    report = certify(bundle)
+
+    assert repeated.status in {"certified", "proposed"}, repeated.findings
+    assert report.status == "unverifiable", report.findings
+    assert [(each.sequence, each.layer) for each in report.findings] == [(2, "network")]
+    assert f"{method} {site.url}/save" in report.findings[0].message
+
+
+def _answer_late(site: PageSite) -> Answer:
+    site.released.wait(HELD_S)
+    return Answer(body="saved")

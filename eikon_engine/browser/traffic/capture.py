@@ -67,7 +67,8 @@ class NetworkCapture:
         self._writer = writer
         self._streams = StreamCapture(session)
         self._ordinals: dict[Request, int] = {}
-        self._started: dict[Request, float] = {}
+        self._started: dict[Request, tuple[float, int]] = {}
+        """Page time and phase in which requests were sent."""
         self._occurrence_and_frame: dict[Request, tuple[int, str]] = {}
         self._occurrences: Counter[str] = Counter()
         self._ends: dict[Request, Moment] = {}
@@ -259,7 +260,7 @@ class NetworkCapture:
         self._ordinals[request] = sum(self._occurrences.values())
         self._occurrence_and_frame[request] = (self._occurrences[key], frame_path(frame_of(request)))
         self._occurrences[key] += 1
-        self._started[request] = self._session.timeline.now_ms
+        self._started[request] = (self._session.timeline.now_ms, self._session.timeline.phase)
 
     def _on_response(self, response: Response) -> None:
         if response.request.resource_type in TRIGGERING_TYPES:
@@ -441,7 +442,7 @@ class NetworkCapture:
             key = counting_key(self._session, root)
             before = self._session.request_bodies.awaited_before(root)
             occurrence = sum(counting_key(self._session, each) == key for each in before)
-        started = self._started.pop(root)
+        started, started_phase = self._started.pop(root)
         ended = self._ends.pop(root, None) if complete else None
         if ended is not None and pieces:
             pieces, ended = _before_end(pieces, ended)
@@ -455,6 +456,7 @@ class NetworkCapture:
                 response=response,
                 failure=failure,
                 started_ms=started,
+                started_phase=started_phase,
                 completed_ms=None if ended is None else max(started, ended.at_ms),
                 completion=None if ended is None else ended.order,
                 phase=0 if ended is None else ended.phase,

@@ -160,7 +160,7 @@ class SocketReplay:
             if isinstance(event, SocketOpened) and event.socket in not_opened:
                 is_repeated = (self.rules.lookup_key(event.url), None) in self._spontaneous
                 explanation = AFTER_END if self.is_after_end(event, end_ms, is_repeated=is_repeated) else ""
-                yield Unsent(key=socket_key(event.url), moment=event.moment, explanation=explanation)
+                yield Unsent(key=socket_key(event.url), phase=event.moment.phase, explanation=explanation)
         for playing in self._playing:
             yield from playing.unsent(events[playing.socket], end_ms)
 
@@ -555,7 +555,7 @@ class _PlayedSocket:
             explanation = AFTER_END
         elif self._player.has_heartbeat_continued(self._url, content, end_ms):
             explanation = "a heartbeat, and the page sent others"
-        return Unsent(key=message_key(self._url, content), moment=message.moment, explanation=explanation)
+        return Unsent(key=message_key(self._url, content), phase=message.moment.phase, explanation=explanation)
 
     def _unsent_close(self, close: SocketClosed, end_ms: float, *, has_cause: bool) -> Unsent:
         """Describe a close that the page did not make; a browser closes the sockets of a page that it leaves."""
@@ -566,7 +566,7 @@ class _PlayedSocket:
         elif self._player.is_loading_page(close):
             explanation = "closed while its page unloaded"
         key = close_key(self._url, close.code, close.reason)
-        return Unsent(key=key, moment=close.moment, explanation=explanation, is_observed=False)
+        return Unsent(key=key, phase=close.moment.phase, explanation=explanation, is_observed=False)
 
     def unused(self) -> Iterator[str]:
         """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""
