@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from eikon_engine.browser.traffic.socket_replay import SocketReplay
 from eikon_engine.network.store import read_network
 from eikon_engine.record import AttachOptions
+from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import TWICE, recorded_page, warnings
 from tests.sites.torture import serve_torture
@@ -67,6 +68,19 @@ WORKER = """self.addEventListener('fetch', event => {
   if (event.request.url.endsWith('/quote'))
     event.respondWith(fetch(event.request).then(got => got.text()).then(text => new Response(`worker: ${text}`)));
 });"""
+
+SAVING_WORKER = """self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', event => event.waitUntil(clients.claim()));
+self.addEventListener('fetch', event => event.respondWith(fetch(event.request)));
+self.addEventListener('message', event => event.waitUntil(
+  fetch('/sync', { method: 'POST', body: event.data }).then(() => event.source.postMessage('synced'))));
+"""
+SAVING_PAGE = """<p id=out></p><button onclick="controller().postMessage('x')">Sync</button>
+<button onclick="fetch('/save', { method: 'POST' }).then(() => { out.textContent = 'saved'; })">Save</button><script>
+const controller = () => navigator.serviceWorker.controller;
+navigator.serviceWorker.onmessage = event => { out.textContent = event.data; };
+navigator.serviceWorker.register('/worker.js');
+</script>"""
 
 
 def not_modified(site: PageSite, page: Page) -> None:
@@ -179,3 +193,26 @@ def test_pages_get_the_responses_that_a_service_worker_gave_them(
     keys = [each.key for each in read_network(tmp_path / "b" / "network").exchanges]
     assert keys.count(f"GET {site.url}/quote") == 1
     assert f"{site.url}/worker.js: a service worker" in warnings(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("button", "shown", "is_lost"), [("Save", "saved", False), ("Sync", "synced", True)])
+def test_what_only_a_service_worker_sends_makes_a_recording_incomplete(
+    chromium: Browser, site: PageSite, tmp_path: Path, button: str, shown: str, *, is_lost: bool
+) -> None:
+    """A worker that saves by itself does what no replay repeats; what it passes on for a page is recorded."""
+    site.answers |= {
+        "/worker.js": Answer(body=SAVING_WORKER, content_type=SCRIPT),
+        "/sync": Answer(body="synced"),
+        "/save": Answer(body="saved"),
+    }
+
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(SAVING_PAGE))
+        agent.page.wait_for_function("controller() !== null")
+        agent.page.get_by_role("button", name=button).click()
+        expect(agent.page.locator("#out")).to_have_text(shown)
+
+    network = open_bundle(tmp_path / "b").trace.network
+    assert network is not None
+    lost = [each.what for each in network.incomplete]
+    assert lost == ([f"the request POST {site.url}/sync"] if is_lost else [])

@@ -24,7 +24,15 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
-from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import (
+    ABORTED_ERROR,
+    SAFE_METHODS,
+    Exchange,
+    Hop,
+    Piece,
+    RecordedRequest,
+    RecordedResponse,
+)
 from eikon_engine.network.long_tasks import LongTask
 from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.trace.execution import LostData
@@ -71,6 +79,10 @@ class NetworkCapture:
         """Page time and phase in which requests were sent."""
         self._occurrence_and_frame: dict[Request, tuple[int, str]] = {}
         self._occurrences: Counter[str] = Counter()
+        self._unsafe_of_pages: Counter[str] = Counter()
+        """How often pages sent each unsafe request, by method and URL."""
+        self._unsafe_of_workers: Counter[str] = Counter()
+        """The same for service workers, which also pass on those of pages."""
         self._ends: dict[Request, Moment] = {}
         """Issued when the end is reported, since bodies are read in any order."""
         self._response_began: dict[Request, Moment] = {}
@@ -232,6 +244,9 @@ class NetworkCapture:
         if isinstance(self._session.traffic, LiveTraffic) and self._session.traffic.sockets is not None:
             self._session.traffic.sockets.listeners.remove(self)
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for line in self._unsafe_of_workers - self._unsafe_of_pages:
+            why = "a service worker sent it, and no page; replays have no service worker"
+            self._lose(f"the request {line}", why, f"{line} is not recorded: {why}")
         try:
             for root, _, _ in self._awaiting_download:
                 self._write(root, response=None, hops=(), failure=ABORTED_ERROR, complete=True)
@@ -254,7 +269,11 @@ class NetworkCapture:
         self._session.detect_in_request(request)
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
-        if request.service_worker is not None:
+        is_of_worker = request.service_worker is not None
+        if request.method not in SAFE_METHODS:
+            line = f"{request.method} {self._session.redactor.redact_text(request.url)}"
+            (self._unsafe_of_workers if is_of_worker else self._unsafe_of_pages)[line] += 1
+        if is_of_worker:
             return  # replays have no service worker, and the response of the page's own request is recorded
         key = counting_key(self._session, request)
         self._ordinals[request] = sum(self._occurrences.values())
