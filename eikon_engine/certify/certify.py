@@ -364,13 +364,15 @@ def conclude(
         EikonError: as `accept`; the bundle changed since, so that nothing is known of it.
     """
     report = certification.report
-    if report.status == "certified" or (accepts and report.status == "proposed"):
+    status = report.status
+    if status == "certified" or (accepts and status == "proposed"):
         return accept(bundle, certification)
     attempt = CertificationAttempt(
         attempted_at=options.now(),
         trace_sha256=file_sha256(find_trace_file(bundle.root)),
         network_sha256=network_sha256(bundle.root, bundle.trace),
         network_mode=options.network,
+        status=status,
         reason=report.reason,
         next_step=report.next_step,
     )

@@ -235,6 +235,9 @@ def _site(case: DivergenceCase) -> str | None:
     return None
 
 
+CERTIFY_TO_SETTLE: Final = (
+    "run `eikon certify` to check that this bundle replays deterministically; if so, the trace was edited"
+)
 _UNKNOWN_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sealed": "every response was served from the recording, in the recorded environment",
@@ -264,7 +267,7 @@ def _unknown(case: DivergenceCase) -> CauseAssessment:
     return CauseAssessment(
         cause="unknown",
         why=_UNKNOWN_REASONS["other" if case.is_answered_by_other else case.network_mode],
-        settle="run `eikon certify` to check that this bundle replays deterministically; if so, the trace was edited",
+        settle=CERTIFY_TO_SETTLE,
     )
 
 

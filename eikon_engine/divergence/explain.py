@@ -6,7 +6,7 @@ import re
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.causes import DivergenceCase, classify_cause
+from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause
 from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
 from eikon_engine.trace.execution import ActionTrace
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.divergence import Cause, Divergence
     from eikon_engine.outcome.outcomes import NetworkMode, NetworkOutcome, StepOutcome, SubgoalOutcome
+    from eikon_engine.trace.certificate import CertificationAttempt
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
     from eikon_engine.trace.observation import Observation
 
@@ -55,6 +56,16 @@ def explain_divergence(
         evidence=tuple(_evidence(case, artifacts)),
         consequences=consequences,
     )
+
+
+def after_certification(explanation: Explanation, attempt: CertificationAttempt) -> Explanation:
+    """Return the explanation of a replay of a bundle whose certification failed: to certify it would show no more."""
+    if explanation.settle != CERTIFY_TO_SETTLE:
+        return explanation
+    settle = attempt.next_step
+    if attempt.status != "proposed":
+        settle = f"its certification failed, too ({attempt.reason}): record the mission again"
+    return explanation.model_copy(update={"settle": settle})
 
 
 def describe_divergence(first: Divergence) -> str:

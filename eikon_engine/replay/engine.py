@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.executable import BrowserBinary, find_browser
+from eikon_engine.divergence.explain import after_certification
 from eikon_engine.errors import EikonError, InterruptedRunError, OutputError, ReplayDivergenceError, TraceSyntaxError
 from eikon_engine.files.paths import resolve_inside, safe_file_name
 from eikon_engine.network.store import read_network
@@ -231,7 +232,10 @@ def _write_outcome(
 def _with_certificate(outcome: ReplayOutcome, plan: Plan) -> ReplayOutcome:
     state = certificate_state(plan.bundle.root, plan.bundle.trace)
     why = "; ".join(filter(None, (state.reason, plan.accepted)))
-    return outcome.model_copy(update={"certified": state.status, "certified_why": why})
+    explanation = outcome.explanation
+    if explanation is not None and state.attempt is not None:
+        explanation = after_certification(explanation, state.attempt)
+    return outcome.model_copy(update={"certified": state.status, "certified_why": why, "explanation": explanation})
 
 
 class ReplayEngine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, ValidationError
@@ -79,6 +79,7 @@ class CertificationAttempt(FileModel):
     network_sha256: str = ""
     """Digest of the files of the recorded network; empty if there is none."""
     network_mode: Literal["sealed", "live"]
+    status: Literal["proposed", "unstable", "diverged", "unverifiable"]
     reason: str
     """The first finding, or the number of proposed changes."""
     next_step: str
@@ -91,6 +92,8 @@ class CertificateState:
 
     status: CertificateStatus
     reason: str
+    attempt: CertificationAttempt | None = None
+    """The last certification of the bundle as it is now, if it gave no certificate."""
 
 
 def read_certificate(root: Path) -> Certificate | None:
@@ -130,49 +133,62 @@ def write_attempt(root: Path, attempt: CertificationAttempt) -> None:
 
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     """Return whether the bundle in a folder is certified as it is now; never raises."""
-    attempt = read_attempt(root)
+    try:
+        attempt = _current_attempt(root, trace)
+        state = _certificate_state(root, trace)
+    except EikonError as error:
+        status: CertificateStatus = "stale" if (root / CERTIFICATE_FILE).is_file() else "none"
+        return CertificateState(status=status, reason=error.message)
+    if attempt is None:
+        return replace(state, reason=state.reason + _ADVICE[state.status])
+    live = " live" if attempt.network_mode == "live" else ""
+    last = f"the last{live} certification, on {attempt.attempted_at.date().isoformat()}, gave none"
+    return replace(
+        state, reason=f"{state.reason}; {last}: {attempt.reason}. Next: {attempt.next_step}", attempt=attempt
+    )
+
+
+_ADVICE: Final[dict[CertificateStatus, str]] = {
+    "certified": "",
+    "stale": "; certify the bundle again",
+    "none": ". Run `eikon certify`",
+}
+"""What to do about a state if no certification was tried in it."""
+
+
+def _certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
+    """Return the state without advice.
+
+    Raises:
+        EikonError: a file cannot be read.
+    """
     if not (root / CERTIFICATE_FILE).is_file():
-        return CertificateState(status="none", reason=_without_certificate(root, trace, attempt))
+        attempt = read_attempt(root)
+        changed = [] if attempt is None else _changed_parts(root, trace, attempt)
+        since = f"; {' and '.join(changed)} changed since the last certification, which gave none" if changed else ""
+        return CertificateState(status="none", reason=f"it has no certificate{since}")
     certificate = read_certificate(root)
     if certificate is None:
-        return CertificateState(status="stale", reason=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
-    try:
-        changed = _changed_parts(root, trace, certificate)
-        is_attempted = attempt is not None and not _changed_parts(root, trace, attempt)
-    except EikonError as error:
-        return CertificateState(status="stale", reason=error.message)
-    later = f"; {_describe_attempt(attempt)}" if attempt is not None and is_attempted else ""
+        return CertificateState(status="stale", reason=f"{CERTIFICATE_FILE} cannot be read")
+    changed = _changed_parts(root, trace, certificate)
     if changed:
-        advice = later or "; certify the bundle again"
-        why = f"{' and '.join(changed)} changed since the certificate was made{advice}"
+        why = f"{' and '.join(changed)} changed since the certificate was made"
         return CertificateState(status="stale", reason=why)
     runs = f"{certificate.runs} equal runs{' under load' if certificate.stress else ''}, {certificate.network_mode}"
     when = certificate.certified_at.date().isoformat()
     lost = f", {pluralize(len(certificate.masks), 'mask')}" if certificate.masks else ""
-    reason = f"{runs}, on {when} with {certificate.browser}{lost}{_ending(certificate.mission_status)}{later}"
+    reason = f"{runs}, on {when} with {certificate.browser}{lost}{_ending(certificate.mission_status)}"
     return CertificateState(status="certified", reason=reason)
 
 
-def _without_certificate(root: Path, trace: ExecutionTrace, attempt: CertificationAttempt | None) -> str:
-    """Return why a bundle has no certificate, as far as that is known."""
-    if attempt is None:
-        return "it has no certificate. Run `eikon certify`"
-    try:
-        changed = _changed_parts(root, trace, attempt)
-    except EikonError as error:
-        return error.message
-    if changed:
-        when = attempt.attempted_at.date().isoformat()
-        return (
-            f"it has no certificate; {' and '.join(changed)} changed since the attempt on {when}. Run `eikon certify`"
-        )
-    return f"it has no certificate; {_describe_attempt(attempt)}"
+def _current_attempt(root: Path, trace: ExecutionTrace) -> CertificationAttempt | None:
+    """Return the last certification without a certificate, if the bundle is as it was then.
 
-
-def _describe_attempt(attempt: CertificationAttempt) -> str:
-    live = " live" if attempt.network_mode == "live" else ""
-    when = attempt.attempted_at.date().isoformat()
-    return f"the last{live} certification, on {when}, gave none: {attempt.reason}. Next: {attempt.next_step}"
+    Raises:
+        EikonError: a file cannot be read.
+    """
+    attempt = read_attempt(root)
+    return None if attempt is None or _changed_parts(root, trace, attempt) else attempt
 
 
 def _changed_parts(root: Path, trace: ExecutionTrace, then: Certificate | CertificationAttempt) -> list[str]:

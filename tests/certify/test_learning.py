@@ -174,7 +174,9 @@ def test_an_action_that_fails_with_every_timing_ends_it(
     assert outcome.certified == "none"
     assert outcome.certified_why.startswith("it has no certificate; the last certification, on ")
     assert outcome.certified_why.endswith(f"gave none: {report.reason}. Next: {report.next_step}")
-    assert outcome.certified_why in (tmp_path / "run" / "replay_summary.txt").read_text()
+    summary = (tmp_path / "run" / "replay_summary.txt").read_text()
+    assert outcome.certified_why in summary
+    assert f"To confirm   its certification failed, too ({report.reason}): record the mission again" in summary
 
 
 def test_warnings_of_the_recording_are_in_the_certificate(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

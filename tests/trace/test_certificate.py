@@ -102,6 +102,7 @@ def attempted(root: Path, network_mode: Literal["sealed", "live"] = "sealed") ->
         trace_sha256=file_sha256(root / TRACE_FILE),
         network_sha256=network_sha256(root, TRACE),
         network_mode=network_mode,
+        status="diverged",
         reason="diverged at the click",
         next_step="record again",
     )
@@ -126,7 +127,9 @@ def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path
         "it has no certificate; the last certification, on 2025-03-14, gave none: diverged at the click. "
         "Next: record again"
     )
-    assert changed == ("it has no certificate; the trace changed since the attempt on 2025-03-14. Run `eikon certify`")
+    assert changed == (
+        "it has no certificate; the trace changed since the last certification, which gave none. Run `eikon certify`"
+    )
 
 
 def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path) -> None:
