@@ -263,6 +263,8 @@ class PageState:
     documents: dict[int, dict[str, RecordedDocument]] = field(default_factory=dict)
     """Documents of the open pages, by frame path."""
     pending_answers: list[AnswerDialog] = field(default_factory=list)
+    pointer: tuple[int, float, float] | None = None
+    """Page and position to which the action before moved the mouse pointer; None if it did not."""
     omitted: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -230,6 +230,7 @@ def _write_action(
         yield from _write_failed(step, step.result, known, words)
     else:
         yield from _write_succeeded(step, known, words)
+    known.pointer = (action.page, action.x, action.y) if isinstance(action, Mouse) else None
 
 
 def _is_wait(following: ActionTrace | SkillUsage | None) -> bool:
@@ -253,7 +254,7 @@ def _declare_page(step: ActionTrace, known: PageState) -> Iterator[Statement]:
 def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext) -> Iterator[Statement]:
     action = step.action
     target: Target | None = getattr(action, "target", None)
-    if isinstance(action, Expect | Read) and not python_calls(action):
+    if isinstance(action, Expect | Read | WaitFor) and not python_calls(action):
         known.omitted.append(f"{action_label(action)} is not checked")
         return
     if isinstance(action, Read | Evaluate | Expect) and (unchecked := _why_unchecked(step, action, known, words)):
@@ -262,7 +263,7 @@ def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext)
             return
         action = action.model_copy(update={"value": None})
     if target is None:
-        yield from wrap_action(step, _action_statements(action, "", words), known)
+        yield from wrap_action(step, _action_statements(action, "", words, known.pointer), known)
         return
     written = best_locator(action.page, target, known.documents.get(action.page, {}))
     state = step.observation.target if step.observation is not None else None
@@ -418,11 +419,18 @@ def _relocate_observation(seen: Observation, urls: BaseUrlMap) -> Observation:
     return seen.model_copy(update={"pages": tuple(pages), "dialogs": tuple(dialogs), "target": state})
 
 
-def _action_statements(action: Action, element: str, context: _SourceContext) -> tuple[Statement, ...]:
-    """Return the statements of an action; empty if it has no effect. `element` is the source of its locator."""
+def _action_statements(
+    action: Action, element: str, context: _SourceContext, pointer: tuple[int, float, float] | None = None
+) -> tuple[Statement, ...]:
+    """Return the statements of an action; empty if it has no effect. `element` is the source of its locator.
+
+    A mouse action does not move the `pointer` again that is there already: a page that draws would draw once more.
+    """
     if isinstance(action, Note):
         return comment_lines(f"Note: {action.text}")
     lines = [_write_statement(action.page, call, element, context) for call in python_calls(action)]
+    if isinstance(action, Mouse) and len(lines) > 1 and pointer == (action.page, action.x, action.y):
+        lines = lines[1:]
     if isinstance(action, OpenPage):
         return (f"{page_variable(action.page)} = {lines[0]}",)
     if isinstance(action, SetValue) and len(lines) > 1:

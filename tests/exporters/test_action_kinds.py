@@ -193,6 +193,26 @@ def test_an_action_is_written_as_a_person_would(action: Action, lines: list[str]
     assert body(test) == ['page.goto("/start")', *(line for line in lines if line != "pass")]
 
 
+def test_a_drawing_moves_the_pointer_as_often_as_the_agent_did() -> None:
+    """Where the pointer is already, it is not moved; after another action, its position is unknown."""
+    drawn: list[Action] = [
+        actions.Mouse(event="move", x=1.0, y=2.0),
+        actions.Mouse(event="down", x=1.0, y=2.0),
+        actions.Mouse(event="move", x=5.0, y=6.0, steps=4),
+        actions.Mouse(event="up", x=5.0, y=6.0),
+        actions.Mouse(event="wheel", x=7.0, y=6.0, dy=9.0),
+        actions.Hover(target=PEAR),
+        actions.Mouse(event="down", x=7.0, y=6.0),
+    ]
+
+    test = exported(trace_of(*(step(number, each) for number, each in enumerate(drawn, start=1))))
+
+    assert [line.removeprefix("page.mouse.") for line in body(test)] == [
+        *("move(1, 2)", "down()", "move(5, 6, steps=4)", "up()", "move(7, 6)", "wheel(0, 9)"),
+        *(f"{AT}.hover()", "move(7, 6)", "down()"),
+    ]
+
+
 def test_every_kind_is_tried() -> None:
     """Every type of action has a case above."""
     assert {type(action) for action, _ in CASES} == set(get_args(get_args(Action)[0]))
