@@ -124,12 +124,17 @@ def test_a_script_with_an_effect_is_repeated_once(chromium: Browser, site: PageS
         assert agent.page.inner_text("#n") == "2"
         agent.page.evaluate("() => new Promise(done => setTimeout(done, 300, 'late'))")
         agent.page.evaluate("Date.now()")
+        agent.page.evaluate("new Date()")
 
     assert warnings(tmp_path / "b") == ""
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
     masks = open_bundle(tmp_path / "b").trace.masks
-    assert [mask.part for mask in masks] == [ReadPart(action="evaluate Date.now()", pattern="[0-9]{13}")]
+    parts = [mask.part for mask in masks if isinstance(mask.part, ReadPart)]
+    assert [part.action for part in parts] == ["evaluate Date.now()", "evaluate new Date()"]
+    assert parts[0].pattern == "[0-9]{13}"
+    assert parts[1].covers(ReadValue(value={"$date": "2026-01-02T03:04:05.678Z"}))
+    assert not parts[1].covers(ReadValue(value={"$date": "never"}))
 
 
 def test_a_long_value_is_in_a_file_and_its_changed_lines_are_shown(
