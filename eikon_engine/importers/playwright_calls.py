@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.files.blobs import BlobRef, blob_ref
 from eikon_engine.importers.playwright_trace_file import NEW_PAGE, get_number, get_text
 from eikon_engine.importers.selectors import RankedSelector, note_weak_selector, rank_of
-from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS, Evaluate, Expect, FileInput, Read
+from eikon_engine.trace.actions import (
+    DEFAULT_TIMEOUT_MS,
+    UNBOUNDED_TIMEOUT_MS,
+    Evaluate,
+    Expect,
+    FileInput,
+    Read,
+)
 from eikon_engine.trace.playwright_calls import (
     CALLS,
     ENTER_FRAME,
@@ -194,6 +201,9 @@ class CallConverter:
             self._track_pointer(call, page)
         for note in converted.notes:
             self._builder.add_note(step, note)
+        if converted.is_unbounded:
+            limit = f"{UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
+            self._builder.add_note(step, f"{call.name} had no timeout; a replay times out after {limit}")
 
     def _add_read(self, step: int, call: Call, page: int, group: str) -> None:
         """Add the action of a read, a script or an assertion."""

@@ -98,6 +98,8 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._target_probe = TargetProbe(self._session, self._interceptor, self._on_probe_result)
         self._pending: dict[PlaywrightCall, PendingAction] = {}
         self._unsupported: Counter[tuple[str, str]] = Counter()
+        self._differences: Counter[str] = Counter()
+        """In which respects actions differ from their calls."""
         self._waits: dict[PlaywrightWait, AgentWait] = {}
         """Waits that have not ended."""
         self._ended_waits: list[AgentWait] = []
@@ -426,6 +428,8 @@ class AgentRecorder(ActionLog[PendingAction]):
         stop_listening(self._session.context, self._on_report)
         for (name, why), times in self._unsupported.items():
             self._recording.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
+        for difference, times in self._differences.items():
+            self._recording.warn(difference + (f" ({times} times)" if times > 1 else ""))
         if self._unordered_reads:
             self._recording.warn(
                 f"reads that ran during other calls: {self._unordered_reads}; replays do not compare what they returned"
@@ -445,7 +449,8 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._recording.warn(f"the agent's browser {what} before the recording ended; pending data is lost")
 
     def warnings_for(self, action: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
-        """Return the warnings about a written action."""
+        """Return the warnings about a written action; those about its call are counted, and written at the end."""
+        self._differences.update(action.notes)
         return (*action.warnings, *map(str, find_weak_targets(trace)))
 
     def _asks_for_evaluated(self, call: PlaywrightCall) -> bool:

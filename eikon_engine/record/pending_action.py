@@ -19,6 +19,7 @@ from eikon_engine.trace.actions import (
 )
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 from eikon_engine.trace.playwright_calls import (
+    VALUE_OR_LABEL,
     CallContext,
     UnsupportedCallError,
     convert_call,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action, FileInput, ReadValue
     from eikon_engine.trace.execution import Result
     from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.playwright_calls import ConvertedCall
     from eikon_engine.trace.target import Identity, Target
 
 ReadAction: TypeAlias = Read | Evaluate | Expect
@@ -59,15 +61,25 @@ def read_for_call(name: str, params: Mapping[str, Any], context: CallContext) ->
     return convert_read(name, params, context) if is_read(name, params) else None
 
 
-def action_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Action | None:
-    """Return the action for a call by class and method; None for a call without an effect on a page.
+def converted_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> ConvertedCall | None:
+    """Return the action for a call with what it does not repeat; None for a call without an effect on a page.
 
     Raises:
         UnsupportedCallError: no action can express the call, or the call is unknown.
     """
     if effect_of(name) in {"read", "setup"} or name == "Frame.expect":
         return None
-    return convert_call(name, params, context).action
+    return convert_call(name, params, context)
+
+
+def action_for_call(name: str, params: Mapping[str, Any], context: CallContext) -> Action | None:
+    """Return the action for a call by class and method; None for a call without an effect on a page.
+
+    Raises:
+        UnsupportedCallError: no action can express the call, or the call is unknown.
+    """
+    converted = converted_for_call(name, params, context)
+    return None if converted is None else converted.action
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -122,6 +134,8 @@ class PendingAction:
     pending_replies: int = 0
     """Number of pending replies."""
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """In which respects the action differs from its call, once it is built."""
 
     @property
     def id(self) -> str:
@@ -169,11 +183,13 @@ class PendingAction:
             frames=self.frames,
             files=self.files,
         )
-        action = action_for_call(self.method, self.params, context)
-        if action is None:
+        converted = converted_for_call(self.method, self.params, context)
+        if converted is None or converted.action is None:
             message = f"{self.method} is not an action"
             raise UnsupportedCallError(message)
-        return self._with_identities(self._with_selected_values(action))
+        are_values_known = self.response.get("values") is not None
+        self.notes += [note for note in converted.notes if not (are_values_known and note.endswith(VALUE_OR_LABEL))]
+        return self._with_identities(self._with_selected_values(converted.action))
 
     def abandon(self) -> tuple[str, ...]:
         """Stop waiting for replies; the result records what is missing."""

@@ -231,7 +231,9 @@ class TargetProbe:
         previous = self._last_pointer_actions.get(pending.page)
         if previous is not None and previous.pointer_action is not None and "x" not in previous.params:
             previous = previous.pointer_action  # the reply that tells where that one was is not there yet
-        if previous is None:
+        if previous is None:  # Playwright's pointer begins there
+            pending.params = {**pending.params, "x": 0.0, "y": 0.0}
+            self._probe_point(pending, 0.0, 0.0)
             return
         pending.pointer_action = previous
         if "x" in previous.params:

@@ -276,6 +276,8 @@ class TypeText(_TargetAction):
 
     type: Literal["type"] = "type"
     text: Text
+    delay_ms: float = Field(default=0.0, ge=0)
+    """Page time after each key."""
 
 
 class Press(_Action):
@@ -284,6 +286,8 @@ class Press(_Action):
     type: Literal["press"] = "press"
     key: str = Field(min_length=1)
     target: Target | None = None
+    delay_ms: float = Field(default=0.0, ge=0)
+    """Page time for which the key is held."""
 
 
 class SelectOption(_TargetAction):
@@ -379,6 +383,8 @@ class InsertText(_Action):
     type: Literal["insert_text"] = "insert_text"
     text: Text
     key_by_key: bool = False
+    delay_ms: float = Field(default=0.0, ge=0)
+    """Page time after each key, if it is typed key by key."""
 
 
 class SetInputFiles(_TargetAction):
@@ -397,6 +403,8 @@ class Drag(_TargetAction):
     """Point on the target where the drag starts; its centre if None."""
     to_position: Point | None = None
     """Point on the other element where it is dropped; its centre if None."""
+    steps: int = Field(default=1, ge=1)
+    """Number of intermediate `mousemove` events, the last one included."""
 
 
 class Scroll(_Action):

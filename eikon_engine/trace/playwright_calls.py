@@ -68,6 +68,8 @@ class ConvertedCall:
 
     action: Action
     notes: tuple[str, ...] = ()
+    is_unbounded: bool = False
+    """Whether the call could have a deadline and has none."""
 
 
 Params: TypeAlias = "Mapping[str, Any]"
@@ -134,10 +136,11 @@ def convert_call(name: str, params: Params, context: CallContext) -> ConvertedCa
     if spec.read is None:
         raise UnsupportedCallError(spec.reason or "the call has no effect on a page")
     fields = spec.read(params, context)
-    deadline = UNBOUNDED_TIMEOUT_MS if has_no_deadline(name, context.timeout_ms) else context.timeout_ms or None
+    is_unbounded = has_no_deadline(name, context.timeout_ms)
+    deadline = UNBOUNDED_TIMEOUT_MS if is_unbounded else context.timeout_ms or None
     kind = fields.pop("type")
     action = build_action(kind, page=context.page, timeout_ms=deadline, **fields)
-    return ConvertedCall(action=action, notes=tuple(_differences(name, params, context)))
+    return ConvertedCall(action=action, notes=tuple(_differences(name, params, context)), is_unbounded=is_unbounded)
 
 
 def is_read(name: str, params: Params) -> bool:
@@ -194,26 +197,28 @@ def _differences(name: str, params: Params, context: CallContext) -> Iterator[st
     """Yield in which respects an action differs from its call."""
     if params.get("waitUntil") == "networkidle":
         yield f"{name}: `networkidle` became `load`, as a replay always waits until the page is idle"
-    if has_no_deadline(name, context.timeout_ms):
-        yield f"{name} had no timeout; a replay times out after {UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
     if name == "Page.mouseWheel" and _pointer_position(params, context) is None:
         yield f"{name}: scrolls the page, regardless of the pointer position"
     for option in _IGNORED_OPTIONS.get(name, ()):
         if params.get(option) not in {None, 0, 1, "auto"}:
             yield f"{name}: `{option}` ignored, a replay {_IGNORED_EFFECTS[option]}"
     if name == "Frame.selectOption" and any("valueOrLabel" in each for each in _mappings(params, "options")):
-        yield f"{name}: `valueOrLabel` is treated as a value"
+        yield f"{name}: {VALUE_OR_LABEL}"
+
+
+VALUE_OR_LABEL: Final = "`valueOrLabel` is treated as a value"
+"""Note on a selected option that may be a value or a label."""
 
 
 _IGNORED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("Frame.click", "Frame.dragAndDrop"), ("steps", "scroll")),
-    **dict.fromkeys(("Frame.dblclick", "Frame.hover", "Frame.tap", "Frame.check", "Frame.uncheck"), ("scroll",)),
-    **dict.fromkeys(("Frame.type", "Frame.press", "Page.keyboardType", "Page.keyboardPress"), ("delay",)),
+    "Frame.click": ("steps", "scroll"),
+    "Frame.dblclick": ("delay", "steps", "scroll"),
+    **dict.fromkeys(("Frame.dragAndDrop", "Frame.hover", "Frame.tap", "Frame.check", "Frame.uncheck"), ("scroll",)),
     "Frame.waitForFunction": ("pollingInterval",),
 }
 """Options that no action has, by call; they change how a person would see the action, hardly what it does."""
 _IGNORED_EFFECTS: Final = {
-    "delay": "presses keys without pauses",
+    "delay": "clicks without pauses",
     "pollingInterval": "polls less and less often",
     "scroll": "scrolls to the elements it acts on",
     "steps": "moves the pointer at once",
@@ -263,6 +268,11 @@ def _on_target(kind: str, /, *names: str, **renamed: str) -> Callable[[Params, C
     return read
 
 
+def _with_delay(read: Callable[[Params, CallContext], Fields]) -> Callable[[Params, CallContext], Fields]:
+    """Read the delay of keys, too."""
+    return lambda params, context: {**read(params, context), "delay_ms": params.get("delay")}
+
+
 def _on_handle(kind: str) -> Callable[[Params, CallContext], Fields]:
     """Read an action that a locator makes on the handle of its element; recorders know the selector of the handle."""
 
@@ -291,6 +301,7 @@ def _read_drag(params: Params, context: CallContext) -> Fields:
         "to": _target(params, "target", context),
         "position": params.get("sourcePosition"),
         "to_position": params.get("targetPosition"),
+        "steps": params.get("steps"),
     }
 
 
@@ -604,11 +615,11 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Page.bringToFront": _plain("switch_page"),
     "Page.screenshot": lambda params, _: {"type": "screenshot", "full_page": params.get("fullPage")},
     "Page.setViewportSize": _read_viewport,
-    "Page.keyboardPress": _plain("press", "key"),
+    "Page.keyboardPress": _with_delay(_plain("press", "key")),
     "Page.keyboardDown": _plain("key", "key", event="down"),
     "Page.keyboardUp": _plain("key", "key", event="up"),
     "Page.keyboardInsertText": _plain("insert_text", "text"),
-    "Page.keyboardType": _plain("insert_text", "text", key_by_key=True),
+    "Page.keyboardType": _with_delay(_plain("insert_text", "text", key_by_key=True)),
     "Page.mouseMove": _mouse("move"),
     "Page.mouseDown": _mouse("down"),
     "Page.mouseUp": _mouse("up"),
@@ -623,8 +634,8 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Frame.check": _on_target("check", "position", "force"),
     "Frame.uncheck": _on_target("uncheck", "position", "force"),
     "Frame.fill": _on_target("fill", text="value"),
-    "Frame.type": _on_target("type", "text"),
-    "Frame.press": _on_target("press", "key"),
+    "Frame.type": _with_delay(_on_target("type", "text")),
+    "Frame.press": _with_delay(_on_target("press", "key")),
     "Frame.selectOption": _read_options,
     "Frame.setInputFiles": _read_upload,
     "Frame.focus": _on_target("focus"),

@@ -100,12 +100,14 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
     match action:
         case actions.Navigate() | actions.GoBack() | actions.GoForward() | actions.Reload():
             return (_navigation(action),)
-        case actions.Press(target=None, key=key):
-            return (_call("keyboard", "press", key),)
+        case actions.Press(target=None, key=key, delay_ms=delay):
+            return (_call("keyboard", "press", key, delay=delay or None),)
         case actions.Key(event=event, key=key):
             return (_call("keyboard", event, key),)
-        case actions.InsertText(text=text, key_by_key=by_keys):
-            return (_call("keyboard", "type" if by_keys else "insert_text", text),)
+        case actions.InsertText(text=text, key_by_key=True, delay_ms=delay):
+            return (_call("keyboard", "type", text, delay=delay or None),)
+        case actions.InsertText(text=text):
+            return (_call("keyboard", "insert_text", text),)
         case actions.Mouse():
             return _mouse_calls(action)
         case actions.TouchscreenTap(x=x, y=y):
@@ -171,10 +173,10 @@ def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C90
             return (_on_target(action, action.type, position=_point(position), force=force or None),)
         case actions.Fill(text=text):
             return (_on_target(action, "fill", text),)
-        case actions.TypeText(text=text):
-            return (_on_target(action, "press_sequentially", text),)
-        case actions.Press(key=key):
-            return (_on_target(action, "press", key),)
+        case actions.TypeText(text=text, delay_ms=delay):
+            return (_on_target(action, "press_sequentially", text, delay=delay or None),)
+        case actions.Press(key=key, delay_ms=delay):
+            return (_on_target(action, "press", key, delay=delay or None),)
         case actions.SelectOption(by=by, options=options):
             indices = by == "index" and all(each.isdecimal() for each in options)
             chosen: list[object] = [int(each) for each in options] if indices else list(options)
@@ -186,9 +188,9 @@ def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C90
             return (select,) if target.identity.tag == "select" else (fill,)
         case actions.SetInputFiles(files=files):
             return (_on_target(action, "set_input_files", files),)
-        case actions.Drag(to=to, position=position, to_position=to_position):
+        case actions.Drag(to=to, position=position, to_position=to_position, steps=steps):
             points = {"source_position": _point(position), "target_position": _point(to_position)}
-            return (_on_target(action, "drag_to", to, **points),)
+            return (_on_target(action, "drag_to", to, **points, steps=None if steps == 1 else steps),)
         case actions.Scroll(dx=dx, dy=dy):
             return (_on_target(action, "evaluate", f"each => each.scrollBy({_scroll_options(dx, dy)})"),)
         case actions.Blur() | actions.SelectText() | actions.ScrollIntoViewIfNeeded() | actions.Screenshot():

@@ -24,18 +24,31 @@ UNRECORDED = AttachOptions(certify=None)
 def submit_by_argument(page: Page) -> None:
     """Send the form by a script of the agent's own that is given the form."""
     page.evaluate("form => form.submit()", page.evaluate_handle("document.forms[0]"))
-    page.wait_for_url("**/sent")
+    page.wait_for_timeout(1000)
 
 
 def submit_by_handle(page: Page) -> None:
-    """Send the form by a script on one of several handles."""
-    page.query_selector_all("form")[0].evaluate("form => form.submit()")
+    """Send the form by a script on a handle that no selector found."""
+    page.evaluate_handle("document.forms[0]").evaluate("form => form.submit()")
+    page.wait_for_timeout(1000)
+
+
+def submit_and_wait(page: Page) -> None:
+    """Do the same, and wait for the page that it leads to."""
+    page.evaluate_handle("document.forms[0]").evaluate("form => form.submit()")
     page.wait_for_url("**/sent")
 
 
-@pytest.mark.parametrize("send", [submit_by_argument, submit_by_handle])
+@pytest.mark.parametrize(
+    ("send", "status", "found"),
+    [
+        (submit_by_argument, "unverifiable", "POST"),
+        (submit_by_handle, "unverifiable", "POST"),
+        (submit_and_wait, "diverged", "/sent"),
+    ],
+)
 def test_an_effect_that_no_replay_repeats_prevents_certification(
-    chromium: Browser, site: PageSite, tmp_path: Path, send: Callable[[Page], None]
+    chromium: Browser, site: PageSite, tmp_path: Path, send: Callable[[Page], None], status: str, found: str
 ) -> None:
     """The form was submitted in the recording and in no replay, so agreement of the replays proves nothing."""
     site.answers["/sent"] = Answer(body="<h1>Thank you</h1>")
@@ -49,8 +62,8 @@ def test_an_effect_that_no_replay_repeats_prevents_certification(
 
     page.context.close()
     assert mission.report is not None
-    assert mission.report.status == "unverifiable"
-    assert "POST" in mission.report.findings[0].message
+    assert mission.report.status == status
+    assert found in mission.report.findings[0].message
     assert certificate_state(tmp_path / "b", open_bundle(tmp_path / "b").trace).status != "certified"
 
 

@@ -205,7 +205,7 @@ def test_a_form_that_a_script_submits_is_submitted_in_replays(
         agent.page.wait_for_url("**/sent")
         assert agent.page.inner_text("h1") == "Thank you"
 
-    assert [action.type for action in recorded_actions(tmp_path / "b")] == ["evaluate", "read"]
+    assert [action.type for action in recorded_actions(tmp_path / "b")] == ["evaluate", "wait_for", "read"]
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
 

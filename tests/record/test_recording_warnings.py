@@ -79,13 +79,13 @@ def test_calls_without_a_deadline_are_a_warning(chromium: Browser, site: PageSit
     assert "calls without a deadline (timeout=0): 3; a replay times out after 300 s" in warnings(tmp_path / "b")
 
 
-def test_a_mouse_press_at_an_unknown_position_is_a_note_and_a_warning(
+def test_a_mouse_press_before_any_move_is_recorded_where_the_pointer_is(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
-    """Pressing the mouse before it was moved is recorded as a note, with a warning."""
+    """Playwright's pointer begins at the top left corner, which needs no warning."""
     with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         agent.page.mouse.down()
 
-    assert kinds(tmp_path / "b") == ["note"]
-    assert "the pointer position is unknown" in warnings(tmp_path / "b")
+    assert kinds(tmp_path / "b") == ["mouse"]
+    assert warnings(tmp_path / "b") == ""

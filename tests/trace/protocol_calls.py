@@ -55,7 +55,7 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
     "Page.bringToFront": ({}, SwitchPage()),
     "Page.screenshot": ({"fullPage": True}, Screenshot(full_page=True)),
     "Page.setViewportSize": ({"viewportSize": {"width": 3, "height": 4}}, SetViewport(width=3, height=4)),
-    "Page.keyboardPress": ({"key": "Enter", "delay": 3}, Press(key="Enter")),
+    "Page.keyboardPress": ({"key": "Enter", "delay": 3}, Press(key="Enter", delay_ms=3)),
     "Page.keyboardDown": ({"key": "Shift"}, Key(event="down", key="Shift")),
     "Page.keyboardUp": ({"key": "Shift"}, Key(event="up", key="Shift")),
     "Page.keyboardInsertText": ({"text": "a"}, InsertText(text="a")),
@@ -105,7 +105,7 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
     "Frame.check": ({"selector": "#a", "position": {"x": 1, "y": 2}}, Check(target=HERE, position=Point(x=1, y=2))),
     "Frame.uncheck": ({"selector": "#a"}, Uncheck(target=HERE)),
     "Frame.fill": ({"selector": "#a", "value": "b"}, Fill(target=HERE, text="b")),
-    "Frame.type": ({"selector": "#a", "text": "b", "delay": 5}, TypeText(target=HERE, text="b")),
+    "Frame.type": ({"selector": "#a", "text": "b", "delay": 5}, TypeText(target=HERE, text="b", delay_ms=5)),
     "Frame.press": ({"selector": "#a", "key": "Enter"}, Press(target=HERE, key="Enter")),
     "Frame.selectOption": (
         {"selector": "#a", "options": [{"label": "b"}]},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.actions.effect import (
     ACT_TIMEOUT_MS,
@@ -17,7 +18,7 @@ from eikon_engine.errors import ActionError, ActionRejectedError, TraceError
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
 
 if TYPE_CHECKING:
-    from playwright.async_api import Locator
+    from playwright.async_api import Locator, Page
 
     from eikon_engine.browser.actions.targets import BoundTarget
     from eikon_engine.browser.session import Session
@@ -51,22 +52,63 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
     readiness = Readiness(enabled=True, editable=True)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     _redact_secret(session, bound, action)
-    async with translated_errors(f"typing into {action.target}"), delivery_barrier(session, page):
-        await bound.locator.press_sequentially(text, timeout=max(ACT_TIMEOUT_MS, 100.0 * len(text)), no_wait_after=True)
+    first = text[:1] if action.delay_ms else text
+    async with translated_errors(f"typing into {action.target}"):
+        async with delivery_barrier(session, page):
+            timeout = max(ACT_TIMEOUT_MS, 100.0 * len(first))
+            await bound.locator.press_sequentially(first, timeout=timeout, no_wait_after=True)
+        if action.delay_ms and text:
+            await session.stabilizer.pass_time_waiting(action.delay_ms)
+            await type_keys(session, page, text[1:], action.delay_ms)
     return ActionEffect(bound=bound)
+
+
+async def type_keys(session: Session, page: Page, text: str, delay_ms: float) -> None:
+    """Type a text into whatever has the focus, with page time after each key."""
+    for key in text if delay_ms else (text,):
+        async with delivery_barrier(session, page):
+            await page.keyboard.type(key)
+        if delay_ms:
+            await session.stabilizer.pass_time_waiting(delay_ms)
 
 
 async def press(session: Session, action: Press) -> ActionEffect:
     """Press a key on the target, or on the focused element."""
     page = require_page(session, action.page)
     if action.target is None:
-        async with translated_errors(f"pressing {action.key}"), delivery_barrier(session, page):
-            await page.keyboard.press(action.key)
+        async with translated_errors(f"pressing {action.key}"):
+            if action.delay_ms:
+                await _hold_key(session, page, action)
+                return ActionEffect()
+            async with delivery_barrier(session, page):
+                await page.keyboard.press(action.key)
         return ActionEffect()
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
-    async with translated_errors(f"pressing {action.key} on {action.target}"), delivery_barrier(session, page):
-        await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
+    async with translated_errors(f"pressing {action.key} on {action.target}"):
+        if action.delay_ms:
+            async with delivery_barrier(session, page):
+                await bound.locator.focus(timeout=ACT_TIMEOUT_MS)
+            await _hold_key(session, page, action)
+            return ActionEffect(bound=bound)
+        async with delivery_barrier(session, page):
+            await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
     return ActionEffect(bound=bound)
+
+
+async def _hold_key(session: Session, page: Page, action: Press) -> None:
+    """Press a key or a chord, and release it after its page time."""
+    keys = _KEYS_OF_CHORD.findall(action.key)
+    async with delivery_barrier(session, page):
+        for key in keys:
+            await page.keyboard.down(key)
+    await session.stabilizer.pass_time_waiting(action.delay_ms)
+    async with delivery_barrier(session, page):
+        for key in reversed(keys):
+            await page.keyboard.up(key)
+
+
+_KEYS_OF_CHORD: Final = re.compile(r"\+(?=\+|$)|[^+]+")
+"""Keys of `Control+A`; the last one of `Control++` is `+`."""
 
 
 def _redact_secret(session: Session, bound: BoundTarget, action: Fill | TypeText | SetValue) -> None:

@@ -131,6 +131,7 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
             second.locator,
             source_position=_position(action.position),
             target_position=_position(action.to_position),
+            steps=action.steps,
             timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound, bound_second=second)

@@ -11,6 +11,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
+from eikon_engine.browser.actions.fields import type_keys
 from eikon_engine.browser.actions.pointer import click_at, move_pointer
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_activity import dispatch_scroll_events
@@ -109,10 +110,11 @@ async def insert_text(session: Session, action: InsertText) -> ActionEffect:
         is_secret = isinstance(action.text, SecretRef) or await _is_password_focused(page)
     if is_secret:
         session.redact_typed_secret(text)
-    async with translated_errors("inserting a text"), delivery_barrier(session, page):
+    async with translated_errors("inserting a text"):
         if action.key_by_key:
-            await page.keyboard.type(text)
-        else:
+            await type_keys(session, page, text, action.delay_ms)
+            return ActionEffect()
+        async with delivery_barrier(session, page):
             await page.keyboard.insert_text(text)
     return ActionEffect()
 
