@@ -35,13 +35,13 @@ from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.outcome.certification import Certification, CertificationReport
 from eikon_engine.trace.certificate import (
     Certificate,
-    CertificationAttempt,
     CertifiedAction,
+    LastCertification,
     environment_sha256,
     file_sha256,
     network_sha256,
-    write_attempt,
     write_certificate,
+    write_last_certification,
 )
 from eikon_engine.trace.masks import describe_mask
 from eikon_engine.trace.patch import TracePatch, render_patch, variables_patch
@@ -367,8 +367,8 @@ def conclude(
     status = report.status
     if status == "certified" or (accepts and status == "proposed"):
         return accept(bundle, certification)
-    attempt = CertificationAttempt(
-        attempted_at=options.now(),
+    last = LastCertification(
+        ended_at=options.now(),
         trace_sha256=file_sha256(find_trace_file(bundle.root)),
         network_sha256=network_sha256(bundle.root, bundle.trace),
         network_mode=options.network,
@@ -377,7 +377,7 @@ def conclude(
         next_step=report.next_step,
     )
     try:
-        write_attempt(bundle.root, attempt)
+        write_last_certification(bundle.root, last)
     except OutputError as error:  # the report itself says the same
         _logger.warning("cannot note the result of the certification: %s", error.message)
     return report

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.divergence import Cause, Divergence
     from eikon_engine.outcome.outcomes import NetworkMode, NetworkOutcome, StepOutcome, SubgoalOutcome
-    from eikon_engine.trace.certificate import CertificationAttempt
+    from eikon_engine.trace.certificate import LastCertification
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
     from eikon_engine.trace.observation import Observation
 
@@ -58,13 +58,13 @@ def explain_divergence(
     )
 
 
-def after_certification(explanation: Explanation, attempt: CertificationAttempt) -> Explanation:
+def after_certification(explanation: Explanation, last: LastCertification) -> Explanation:
     """Return the explanation of a replay of a bundle whose certification failed: to certify it would show no more."""
     if explanation.settle != CERTIFY_TO_SETTLE:
         return explanation
-    settle = attempt.next_step
-    if attempt.status != "proposed":
-        settle = f"its certification failed, too ({attempt.reason}): record the mission again"
+    settle = last.next_step
+    if last.status != "proposed":
+        settle = f"its certification failed, too ({last.reason}): record the mission again"
     return explanation.model_copy(update={"settle": settle})
 
 

@@ -18,7 +18,7 @@ from eikon_engine.redact.scan import scan_folder
 from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.certificate import ATTEMPT_FILE, CERTIFICATE_FILE
+from eikon_engine.trace.certificate import CERTIFICATE_FILE, LAST_CERTIFICATION_FILE
 from eikon_engine.trace.masks import Mask, StoragePart
 from eikon_engine.trace.trace_file import find_trace_file, read_trace, write_trace
 
@@ -63,7 +63,7 @@ def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes,
         is_changed = found is not None and found.is_changed
         drops_certificate = is_changed and (copy / CERTIFICATE_FILE).exists()
         if is_changed:
-            for name in (CERTIFICATE_FILE, ATTEMPT_FILE):
+            for name in (CERTIFICATE_FILE, LAST_CERTIFICATION_FILE):
                 (copy / name).unlink(missing_ok=True)
         suspected = scan_folder(copy, allow_rules=()) if is_redacted else ()
         _write_zip(copy, target)

@@ -233,8 +233,8 @@ def _with_certificate(outcome: ReplayOutcome, plan: Plan) -> ReplayOutcome:
     state = certificate_state(plan.bundle.root, plan.bundle.trace)
     why = "; ".join(filter(None, (state.reason, plan.accepted)))
     explanation = outcome.explanation
-    if explanation is not None and state.attempt is not None:
-        explanation = after_certification(explanation, state.attempt)
+    if explanation is not None and state.last_certification is not None:
+        explanation = after_certification(explanation, state.last_certification)
     return outcome.model_copy(update={"certified": state.status, "certified_why": why, "explanation": explanation})
 
 

@@ -16,7 +16,7 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.trace.accepted import ACCEPTED_FILE
 from eikon_engine.trace.actions import ReadValue, SetInputFiles
-from eikon_engine.trace.certificate import ATTEMPT_FILE, CERTIFICATE_FILE
+from eikon_engine.trace.certificate import CERTIFICATE_FILE, LAST_CERTIFICATION_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, write_trace
 
@@ -235,7 +235,7 @@ def load_page(store: BlobStore, page: PageObservation) -> PageSnapshot | None:
     return snapshot
 
 
-NOT_COPIED: Final = frozenset({ACCEPTED_FILE, ATTEMPT_FILE, CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
+NOT_COPIED: Final = frozenset({ACCEPTED_FILE, LAST_CERTIFICATION_FILE, CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
 """Files that are not copied: the trace is rewritten, and certificate and accepted baselines do not apply to it."""
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CERTIFICATE_FILE: Final = "certificate.json"
 CERTIFICATE_VERSION: Final = 1
-ATTEMPT_FILE: Final = "certification_attempt.json"
+LAST_CERTIFICATION_FILE: Final = "last_certification.json"
 
 CertificateStatus: TypeAlias = Literal["certified", "stale", "none"]
 
@@ -69,11 +69,11 @@ class Certificate(FileModel):
     """Digest of the environment of the runs."""
 
 
-class CertificationAttempt(FileModel):
+class LastCertification(FileModel):
     """The last certification of a bundle, if it ended without a certificate."""
 
-    attempt_version: Literal[1] = 1
-    attempted_at: AwareDatetime
+    last_certification_version: Literal[1] = 1
+    ended_at: AwareDatetime
     trace_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     """Digest of the trace file; of a changed trace, nothing is known."""
     network_sha256: str = ""
@@ -92,7 +92,7 @@ class CertificateState:
 
     status: CertificateStatus
     reason: str
-    attempt: CertificationAttempt | None = None
+    last_certification: LastCertification | None = None
     """The last certification of the bundle as it is now, if it gave no certificate."""
 
 
@@ -105,46 +105,46 @@ def read_certificate(root: Path) -> Certificate | None:
 
 
 def write_certificate(root: Path, certificate: Certificate) -> None:
-    """Write the certificate of a bundle atomically; it replaces the note of an attempt to get one.
+    """Write the certificate of a bundle atomically; it replaces the note of a certification without one.
 
     Raises:
         OutputError: the folder cannot be written.
     """
     write_atomically(root / CERTIFICATE_FILE, certificate.model_dump_json(indent=1).encode() + b"\n")
-    (root / ATTEMPT_FILE).unlink(missing_ok=True)
+    (root / LAST_CERTIFICATION_FILE).unlink(missing_ok=True)
 
 
-def read_attempt(root: Path) -> CertificationAttempt | None:
+def read_last_certification(root: Path) -> LastCertification | None:
     """Read how the last certification ended without a certificate; None if there is no readable note of one."""
     try:
-        return CertificationAttempt.model_validate_json((root / ATTEMPT_FILE).read_bytes())
+        return LastCertification.model_validate_json((root / LAST_CERTIFICATION_FILE).read_bytes())
     except (OSError, ValidationError):
         return None
 
 
-def write_attempt(root: Path, attempt: CertificationAttempt) -> None:
+def write_last_certification(root: Path, last: LastCertification) -> None:
     """Note a certification that ended without a certificate; one that the bundle has stays valid.
 
     Raises:
         OutputError: the folder cannot be written.
     """
-    write_atomically(root / ATTEMPT_FILE, attempt.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(root / LAST_CERTIFICATION_FILE, last.model_dump_json(indent=1).encode() + b"\n")
 
 
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     """Return whether the bundle in a folder is certified as it is now; never raises."""
     try:
-        attempt = _current_attempt(root, trace)
+        last = _valid_last_certification(root, trace)
         state = _certificate_state(root, trace)
     except EikonError as error:
         status: CertificateStatus = "stale" if (root / CERTIFICATE_FILE).is_file() else "none"
         return CertificateState(status=status, reason=error.message)
-    if attempt is None:
+    if last is None:
         return replace(state, reason=state.reason + _ADVICE[state.status])
-    live = " live" if attempt.network_mode == "live" else ""
-    last = f"the last{live} certification, on {attempt.attempted_at.date().isoformat()}, gave none"
+    live = " live" if last.network_mode == "live" else ""
+    gave_none = f"the last{live} certification, on {last.ended_at.date().isoformat()}, gave none"
     return replace(
-        state, reason=f"{state.reason}; {last}: {attempt.reason}. Next: {attempt.next_step}", attempt=attempt
+        state, reason=f"{state.reason}; {gave_none}: {last.reason}. Next: {last.next_step}", last_certification=last
     )
 
 
@@ -163,8 +163,8 @@ def _certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
         EikonError: a file cannot be read.
     """
     if not (root / CERTIFICATE_FILE).is_file():
-        attempt = read_attempt(root)
-        changed = [] if attempt is None else _changed_parts(root, trace, attempt)
+        last = read_last_certification(root)
+        changed = [] if last is None else _changed_parts(root, trace, last)
         since = f"; {' and '.join(changed)} changed since the last certification, which gave none" if changed else ""
         return CertificateState(status="none", reason=f"it has no certificate{since}")
     certificate = read_certificate(root)
@@ -181,17 +181,17 @@ def _certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     return CertificateState(status="certified", reason=reason)
 
 
-def _current_attempt(root: Path, trace: ExecutionTrace) -> CertificationAttempt | None:
+def _valid_last_certification(root: Path, trace: ExecutionTrace) -> LastCertification | None:
     """Return the last certification without a certificate, if the bundle is as it was then.
 
     Raises:
         EikonError: a file cannot be read.
     """
-    attempt = read_attempt(root)
-    return None if attempt is None or _changed_parts(root, trace, attempt) else attempt
+    last = read_last_certification(root)
+    return None if last is None or _changed_parts(root, trace, last) else last
 
 
-def _changed_parts(root: Path, trace: ExecutionTrace, then: Certificate | CertificationAttempt) -> list[str]:
+def _changed_parts(root: Path, trace: ExecutionTrace, then: Certificate | LastCertification) -> list[str]:
     """Return which of the replayed files have changed since.
 
     Raises:

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 
 from eikon_engine.errors import OutputError
 from eikon_engine.trace.certificate import (
-    ATTEMPT_FILE,
     CERTIFICATE_FILE,
+    LAST_CERTIFICATION_FILE,
     Certificate,
-    CertificationAttempt,
+    LastCertification,
     certificate_state,
     file_sha256,
     network_sha256,
     read_certificate,
-    write_attempt,
     write_certificate,
+    write_last_certification,
 )
 from eikon_engine.trace.execution import NetworkPart
 from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
@@ -95,10 +95,10 @@ def test_the_error_for_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
         file_sha256(tmp_path)
 
 
-def attempted(root: Path, network_mode: Literal["sealed", "live"] = "sealed") -> None:
+def certify_in_vain(root: Path, network_mode: Literal["sealed", "live"] = "sealed") -> None:
     """Note that the bundle, as it is now, was not certified."""
-    attempt = CertificationAttempt(
-        attempted_at=START,
+    last = LastCertification(
+        ended_at=START,
         trace_sha256=file_sha256(root / TRACE_FILE),
         network_sha256=network_sha256(root, TRACE),
         network_mode=network_mode,
@@ -106,7 +106,7 @@ def attempted(root: Path, network_mode: Literal["sealed", "live"] = "sealed") ->
         reason="diverged at the click",
         next_step="record again",
     )
-    write_attempt(root, attempt)
+    write_last_certification(root, last)
 
 
 def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path) -> None:
@@ -114,12 +114,12 @@ def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path
     root = certified(tmp_path)
     (root / CERTIFICATE_FILE).unlink()
     before = certificate_state(root, TRACE).reason
-    attempted(root)
+    certify_in_vain(root)
     failed = certificate_state(root, TRACE)
     with (root / TRACE_FILE).open("a") as file:
         file.write("\n")
     changed = certificate_state(root, TRACE).reason
-    (root / ATTEMPT_FILE).write_text("{")
+    (root / LAST_CERTIFICATION_FILE).write_text("{")
 
     assert before == certificate_state(root, TRACE).reason == "it has no certificate. Run `eikon certify`"
     assert failed.status == "none"
@@ -133,11 +133,11 @@ def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path
 
 
 def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path) -> None:
-    """Both are reported; a new certificate replaces the note of the attempt."""
+    """Both are reported; a new certificate replaces the note."""
     root = certified(tmp_path)
     certificate = read_certificate(root)
     assert certificate is not None
-    attempted(root, "live")
+    certify_in_vain(root, "live")
 
     state = certificate_state(root, TRACE)
     assert state.status == "certified"
@@ -146,7 +146,7 @@ def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path
         "; the last live certification, on 2025-03-14, gave none: diverged at the click. Next: record again"
     )
     write_certificate(root, certificate)
-    assert not (root / ATTEMPT_FILE).exists()
+    assert not (root / LAST_CERTIFICATION_FILE).exists()
 
 
 def test_a_stale_certificate_has_the_reason_of_the_failed_one(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_stale_certificate_has_the_reason_of_the_failed_one(tmp_path: Path) ->
     root = certified(tmp_path)
     with (root / TRACE_FILE).open("a") as file:
         file.write("\n")
-    attempted(root)
+    certify_in_vain(root)
 
     state = certificate_state(root, TRACE)
     assert state.status == "stale"
