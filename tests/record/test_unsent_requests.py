@@ -12,13 +12,18 @@ from playwright.sync_api import Browser, Page
 
 from eikon_engine.certify import certify as certifying
 from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
+from eikon_engine.errors import ReplayDivergenceError
+from eikon_engine.replay.engine import ReplayEngine
+from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Scroll
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import SetTimeline
 from eikon_engine.trace.steps import map_actions
 from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, PageSite, serve_pages
-from tests.record.recorded_page import recorded_page, steps
+from tests.record.recorded_page import TWICE, recorded_page, steps
 from tests.sites.torture import serve_torture
 
 if TYPE_CHECKING:
@@ -344,6 +349,29 @@ def test_a_save_without_a_response_must_be_sent(
     assert report.status == "unverifiable", report.findings
     assert [(each.sequence, each.layer) for each in report.findings] == [(2, "network")]
     assert f"{method} {site.url}/save" in report.findings[0].message
+
+
+@pytest.mark.parametrize("source", ["har", "live"])
+def test_other_replays_compare_the_requests_of_each_action(chromium: Browser, tmp_path: Path, source: str) -> None:
+    """A certified mission has baselines: a replay from a HAR file, or of the live site, misses a save that was lost."""
+    bundle, har = tmp_path / "bundle", tmp_path / "site.har"
+    with serve_pages() as site:
+        site.answers["/save"] = Answer(body="saved")
+        with recorded_page(chromium, bundle, TWICE) as recorded:
+            recorded.page.goto(site.put(SAVE.format(method="POST")))
+            recorded.page.get_by_role("button").click()
+            recorded.page.wait_for_timeout(300)
+        assert run_command(eikon, ["export", "har", str(bundle), "--output", str(har)], "eikon") == 0
+        options = ReplayOptions(artifacts_dir=tmp_path / "run", har=har)
+        if source == "live":
+            options = ReplayOptions(artifacts_dir=tmp_path / "run", network="live")
+        unchanged = ReplayEngine(options).replay(bundle)
+        replace_action(bundle, 1, Scroll(dy=1))
+        with pytest.raises(ReplayDivergenceError) as caught:
+            ReplayEngine(options).replay(bundle)
+
+    assert unchanged.verdict == "faithful", unchanged.reasons
+    assert "request-missing" in str(caught.value), caught.value
 
 
 def _answer_late(site: PageSite) -> Answer:
