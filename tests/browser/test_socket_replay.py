@@ -85,10 +85,12 @@ def replayed(
     folder: Path,
     deeds: tuple[str, str],
     interval_ms: int | None = None,
+    unsent: list[tuple[str, str]] | None = None,
 ) -> NetworkOutcome:
     """Perform one action while recording, and another one in a sealed session; return the network outcome.
 
-    `interval_ms` is the time between two recorded messages, if it matters.
+    `interval_ms` is the time between two recorded messages, if it matters. Key and explanation of what was not sent are
+    added to `unsent`.
     """
     site.answers["/left"] = Answer(body="left")
     with serve_torture() as torture:
@@ -99,8 +101,11 @@ def replayed(
     recording = read_network(folder)
     if interval_ms is not None:
         recording = spread(recording, interval_ms)
-    with rooms[1].sealed(folder, traffic=SealedTraffic(recording)) as desk:
+    traffic = SealedTraffic(recording)
+    with rooms[1].sealed(folder, traffic=traffic) as desk:
         do(desk, url, deeds[1], seen)
+        if unsent is not None:
+            unsent += [(each.key, each.explanation) for each in traffic.unsent()]
         return desk.network()
 
 
@@ -109,9 +114,12 @@ def test_a_page_that_repeats_its_recording_has_no_miss(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deed: str
 ) -> None:
     """Messages and closes match, including those of a page that navigates away."""
-    network = replayed((live_browser, sealed_browser), site, tmp_path, (deed, deed))
+    unsent: list[tuple[str, str]] = []
+
+    network = replayed((live_browser, sealed_browser), site, tmp_path, (deed, deed), unsent=unsent)
 
     assert (network.misses, network.unused, network.notes) == ((), (), ())
+    assert [key for key, explanation in unsent if not explanation] == []
 
 
 OTHERS = {
@@ -207,10 +215,13 @@ def test_no_message_is_early_behind_a_heartbeat(
 def test_a_close_that_does_not_happen_is_unused(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A recorded close without a counterpart is listed like a request that no page sent."""
-    network = replayed((live_browser, sealed_browser), site, tmp_path, ("fatal", "nothing"))
+    """A recorded close without a counterpart is listed like a request that no page sent, and must have been made."""
+    unsent: list[tuple[str, str]] = []
+
+    network = replayed((live_browser, sealed_browser), site, tmp_path, ("fatal", "nothing"), unsent=unsent)
 
     assert network.misses == ()
+    assert [(key.partition(" closed ")[2], explanation) for key, explanation in unsent] == [("4001 'fatal'", "")]
     assert [key.partition(" closed ")[2] for key in network.unused] == ["4001 'fatal'"]
 
 
