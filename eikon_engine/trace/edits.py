@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
-from eikon_engine.trace.actions import Action, Drag
+from eikon_engine.trace.actions import Action, Drag, RequestCondition, ResponseCondition, WaitFor
 from eikon_engine.trace.execution import (
     ActionTrace,
     CompletionUsage,
@@ -33,6 +33,7 @@ from eikon_engine.trace.steps import (
     iter_steps,
     locate_attempt,
     locate_step,
+    map_actions,
     map_attempts,
     pin_timing_after,
     pin_timing_at_end,
@@ -43,7 +44,7 @@ from eikon_engine.trace.steps import (
 from eikon_engine.trace.variables import action_variables, referenced_names, resolve_action, variable_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import JsonValue
 
@@ -369,7 +370,35 @@ def insert_step(trace: ExecutionTrace, edit: InsertStep) -> ExecutionTrace:
     if after is not None:
         trace = pin_timing_from(trace, after) if is_read_only(new) else invalidate_from(trace, after)
     attempt = locate_step(trace, edit.step).attempt
-    return map_attempts(trace, lambda each: (_insert_into(each, new),) if each is attempt else (each,))
+    trace = map_attempts(trace, lambda each: (_insert_into(each, new),) if each is attempt else (each,))
+    return _with_changed_waits(trace, {new.id: 1}, trace)
+
+
+def _with_changed_waits(trace: ExecutionTrace, changes: Mapping[str, int], numbered: ExecutionTrace) -> ExecutionTrace:
+    """Return a trace whose waits for requests and responses look back at the same steps as before.
+
+    `changes` says by 1 that a step of the trace `numbered` was inserted, and by -1 that it is deleted.
+    """
+    places = {step.id: place for place, (_, step) in enumerate(_actions_of(numbered))}
+    changed = {places[name]: change for name, change in changes.items() if name in places}
+
+    def change(step: ActionTrace) -> ActionTrace:
+        condition = step.action.condition if isinstance(step.action, WaitFor) else None
+        if not isinstance(condition, RequestCondition | ResponseCondition) or step.id not in places:
+            return step
+        steps, place, left = 0, places[step.id] - 1, condition.steps
+        while left > 0 and place >= 0:
+            steps += changed.get(place) != -1
+            left -= changed.get(place) != 1
+            place -= 1
+        action = step.action.model_copy(update={"condition": condition.model_copy(update={"steps": steps})})
+        return step if steps == condition.steps else step.model_copy(update={"action": action})
+
+    return map_actions(trace, change)
+
+
+def _actions_of(trace: ExecutionTrace) -> Iterator[tuple[SubgoalTrace, ActionTrace]]:
+    return ((attempt, step) for attempt, step in iter_steps(trace) if isinstance(step, ActionTrace))
 
 
 def _reference_step(trace: ExecutionTrace, edit: InsertStep) -> Step:
@@ -430,6 +459,7 @@ def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
     located = locate_step(trace, edit.step)
     gone = located.attempt.steps if located.step is None else (located.step,)
     names = {(located.attempt.id, each.sequence) for each in gone}
+    numbered, changes = trace, {each.id: -1 for each in gone}
     first = next((each for each in gone if not is_read_only(each)), None)
     trace = pin_timing_at_end(trace, gone)
     if first is not None:
@@ -443,7 +473,7 @@ def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
         kept = _filter_steps(attempt, lambda step: (attempt.id, step.sequence) not in names)
         return (kept,) if kept.steps else ()
 
-    return map_attempts(trace, change)
+    return _with_changed_waits(map_attempts(trace, change), changes, numbered)
 
 
 def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:

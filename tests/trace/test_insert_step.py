@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.actions import Assert, AssertVisible, Click, Press
+from eikon_engine.trace.actions import Assert, AssertVisible, Click, Press, ResponseCondition, WaitFor
 from eikon_engine.trace.edits import DeleteStep, InsertStep
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -57,6 +57,28 @@ def test_an_action_can_be_inserted_after_the_last_step() -> None:
     assert [step.id for _, step in iter_steps(changed)][-3:] == ["drag", "new", "newer"]
     assert observed(changed) == ["open", "type", "look", "drag"]
     assert placed(changed)["new"] == 4
+
+
+def steps_waited_over(of: ExecutionTrace) -> int:
+    """Return how many earlier steps may have caused the response that the step `wait` waits for."""
+    wait = next(step for _, step in iter_steps(of) if step.id == "wait")
+    assert isinstance(wait, ActionTrace)
+    assert isinstance(wait.action, WaitFor)
+    assert isinstance(wait.action.condition, ResponseCondition)
+    return wait.action.condition.steps
+
+
+def test_a_wait_for_a_response_keeps_the_steps_that_may_have_caused_it() -> None:
+    """A step inserted among them counts, too; one before them does not, and a deleted one no longer does."""
+    condition = ResponseCondition(method="GET", url="http://shop.test/", status=200, steps=2)
+    wait = put("drag", WaitFor(condition=condition), "after", "wait")
+    among, before = put("drag", Press(key="Tab"), name="among"), put("look", Press(key="Tab"), name="before")
+
+    assert steps_waited_over(edited(wait)) == 2
+    assert steps_waited_over(edited(wait, among)) == 3
+    assert steps_waited_over(edited(wait, before)) == 2
+    assert steps_waited_over(edited(wait, among, DeleteStep(step="look", reason="why"))) == 2
+    assert steps_waited_over(edited(wait, DeleteStep(step="open", reason="why"))) == 2
 
 
 def test_an_action_next_to_a_skill_joins_its_attempt() -> None:
