@@ -139,7 +139,10 @@ async def _evaluate_condition(session: Session, page: Page, condition: Condition
             return await _evaluate_selector(page, condition)
         case UrlCondition(url=url, frames=frames):
             frame = await _find_frame(page, frames)
-            return _NO_FRAME if frame is None else _Found(url_matches(url, frame.url), f"the URL is {frame.url}")
+            if frame is None:
+                return _NO_FRAME
+            shown = session.redactor.redact_text(frame.url)  # a live token stands for the recorded one
+            return _Found(url_matches(url, frame.url) or url_matches(url, shown), f"the URL is {shown}")
         case LoadStateCondition(state=state, frames=frames):
             frame = await _find_frame(page, frames)
             if frame is None:
