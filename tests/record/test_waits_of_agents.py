@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,6 +178,26 @@ def test_a_mission_that_ends_in_a_url_waits_for_it(chromium: Browser, site: Page
     kind, found = first_differences(changed)
     assert kind == "wait_for"
     assert "/declined" in found["wait-timeout"]
+
+
+def test_a_token_in_an_awaited_url_may_be_another_one(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The live site signs the link anew; a link to another page is not the awaited one."""
+    drawn = (secrets.token_urlsafe(24) for _ in range(9))
+    path = "/order"
+    site.answers["/"] = lambda _: Answer(body=f"<a href='{path}?signature={next(drawn)}'>Order</a>")
+    site.answers |= {"/order": Answer(body="<h1>Order</h1>"), "/other": Answer(body="<h1>Order</h1>")}
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.url)
+        agent.page.click("a")
+        agent.page.wait_for_url("**/order?*")
+        agent.page.locator("h1").inner_text()
+
+    assert kinds(tmp_path / "b") == ["click", "wait_for", "read"]
+    unchanged = replay(tmp_path / "b", tmp_path / "unchanged", network="live", secrets={})
+    assert unchanged.verdict == "faithful", unchanged
+    path = "/other"
+    changed = replay(tmp_path / "b", tmp_path / "changed", network="live", secrets={})
+    assert changed.verdict == "diverged"
 
 
 def test_a_wait_that_failed_is_a_note(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -132,6 +132,12 @@ def _require_expectation(holds: bool, expected: str, found: str) -> None:  # noq
         raise ActionError(message, code="assertion-failed")
 
 
+def _evaluate_url(session: Session, expected: str, url: str) -> _Found:
+    """Return whether a URL matches; a token of the live site stands for the recorded one."""
+    shown = session.redactor.redact_text(url)
+    return _Found(url_matches(expected, url) or url_matches(expected, shown), f"the URL is {shown}")
+
+
 async def _evaluate_condition(session: Session, page: Page, condition: Condition) -> _Found:
     """Return whether a condition holds now, and what was found."""
     match condition:
@@ -139,10 +145,7 @@ async def _evaluate_condition(session: Session, page: Page, condition: Condition
             return await _evaluate_selector(page, condition)
         case UrlCondition(url=url, frames=frames):
             frame = await _find_frame(page, frames)
-            if frame is None:
-                return _NO_FRAME
-            shown = session.redactor.redact_text(frame.url)  # a live token stands for the recorded one
-            return _Found(url_matches(url, frame.url) or url_matches(url, shown), f"the URL is {shown}")
+            return _NO_FRAME if frame is None else _evaluate_url(session, url, frame.url)
         case LoadStateCondition(state=state, frames=frames):
             frame = await _find_frame(page, frames)
             if frame is None:
