@@ -19,11 +19,11 @@ from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_
 from eikon_engine.browser.page_tracker import PageEvents, read_download
 from eikon_engine.browser.playwright_errors import replayable_console_text
 from eikon_engine.browser.redaction import redact_page_text, redact_snapshot
+from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
 from eikon_engine.dom import FrameReader, FrameSnapshot, PageSnapshot, frame_digest, visibility_digest
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
 from eikon_engine.network.exchange import PASSIVE_TYPES, SAFE_METHODS
-from eikon_engine.network.keys import request_key
 from eikon_engine.trace.base_urls import restore_page_links
 from eikon_engine.trace.observation import (
     DocumentLoad,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from eikon_engine.browser.browser_storage import BrowserItem
     from eikon_engine.browser.session import Session
     from eikon_engine.dom.snapshot_format import SnapshotRequest
-    from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.trace.base_urls import BaseUrlMap
     from eikon_engine.trace.observation import ObservedDownload, StoredItem
 
@@ -602,31 +601,6 @@ def _counted_requests(session: Session, happened: PageEvents) -> Iterator[Reques
         is_continued = request.redirected_from is not None or session.traffic.is_continuation(request)
         if not is_continued and not session.traffic.is_telemetry(request):
             yield request
-
-
-def recorded_or_own_key(session: Session, request: Request) -> str:
-    """Return the key of the recorded request that a request repeats, else its own one."""
-    return session.traffic.recorded_key(request) or redacted_key(session, request)
-
-
-def counting_key(session: Session, request: Request) -> str:
-    """Compute the key that counts requests while more secrets are being found. Never written to files."""
-    return _compute_key(session, session.redactor.named_only, request)
-
-
-def redacted_key(session: Session, request: Request) -> str:
-    """Compute the key of a request, without secrets."""
-    key = _compute_key(session, session.redactor, request)
-    body, content_type = session.request_bodies.of(request), request.headers.get("content-type")
-    if session.secret_detector is not None:
-        session.digest_memory.note_request(key, request.method, request.url, body, content_type)
-    return key
-
-
-def _compute_key(session: Session, redactor: Redactor, request: Request) -> str:
-    body = session.request_bodies.of(request)
-    sent = None if body is None else redactor.redact_key_bytes(body)
-    return request_key(request.method, redactor.redact_text(request.url), sent, request.headers.get("content-type"))
 
 
 def _normalize_console_error(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.reads import find_frame
 from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate
-from eikon_engine.browser.observation import recorded_or_own_key
+from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
 from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url

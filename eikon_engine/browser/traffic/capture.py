@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.frames import frame_of, frame_path
-from eikon_engine.browser.observation import counting_key, redacted_key
 from eikon_engine.browser.page_reports import listen_to_reports, stop_listening
 from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
+from eikon_engine.browser.request_keys import counting_key, redacted_key
 from eikon_engine.browser.request_tracker import (
     FIRST_ERROR_STATUS,
     NON_NETWORK_SCHEMES,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from eikon_engine.browser.frames import frame_of, frame_path
-from eikon_engine.browser.observation import redacted_key
 from eikon_engine.browser.redaction import redact_body, redact_headers
+from eikon_engine.browser.request_keys import redacted_key
 from eikon_engine.browser.request_tracker import NULL_BODY_STATUSES
 from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges
 from eikon_engine.browser.traffic.streams import EVENT_STREAM
