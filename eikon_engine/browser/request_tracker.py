@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.frames import frame_of
-from eikon_engine.network.exchange import ABORTED_ERROR, FETCH_TYPES
+from eikon_engine.network.exchange import ABORTED_ERROR, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.outcome.outcomes import FailedRequest
 
 if TYPE_CHECKING:
@@ -263,6 +263,10 @@ class TrafficLog:
     def since(self, step: int) -> Iterator[LoggedTraffic]:
         """Yield what was sent and received since a step began, in order."""
         return (each for each in self._entries if each.step >= step)
+
+    def has_unsafe_request_since(self, step: int) -> bool:
+        """Return whether something was sent that may change the site, since a step began."""
+        return any(each.request.method not in SAFE_METHODS for each in self.since(step))
 
     def _on_request(self, request: Request) -> None:
         self._entries.append(LoggedTraffic(self._timeline.steps_begun, request))

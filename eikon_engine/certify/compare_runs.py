@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 FAILURE_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result"})
 """Layers in which a difference means that the action itself failed or hit another element."""
-_MEASURES_TIME: Final = re.compile(r"\bperformance\s*\.\s*now\b|\btimeStamp\b")
+_MEASURES_TIME: Final = re.compile(r"\s*(?:\(\)\s*=>\s*)?(?:window\.)?performance\.now\(\)\s*;?\s*")
+"""A script that returns the time of the page, and nothing else."""
 _MEASURED_NAME: Final = "now"
 """Name of a value for which any number may be measured."""
 
@@ -89,10 +90,11 @@ class ActionComparison:
         if not isinstance(action, Evaluate) or action.value is None:
             return None
         values = [action.value, *(each.observation.value for each in self.outcomes if each.observation is not None)]
-        texts = [value_text(each.value) for each in values if each is not None and each.long is None]
+        shown = (value_text(each.value) for each in values if each is not None and each.long is None)
+        texts = [" ".join(text.split()) for text in shown]  # as masks compare them
         if len(texts) < len(values):
             return None
-        name = _MEASURED_NAME if _MEASURES_TIME.search(action.expression) else ""
+        name = _MEASURED_NAME if _MEASURES_TIME.fullmatch(action.expression) else ""
         patterns = {value_pattern(name, texts[0], text) for text in texts[1:] if text != texts[0]}
         return "|".join(sorted(filter(None, patterns))) if patterns and None not in patterns else None
 

@@ -301,7 +301,7 @@ def _without_read(
     expected = expected_read(action)
     if expected is None or value is None or expected == value:
         return comparison
-    found = _read_masks(action, masks, expected, value)
+    found = read_masks(action, masks, expected, value)
     before, after = ({page.page: _digests(page) for page in side.pages}.get(action.page) for side in sides)
     if not found and before == after and value.long is None and expected.long is None:
         found = _masked_in_texts(comparison, (expected, value), masks)
@@ -316,7 +316,7 @@ def _without_read(
     )
 
 
-def _read_masks(action: Action, masks: tuple[Mask, ...], *values: ReadValue) -> set[str]:
+def read_masks(action: Action, masks: tuple[Mask, ...], *values: ReadValue) -> set[str]:
     """Return the masks that hide these values of an action."""
     label = action_label(action)
     return {
@@ -331,7 +331,7 @@ def masks_in_read(action: Action, page: PageSnapshot | None, url: str, masks: tu
     value = expected_read(action)
     if value is None:
         return set()
-    found = _read_masks(action, masks, value)
+    found = read_masks(action, masks, value)
     if found or page is None:
         return found
     return _hide_masked_texts(_collapsed(value_text(value.value)), page, url, masks)[1]

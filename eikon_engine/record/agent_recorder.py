@@ -334,9 +334,11 @@ class AgentRecorder(ActionLog[PendingAction]):
         return pending
 
     def _is_polled(self, read: Evaluate) -> bool:
-        """Return whether the last recorded step is the same script."""
+        """Return whether the last recorded step is the same script, which only looks at the page."""
         last = self._last_script
         if last is None or last.attempt is not self._attempts.current or last.attempt.last_sequence != last.sequence:
+            return False
+        if self._session.traffic_log.has_unsafe_request_since(self._session.timeline.steps_begun):
             return False
         return isinstance(last.read, Evaluate) and last.read.model_copy(update={"is_poll": False}) == read
 

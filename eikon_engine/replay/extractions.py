@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from eikon_engine.divergence.detectors.read import READ_CHANGED
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from eikon_engine.dom.tree import DomNode
     from eikon_engine.outcome.outcomes import ActionOutcome, StepOutcome, SubgoalOutcome, Verdict
     from eikon_engine.replay.plan import Plan, PlannedStep
+    from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import SkillUsage
 
 _LOST_LAYERS: Final = frozenset({"target", "result", "skill"})
 """Layers of divergences after which a step did not read what it read in the recording."""
+_MIN_SHOWN_DIGITS: Final = 3
 _NUMBER: Final = re.compile(r"-?\d+(?:[.,]\d+)*")
 
 
@@ -46,6 +49,40 @@ class _Source:
     """Why it is not faithful."""
 
 
+@dataclass(frozen=True)
+class _Step:
+    """A recorded step, and its outcome, if it was replayed."""
+
+    planned: PlannedStep
+    outcome: StepOutcome | None
+    bundle: Bundle
+
+    @property
+    def label(self) -> str:
+        step = self.planned.step
+        return f"{self.planned.subgoal.subgoal_id}, sequence {step.sequence} ({step_label(step)})"
+
+    @cached_property
+    def returned(self) -> tuple[str, ...]:
+        """The texts and numbers that it returned to the agent."""
+        step = self.planned.step
+        if not isinstance(step, ActionTrace):
+            return tuple(_leaves(step.output))
+        read = expected_read(step.action)
+        if read is None:
+            return ()
+        return tuple(_leaves(read.value if read.long is None else json.loads(self.bundle.files.get(read.long))))
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The text of each frame after it."""
+        step = self.planned.step
+        pages = step.baseline.pages if isinstance(step, ActionTrace) and step.baseline is not None else ()
+        snapshots = (load_page(self.bundle.dom, page) for page in pages)
+        frames = (frame for snapshot in snapshots if snapshot is not None for frame in snapshot.frames)
+        return tuple(" ".join(_texts(frame.root)) for frame in frames)
+
+
 def compare_extractions(plan: Plan, subgoals: Iterable[SubgoalOutcome]) -> tuple[ExtractionOutcome, ...]:
     """Return, for each extraction of the mission, whether what it was taken from was the same.
 
@@ -55,17 +92,19 @@ def compare_extractions(plan: Plan, subgoals: Iterable[SubgoalOutcome]) -> tuple
     if not plan.trace.extractions:
         return ()
     done = {(subgoal.id, step.sequence): step for subgoal in subgoals for step in subgoal.steps}
-    steps = [(each, done.get((each.subgoal.id, each.step.sequence))) for group in plan.subgoals for each in group.steps]
-    return tuple(_compare(each.name, each.value, plan, steps) for each in plan.trace.extractions)
+    steps = [
+        _Step(each, done.get((each.subgoal.id, each.step.sequence)), plan.bundle)
+        for group in plan.subgoals
+        for each in group.steps
+    ]
+    return tuple(_compare(each.name, each.value, steps) for each in plan.trace.extractions)
 
 
-def _compare(
-    name: str, value: JsonValue, plan: Plan, steps: list[tuple[PlannedStep, StepOutcome | None]]
-) -> ExtractionOutcome:
+def _compare(name: str, value: JsonValue, steps: list[_Step]) -> ExtractionOutcome:
     found: list[_Source] = []
     unknown: list[str] = []
     for leaf in dict.fromkeys(_leaves(value)):
-        sources = list(_reads_of(leaf, plan, steps)) or list(_pages_with(leaf, plan, steps))
+        sources = list(_reads_of(leaf, steps)) or list(_pages_with(leaf, steps))
         if sources:
             found.append(next((each for each in sources if each.verdict == "faithful"), sources[-1]))
         else:
@@ -102,32 +141,23 @@ def _leaves(value: JsonValue) -> Iterator[str]:
                 yield from _leaves(each)
 
 
-def _reads_of(leaf: str, plan: Plan, steps: list[tuple[PlannedStep, StepOutcome | None]]) -> Iterator[_Source]:
+def _reads_of(leaf: str, steps: list[_Step]) -> Iterator[_Source]:
     """Yield the steps that returned a text or number to the agent."""
-    for planned, outcome in steps:
-        step = planned.step
-        if isinstance(step, ActionTrace):
-            read = expected_read(step.action)
-            if read is None:
-                continue
-            value = read.value if read.long is None else json.loads(plan.bundle.files.get(read.long))
-        else:
-            value = step.output
-        if any(_has(text, leaf) for text in _leaves(value)):
-            yield _read_source(planned, outcome)
+    return (_read_source(each) for each in steps if any(_has(text, leaf) for text in each.returned))
 
 
-def _read_source(planned: PlannedStep, outcome: StepOutcome | None) -> _Source:
-    label = _label(planned)
+def _read_source(step: _Step) -> _Source:
+    outcome = step.outcome
     if outcome is None:
-        return _Source(label=label, verdict="unverifiable", why="it was not replayed")
+        return _Source(label=step.label, verdict="unverifiable", why="it was not replayed")
     for each in outcome.divergences:
         if each.code == READ_CHANGED or each.layer in _LOST_LAYERS:
             shown = f"expected {each.expected}, got {each.observed}" if each.observed else each.message
-            return _Source(label=label, verdict="diverged", why=shown)
-    if _is_hidden(outcome, planned.step):
-        return _Source(label=label, verdict="unverifiable", why=f"not compared, masked: {', '.join(outcome.masked)}")
-    return _Source(label=label, verdict="faithful")
+            return _Source(label=step.label, verdict="diverged", why=shown)
+    if _is_hidden(outcome, step.planned.step):
+        why = f"not compared, masked: {', '.join(outcome.masked)}"
+        return _Source(label=step.label, verdict="unverifiable", why=why)
+    return _Source(label=step.label, verdict="faithful")
 
 
 def _is_hidden(outcome: StepOutcome, step: ActionTrace | SkillUsage) -> TypeGuard[ActionOutcome]:
@@ -138,23 +168,20 @@ def _is_hidden(outcome: StepOutcome, step: ActionTrace | SkillUsage) -> TypeGuar
     return expected is not None and observed is not None and not is_same_value(step.action, expected, observed)
 
 
-def _pages_with(leaf: str, plan: Plan, steps: list[tuple[PlannedStep, StepOutcome | None]]) -> Iterator[_Source]:
-    """Yield the last step after which a page showed a text or number."""
-    for planned, outcome in reversed(steps):
-        step = planned.step
-        pages = step.baseline.pages if isinstance(step, ActionTrace) and step.baseline is not None else ()
-        snapshots = (load_page(plan.bundle.dom, page) for page in pages)
-        frames = (frame for snapshot in snapshots if snapshot is not None for frame in snapshot.frames)
-        if not any(_has(" ".join(_texts(frame.root)), leaf) for frame in frames):
-            continue
-        label = f"page after {_label(planned)}"
-        if outcome is None:
-            yield _Source(label=label, verdict="unverifiable", why="the step was not replayed")
-        elif outcome.verdict != "faithful" or (outcome.kind == "action" and outcome.masked):
-            yield _Source(label=label, verdict="unverifiable", why="the page was not compared as a whole, or differs")
-        else:
-            yield _Source(label=label, verdict="faithful")
+def _pages_with(leaf: str, steps: list[_Step]) -> Iterator[_Source]:
+    """Yield the last step after which a page showed a text or number; numbers of few digits are on every page."""
+    if _NUMBER.fullmatch(leaf) and len(leaf) < _MIN_SHOWN_DIGITS:
         return
+    last = next((each for each in reversed(steps) if any(_has(text, leaf) for text in each.shown)), None)
+    if last is None:
+        return
+    label, outcome = f"page after {last.label}", last.outcome
+    if outcome is None:
+        yield _Source(label=label, verdict="unverifiable", why="the step was not replayed")
+    elif outcome.verdict != "faithful" or (outcome.kind == "action" and outcome.masked):
+        yield _Source(label=label, verdict="unverifiable", why="the page was not compared as a whole, or differs")
+    else:
+        yield _Source(label=label, verdict="faithful")
 
 
 def _texts(root: DomNode) -> Iterator[str]:
@@ -164,10 +191,6 @@ def _texts(root: DomNode) -> Iterator[str]:
         shown = node.state_value("value")
         if isinstance(shown, str):
             yield from shown.split()
-
-
-def _label(planned: PlannedStep) -> str:
-    return f"{planned.subgoal.subgoal_id}, sequence {planned.step.sequence} ({step_label(planned.step)})"
 
 
 def _has(text: str, leaf: str) -> bool:

@@ -17,7 +17,7 @@ from eikon_engine.divergence.detectors.read import recorded_value
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.masks import apply_masks, unmasked_changes
+from eikon_engine.divergence.masks import apply_masks, read_masks, unmasked_changes
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
@@ -456,6 +456,8 @@ class StepRunner:
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
+        if isinstance(action, Evaluate) and action.value is not None and read_masks(action, self._masks, action.value):
+            action = action.model_copy(update={"is_poll": False})  # any value will do
 
         def is_recorded(performed: PerformedAction) -> bool:
             if self._has_diverged:

@@ -114,3 +114,15 @@ def test_a_number_is_no_part_of_a_longer_one(chromium: Browser, site: PageSite, 
         agent.mission.extraction("name", "Blue chai")
 
     assert verdicts(replay(bundle, tmp_path / "sealed")) == {"stock": "unverifiable", "name": "unverifiable"}
+
+
+def test_a_page_with_a_digit_is_no_source_of_a_number(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Digits are on every page; a number of three digits that no read returned is taken from the page that has it."""
+    bundle = tmp_path / "bundle"
+    site.answers["/offer"] = offer(price="950", stock=3)
+    with recorded_page(chromium, bundle, TWICE) as agent:
+        agent.page.goto(f"{site.url}/offer")
+        agent.mission.extraction("stars", 3)
+        agent.mission.extraction("price", 950)
+
+    assert verdicts(replay(bundle, tmp_path / "sealed")) == {"stars": "unverifiable", "price": "faithful"}

@@ -126,3 +126,58 @@ def test_a_script_that_ran_once_runs_once(chromium: Browser, site: PageSite, tmp
         agent.page.evaluate(STATUS)
 
     assert [each.is_poll for each in recorded_actions(bundle) if isinstance(each, Evaluate)] == [False] * 3
+
+
+def test_a_script_that_acts_is_never_repeated(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The agent ran it twice, and so does a replay, whatever it returns."""
+    orders = []
+
+    def take(_asked: object) -> Answer:
+        orders.append("one")
+        return Answer(body="ok")
+
+    site.answers["/add"] = take
+    bundle = tmp_path / "bundle"
+    add = "async () => { await fetch('/add', { method: 'POST' }); return Date.now(); }"
+    with recorded_page(chromium, bundle, TWICE) as agent:
+        agent.page.goto(site.put("<p>Cart</p>"))
+        agent.page.evaluate(add)
+        agent.page.evaluate(add)
+
+    assert [each.is_poll for each in recorded_actions(bundle) if isinstance(each, Evaluate)] == [False] * 2
+    orders.clear()
+    replay(bundle, tmp_path / "live", network="live")
+    assert orders == ["one"] * 2
+    poll = Evaluate(expression=add, value=ReadValue(value="never"), is_poll=True)
+    replace_action(bundle, 2, poll)
+    orders.clear()
+    replay(bundle, tmp_path / "changed", network="live", on_divergence="continue")
+    assert orders == ["one"] * 2
+
+
+def test_a_number_is_no_time_because_its_script_reads_the_clock(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """Only a script that returns the time of the page, and nothing else, may return any number."""
+    bundle = tmp_path / "bundle"
+    script = "() => { window.readAt = performance.now(); return document.querySelectorAll('li').length; }"
+    with recorded_page(chromium, bundle) as agent:
+        agent.page.goto(site.put("<li>one<li>two"))
+        agent.page.evaluate(script)
+    replace_action(bundle, 1, Evaluate(expression=script, value=ReadValue(value=0)))
+
+    report = certify(bundle)
+
+    assert report.status == "diverged", report
+
+
+def test_white_space_in_a_masked_value_does_not_matter(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The pattern of a mask is that of the value with its white space collapsed, as it is compared."""
+    bundle = tmp_path / "bundle"
+    with recorded_page(chromium, bundle, TWICE) as agent:
+        agent.page.goto(site.put("<p>Saved</p>"))
+        agent.page.evaluate("'Saved\\u00a0 at  ' + new Date().toISOString()")
+
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report
+    assert replay(bundle, tmp_path / "sealed").verdict == "faithful"

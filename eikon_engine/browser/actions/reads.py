@@ -78,7 +78,8 @@ async def evaluate(session: Session, action: Evaluate) -> ActionEffect:
     while True:
         effect = await _run_script_once(session, page, action, waited)
         is_recorded = expected is None or effect.value == expected
-        if is_recorded or not action.is_poll or waited >= deadline_ms:
+        has_acted = session.traffic_log.has_unsafe_request_since(session.timeline.steps_begun)
+        if is_recorded or not action.is_poll or has_acted or waited >= deadline_ms:
             return effect
         waited += await _pass_time(session, waited, deadline_ms)
 
