@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlparse
 
 from eikon_engine.files.blobs import BlobRef, blob_ref
 from eikon_engine.importers.playwright_trace_file import NEW_PAGE, get_number, get_text
@@ -30,7 +32,7 @@ from eikon_engine.trace.playwright_calls import (
     effect_of,
     is_read,
 )
-from eikon_engine.trace.read_values import NotJsonError, to_read_value
+from eikon_engine.trace.read_values import to_read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -270,8 +272,8 @@ class CallConverter:
         if call.result is None or call.error is not None:
             return None
         try:
-            return to_read_value(decode_result(call.name, call.result, decode_value), store=self._store_content)
-        except (NotJsonError, UnsupportedCallError):
+            return to_read_value(decode_result(call.name, call.result, _parse_value), store=self._store_content)
+        except (ValueError, UnsupportedCallError):
             return None
 
     def _store_content(self, content: bytes) -> BlobRef:
@@ -361,3 +363,26 @@ def _with_value(read: Read | Evaluate | Expect, value: ReadValue | None) -> Read
 def _reason(name: str) -> str:
     spec = CALLS.get(name)
     return spec.reason if spec is not None and spec.reason else "a request of the test, not of a page"
+
+
+def _parse_value(value: object) -> object:  # noqa: PLR0911 - one case a kind of value
+    """Return the value that the client of the trace got for a serialized one (SerializedValue of the protocol).
+
+    Raises:
+        UnsupportedCallError: Python has no such value.
+    """
+    match value:
+        case {"d": str() as date}:
+            return datetime.fromisoformat(date)
+        case {"v": "NaN" | "Infinity" | "-Infinity" | "-0" as number}:
+            return float(number)
+        case {"bi": str() as digits}:
+            return int(digits)
+        case {"u": str() as url}:
+            return urlparse(url)
+        case {"a": list() as values}:
+            return [_parse_value(each) for each in values]
+        case {"o": list() as fields} if all(isinstance(each, dict) for each in fields):
+            return {str(each.get("k")): _parse_value(each.get("v")) for each in fields}
+        case _:
+            return decode_value(value)
