@@ -183,6 +183,10 @@ def shorten_value(text: str) -> str:
     return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + ELLIPSIS
 
 
+_VALUE_PARTS: Final = frozenset({"query", "header", "body", "times"})
+"""Parts in which two requests for the same resource may differ."""
+
+
 class NetworkMiss(FileModel):
     """A request without a recorded response."""
 
@@ -200,6 +204,11 @@ class NetworkMiss(FileModel):
     def _without_sentences(cls, value: object) -> object:
         """Drop the differences of an outcome written before 0.1.0, which were sentences."""
         return tuple(each for each in value if not isinstance(each, str)) if isinstance(value, list) else value
+
+    @property
+    def is_same_resource(self) -> bool:
+        """Whether the nearest recorded request is for the same resource, with other values."""
+        return bool(self.differences) and all(each.part in _VALUE_PARTS for each in self.differences)
 
     def describe_differences(self) -> tuple[str, ...]:
         """Return a line for each difference."""

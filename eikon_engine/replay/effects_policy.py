@@ -104,19 +104,16 @@ class EffectsPolicy:
             return ()
         known, others = self._recorded_requests
         passive = (comparison.passive_requests | known) - others
-        both = [
-            each.model_copy(update={"requests": tuple(key for key in each.requests if key not in passive)})
-            for each in (recorded, observed)
-        ]
-        action = comparison.recorded.model_copy(update={"observation": both[0]})
-        essential = {each.content for each in detect_network(replace(comparison, recorded=action, observed=both[1]))}
+        essential = _request_changes(comparison, recorded, observed, lambda key: key not in passive)
+        only_passive = _request_changes(comparison, recorded, observed, lambda key: key in passive)
         failed = tuple(f"{change.key} with " for change in comparison.response_changes if _is_passive(change))
         return tuple(
             each
             for each in found
             if (
-                each.code in {"request-changed", "request-missing", "request-unexpected"}
+                each.code in _REQUEST_CODES
                 and each.content not in essential
+                and (each.code != "request-changed" or each.content in only_passive)
             )
             or (each.code == "resource-failed" and each.expected.startswith(failed))
         )
@@ -213,6 +210,17 @@ class EffectsPolicy:
 def _is_new_document(observation: Observation, page: int) -> bool:
     """Return whether the action opened the page or loaded a new document in it."""
     return page in observation.opened or any(load.page == page for load in observation.documents)
+
+
+def _request_changes(
+    comparison: Comparison, recorded: Observation, observed: Observation, is_counted: Callable[[str], bool]
+) -> frozenset[tuple[str, ...]]:
+    """Return the content of the differences between the requests whose keys count."""
+    both = [
+        each.model_copy(update={"requests": tuple(filter(is_counted, each.requests))}) for each in (recorded, observed)
+    ]
+    action = comparison.recorded.model_copy(update={"observation": both[0]})
+    return frozenset(each.content for each in detect_network(replace(comparison, recorded=action, observed=both[1])))
 
 
 def _is_passive(change: ResponseChange) -> bool:

@@ -11,12 +11,15 @@ from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate, Read, ReadValue
 from eikon_engine.trace.target import Target
 from tests.browser.pages import Answer, serve_pages
+from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from playwright.sync_api import Browser
 
     from tests.browser.pages import PageSite
 
@@ -143,3 +146,50 @@ def test_what_the_mission_needs_diverges(recorded: tuple[PageSite, Path], tmp_pa
     assert outcome.verdict == "diverged"
     first = outcome.divergences[0]
     assert (first.code, first.sequence) == expected, first.message
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param("new Image().src = '/rates?c=2'", ("request-changed", 1), id="sent for a picture"),
+        pytest.param("new Image().src = '/logo?c=2'", ("request-missing", 1), id="not sent"),
+    ],
+)
+def test_a_request_for_data_is_no_passive_one(
+    chromium: Browser, tmp_path: Path, script: str, expected: tuple[str, int]
+) -> None:
+    """A picture with a similar URL does not replace the data that the page has no longer requested."""
+    with serve_pages() as site:
+        site.answers |= {
+            "/": Answer(body="<!doctype html><title>Shop</title><script src=/rates.js></script>"),
+            "/rates.js": Answer(body="fetch('/rates?c=1')", content_type="text/javascript"),
+            "/rates": PICTURE,
+            "/logo": PICTURE,
+        }
+        with recorded_page(chromium, tmp_path / "bundle", TWICE) as agent:
+            agent.page.goto(site.url)
+        site.answers["/rates.js"] = Answer(body=script, content_type="text/javascript")
+
+        outcome = replay(tmp_path / "bundle", tmp_path / "run", network="live", policy="effects")
+
+    assert outcome.verdict == "diverged"
+    first = outcome.divergences[0]
+    assert (first.code, first.sequence) == expected, first.message
+
+
+def test_a_picture_with_another_query_is_also_changed(chromium: Browser, tmp_path: Path) -> None:
+    """Nothing depends on either of them."""
+    with serve_pages() as site:
+        site.answers |= {
+            "/": Answer(body="<!doctype html><title>Shop</title><script src=/logo.js></script>"),
+            "/logo.js": Answer(body="new Image().src = '/logo?c=1'", content_type="text/javascript"),
+            "/logo": PICTURE,
+        }
+        with recorded_page(chromium, tmp_path / "bundle", TWICE) as agent:
+            agent.page.goto(site.url)
+        site.answers["/logo.js"] = Answer(body="new Image().src = '/logo?c=2'", content_type="text/javascript")
+
+        outcome = replay(tmp_path / "bundle", tmp_path / "run", network="live", policy="effects")
+
+    (step,) = [step for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"]
+    assert (outcome.verdict, [each.code for each in step.findings]) == ("faithful", ["request-changed"])

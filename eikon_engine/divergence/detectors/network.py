@@ -46,8 +46,7 @@ def _detect_requests(
     missing = recorded - Counter(comparison.optional_requests) - observed
     extra = observed - recorded - missed - Counter(comparison.known_requests)
     for changed in comparison.changed_requests:
-        is_same = bool(changed.differences) and all(each.part in _VALUE_PARTS for each in changed.differences)
-        if is_same and missing[changed.nearest] > 0 and extra[changed.key] > 0:
+        if changed.is_same_resource and missing[changed.nearest] > 0 and extra[changed.key] > 0:
             missing[changed.nearest] -= 1
             extra[changed.key] -= 1
             yield _changed_request(comparison, changed)
@@ -119,8 +118,6 @@ def _compared_documents(comparison: Comparison) -> set[str]:
     return {url.partition("#")[0] for url in urls}
 
 
-_VALUE_PARTS: Final = frozenset({"query", "header", "body", "times"})
-"""Parts in which two requests for the same resource may differ."""
 _OPTIONAL_TYPES: Final = PASSIVE_TYPES | {"other", "ping"}
 """Types of resources on which pages seldom depend."""
 
