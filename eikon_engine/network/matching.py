@@ -368,6 +368,10 @@ class Playback:
         """Return the recorded exchanges that were not served yet, in the order sent."""
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
 
+    def has_served(self, exchange: Exchange) -> bool:
+        """Return whether a request has matched a recorded exchange."""
+        return exchange.ordinal in self._served
+
     def alike(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Return the recorded exchanges whose requests equal that of a recorded one, in the order sent.
 

@@ -89,6 +89,35 @@ def test_a_request_for_something_else_is_no_changed_one(shop: PageSite, tmp_path
     assert codes == ["request-missing", "request-unexpected"]
 
 
+FLAGS = "fetch('/data/items.json?page=1')"
+EXTRA = {
+    "for something else": f"{FLAGS}.then(() => fetch('/data/flags.json'))",
+    "with other values, after it": f"{FLAGS}.then(() => fetch('/data/items.json?page=2'))",
+    "with other values, before it": f"fetch('/data/items.json?page=2').then(() => {FLAGS})",
+}
+
+
+@pytest.mark.parametrize("name", EXTRA)
+def test_an_extra_request_that_fails_is_not_a_recorded_one(chromium: Browser, tmp_path: Path, name: str) -> None:
+    """The recorded request was sent and got its response, so no report says that it failed."""
+    with serve_pages() as site:
+        site.answers |= {
+            "/": Answer(body="<p>Shop</p><script src=/flags.js></script>"),
+            "/flags.js": Answer(body=FLAGS, content_type="text/javascript"),
+            "/data/items.json": lambda asked: Answer(body="[]", status=200 if asked.path.endswith("page=1") else 404),
+        }
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(site.url)
+        site.answers["/flags.js"] = Answer(body=EXTRA[name], content_type="text/javascript")
+
+        seen = replay(tmp_path / "b", tmp_path / "live", network="live", on_divergence="continue")
+
+    codes = [each.code for each in all_divergences(seen) if each.layer == "network"]
+    assert codes == ["request-unexpected"]
+    ended = [value for change in seen.network.response_changes for value in change.what if value.part == "status"]
+    assert ended == []
+
+
 def test_a_changed_inline_script_is_described_in_words(chromium: Browser, tmp_path: Path) -> None:
     """Its text is not stored, so a digest would be all there is to show."""
     with serve_pages() as site:

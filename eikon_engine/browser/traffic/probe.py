@@ -91,6 +91,8 @@ class ProbeTraffic(LiveTraffic):
         """Requests without a recorded one, as they were when they were sent."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = ResponseChanges(recording)
+        self._stood_in: set[int] = set()
+        """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
         self._warnings: list[str] = []
         self._messages = _ServerMessages()
 
@@ -180,6 +182,9 @@ class ProbeTraffic(LiveTraffic):
             self._missed[request] = redacted, match
             return
         self._keys[request] = match.key
+        if match.exchange.ordinal in self._stood_in:
+            self._stood_in.remove(match.exchange.ordinal)
+            self._changed.retract(match.exchange.key, match.exchange.occurrence)
         if not match.exchange.is_pending and find_telemetry_rule(match.key, self._playback.rule_use.rules) is None:
             self._matched[request] = match.exchange
 
@@ -227,8 +232,8 @@ class ProbeTraffic(LiveTraffic):
             return  # a redirect: the request that it led to ends the exchange
         exchange = self._matched.pop(root, None)
         is_changed = exchange is None and root in self._missed
-        if is_changed and (nearest := self._missed[root][1].nearest) is not None:
-            exchange = nearest.exchange
+        if is_changed:
+            exchange = _changed_exchange(self._missed[root][1])
         if exchange is None or exchange.is_pending:
             return
         failure = None if response is not None else last.failure or "net::ERR_EMPTY_RESPONSE"
@@ -236,8 +241,10 @@ class ProbeTraffic(LiveTraffic):
         values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
         if last is root and not exchange.hops:
             values = tuple(each for each in values if each.part != "url")  # that of the request, which matched
-        if is_changed and not any(each.part in ENDING_PARTS for each in values):
-            return  # another request may get another response
+        if is_changed:
+            if self._playback.has_served(exchange) or not any(each.part in ENDING_PARTS for each in values):
+                return  # an extra request, or another one, which may get another response
+            self._stood_in.add(exchange.ordinal)
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
         self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)
@@ -291,3 +298,10 @@ class ProbeTraffic(LiveTraffic):
         if self._drawn is not None:
             texts = bodies or (url_location(recorded.url), url_location(url))
             self._drawn.learn((recorded.url, url), *texts)
+
+
+def _changed_exchange(miss: Miss) -> Exchange | None:
+    """Return the recorded exchange whose request was sent with other values, if there is one."""
+    if miss.nearest is None or not miss.to_network_miss().is_same_resource:
+        return None
+    return miss.nearest.exchange

@@ -148,6 +148,15 @@ class ResponseChanges:
             )
             self._changes.append(change)
 
+    def retract(self, key: str, occurrence: int) -> None:
+        """Drop what differs in the response to a recorded request; the change itself stays, without values."""
+        self._changes = [
+            each.model_copy(update={"what": (), "more": 0})
+            if (each.key, each.occurrence) == (key, occurrence)
+            else each
+            for each in self._changes
+        ]
+
 
 class RecordingComparison:
     """Compare responses of another recording with those of the bundle."""
