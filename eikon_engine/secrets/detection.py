@@ -43,10 +43,13 @@ _SECRET_PARTS: Final = (
 )
 _SECRET_PARAMETERS: Final = frozenset({"code", "key", "nonce", "samlrequest", "samlresponse", "sig", "state", "ticket"})
 """Parameter names of OAuth, SAML and signed URLs, too ambiguous elsewhere."""
-_SECRET_PARAMETER_PARTS: Final = ("eventvalidation", "formbuildid", "formhash", "formkey", "nonce", "viewstate")
-"""Parts of the names of fields with which servers recognize their own forms: those of ASP.NET, JSF, WordPress, Drupal,
+_FORM_TOKENS: Final = frozenset({"eventvalidation", "formbuildid", "formhash", "formkey", "viewstate"})
+"""Words, joined, in the names of fields with which servers recognize their own forms: those of ASP.NET, JSF, Drupal,
 Magento and Discuz.
 """
+_MAX_FORM_TOKEN_WORDS: Final = 3
+_NONCE: Final = "nonce"
+"""End of a word in the names of such fields of WordPress."""
 _PASSWORD_PARTS: Final = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS: Final = frozenset({"pwd", "pin", "secret", "otp"})
 
@@ -69,9 +72,15 @@ def is_secret_name(name: str) -> bool:
 
 def is_secret_parameter(name: str) -> bool:
     """Return whether the name of a parameter of a URL or form denotes a secret."""
-    joined = "".join(_WORD.findall(name)).lower()
-    is_parameter = joined in _SECRET_PARAMETERS or any(part in joined for part in _SECRET_PARAMETER_PARTS)
-    return is_parameter or is_secret_name(name)
+    words = [word.lower() for word in _WORD.findall(name)]
+    return "".join(words) in _SECRET_PARAMETERS or _names_form_token(words) or is_secret_name(name)
+
+
+def _names_form_token(words: list[str]) -> bool:
+    """Return whether the words of a name, or some consecutive ones, name the token of a form."""
+    lengths = range(1, _MAX_FORM_TOKEN_WORDS + 1)
+    joined = {"".join(words[start : start + length]) for start in range(len(words)) for length in lengths}
+    return not _FORM_TOKENS.isdisjoint(joined) or any(word.endswith(_NONCE) for word in words)
 
 
 def is_password_name(name: str) -> bool:
