@@ -282,8 +282,22 @@ def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterato
     for (before, after), tokens in places.items():
         values = _tokens_between(live, before, after)
         of_values = tokens if len(values) == len(tokens) else tokens[:1] * len(values) if len(set(tokens)) == 1 else []
-        pairs = zip(values, of_values, strict=False)
-        yield from ((value, token) for value, token in pairs if _may_be_drawn(value, token) and value not in recorded)
+        for pair in zip(values, of_values, strict=False):
+            pairs = (pair, *_segments_in_place(*pair, known)) if _may_be_drawn(*pair) else ()
+            yield from ((value, token) for value, token in pairs if value not in recorded)
+
+
+def _segments_in_place(value: str, token: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the segments with stand-ins of a token of several parts, which pages may send alone, by the live ones.
+
+    There are none unless all else is equal: the parts of a token in Base64 have no meaning.
+    """
+    if _TOKEN.sub("-", value) != _TOKEN.sub("-", token):
+        return
+    segments = list(zip(_TOKEN.findall(value), _TOKEN.findall(token), strict=True))
+    drawn = [(new, old) for new, old in segments if not known.isdisjoint(_CANDIDATE.findall(old))]
+    if len(segments) > 1 and all(pair in drawn or pair[0] == pair[1] for pair in segments):
+        yield from (pair for pair in drawn if _may_be_drawn(*pair))
 
 
 def _tokens_between(text: str, before: str, after: str) -> list[str]:

@@ -133,6 +133,27 @@ def test_a_live_token_is_known_by_its_place(recorded: str, live: str, text: str,
     assert known.replace_text(text) == (text if redacted is None else redacted)
 
 
+@pytest.mark.parametrize("around", ["u/{}", "v2/{}", "p/{}/ok", "v1:{}"])
+def test_a_part_of_a_quoted_value_is_known_alone(around: str) -> None:
+    """A page may send it without what surrounds it in the document."""
+    known = RecordedStandIns([STAND_IN])
+
+    known.learn(f'<a href="{around.format(STAND_IN)}">', f'<a href="{around.format("Zx81LqPd93kWvTnXy2Mc")}">')
+
+    assert known.replace_text("/api/Zx81LqPd93kWvTnXy2Mc") == f"/api/{STAND_IN}"
+    assert known.replace_text(around.format("Zx81LqPd93kWvTnXy2Mc")) == around.format(STAND_IN)
+
+
+@pytest.mark.parametrize("live", ["u2/Zx81LqPd93kWvTnXy2Mc", "u/Zx81LqPd93kWvTnXy2Mc/", "u:Zx81LqPd93kWvTnXy2Mc"])
+def test_parts_of_values_that_differ_in_more_are_not_known(live: str) -> None:
+    """The slashes of Base64 separate nothing."""
+    known = RecordedStandIns([STAND_IN])
+
+    known.learn(f'<a href="u/{STAND_IN}">', f'<a href="{live}">')
+
+    assert known.replace_text("/api/Zx81LqPd93kWvTnXy2Mc") == "/api/Zx81LqPd93kWvTnXy2Mc"
+
+
 def test_a_live_token_with_two_places_stands_for_the_first() -> None:
     """One token of the session may fill two fields that had tokens of their own."""
     known = RecordedStandIns([STAND_IN, OTHER])
