@@ -10,6 +10,7 @@ from urllib.parse import unquote_plus
 
 from eikon_engine.files.blobs import BlobRef, blob_ref
 from eikon_engine.secrets.detection import (
+    MIN_PASSWORD_LENGTH,
     find_tokens,
     is_password_name,
     is_secret_parameter,
@@ -19,10 +20,12 @@ from eikon_engine.secrets.detection import (
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.actions import Evaluate, Fill, Navigate, Read, SecretRef, SetValue, TypeText
 from eikon_engine.trace.playwright_calls import build_action
-from eikon_engine.trace.read_values import to_read_value
+from eikon_engine.trace.read_values import to_read_value, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import JsonValue
 
     from eikon_engine.importers.imported_mission import ImportedMission
     from eikon_engine.trace.actions import Action
@@ -30,24 +33,26 @@ if TYPE_CHECKING:
 _URL_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{1,64})=([^&#;\s]+)")
 _NON_NAME: Final = re.compile(r"\W+")
 _SECRET_PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:")
+_VALUE_NAME: Final = re.compile(r"\bvalue\b")
 
 
 def replace_secrets(mission: ImportedMission) -> ImportedMission:
-    """Replace typed passwords and tokens in URLs by references.
+    """Replace passwords that were typed or read, and tokens in URLs and in what was read, by references.
 
     The notes list each secret and how to provide its value when the mission is recorded.
     """
     named: dict[str, str] = {}
+    files = {blob_ref(content): content for content in mission.files}
     for subgoal in mission.subgoals:
         for action in subgoal.actions:
-            for expected, value in _secrets(action):
+            for expected, value in _secrets(action, files):
                 if value not in named.values():
                     named[_unused_name(expected, named)] = value
     if not named:
         return mission
     redactor = Redactor(named)
     names = {value: name for name, value in named.items()}
-    values = _LongValues(mission.files, redactor)
+    values = _LongValues(files, redactor)
 
     subgoals = tuple(
         replace(
@@ -71,8 +76,8 @@ def replace_secrets(mission: ImportedMission) -> ImportedMission:
 class _LongValues:
     """The files of a mission, in which long values of reads are redacted (mutable)."""
 
-    def __init__(self, files: tuple[bytes, ...], redactor: Redactor) -> None:
-        self._contents = {blob_ref(content): content for content in files}
+    def __init__(self, files: Mapping[BlobRef, bytes], redactor: Redactor) -> None:
+        self._contents = files
         self._replaced: set[BlobRef] = set()
         self._redacted: dict[BlobRef, bytes] = {}
         self._redactor = redactor
@@ -100,8 +105,8 @@ class _LongValues:
         )
 
 
-def _secrets(action: Action) -> Iterator[tuple[str, str]]:
-    """Yield the secrets of an action with suggested names."""
+def _secrets(action: Action, files: Mapping[BlobRef, bytes]) -> Iterator[tuple[str, str]]:
+    """Yield the secrets of an action with suggested names; `files` are those of the mission."""
     match action:
         case Fill() | TypeText() | SetValue() if isinstance(action.text, str) and _is_for_password(action):
             if action.text and not _SECRET_PLACEHOLDER.search(action.text):
@@ -110,11 +115,28 @@ def _secrets(action: Action) -> Iterator[tuple[str, str]]:
             for name, value in _URL_PARAMETER.findall(action.url):
                 if is_secret_parameter(name) and random_segments(unquote_plus(value)):
                     yield _NON_NAME.sub("_", name).upper(), unquote_plus(value)
-            for token in find_tokens(action.url):
-                if looks_random(token.secret):
-                    yield "TOKEN", token.secret
+            yield from _tokens(action.url)
+        case Read() | Evaluate() if action.value is not None:
+            content = None if action.value.long is None else files.get(action.value.long)
+            found: JsonValue = action.value.value if content is None else json.loads(content)
+            if isinstance(found, str) and len(found) >= MIN_PASSWORD_LENGTH and _reads_password(action):
+                yield "PASSWORD", found
+            yield from _tokens(value_text(found))
         case _:
             return
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    return (("TOKEN", token.secret) for token in find_tokens(text) if looks_random(token.secret))
+
+
+def _reads_password(action: Read | Evaluate) -> bool:
+    """Whether an action reads the value of a password field, and not its type or label."""
+    if action.target is None or not is_password_name(action.target.model_dump_json()):
+        return False
+    if isinstance(action, Evaluate):
+        return _VALUE_NAME.search(action.expression) is not None
+    return action.what == "input_value" or (action.what == "attribute" and action.name == "value")
 
 
 def _is_for_password(action: Fill | TypeText | SetValue) -> bool:
@@ -139,4 +161,4 @@ def _with_references(action: Action, names: dict[str, str], redactor: Redactor) 
 
 
 def _secret_note(name: str) -> str:
-    return f"a typed password or a token became the secret {name}. Pass --secret {name}=… to eikon record."
+    return f"a password or a token became the secret {name}. Pass --secret {name}=… to eikon record."
