@@ -59,12 +59,13 @@ def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes,
     with tempfile.TemporaryDirectory(prefix="eikon-export-") as folder:
         copy = Path(folder) / (bundle.root.resolve().name or "bundle")
         copy_folder(bundle.root, copy)
+        if is_redacted:  # its reason quotes pages, also of sites that the bundle has not recorded
+            (copy / LAST_CERTIFICATION_FILE).unlink(missing_ok=True)
         found = _redact_copy(copy, rules, key) if is_redacted else None
         is_changed = found is not None and found.is_changed
         drops_certificate = is_changed and (copy / CERTIFICATE_FILE).exists()
         if is_changed:
-            for name in (CERTIFICATE_FILE, LAST_CERTIFICATION_FILE):
-                (copy / name).unlink(missing_ok=True)
+            (copy / CERTIFICATE_FILE).unlink(missing_ok=True)
         suspected = scan_folder(copy, allow_rules=()) if is_redacted else ()
         _write_zip(copy, target)
         pictures = sum(path.suffix in _IMAGE_SUFFIXES for path in copy.rglob("*"))

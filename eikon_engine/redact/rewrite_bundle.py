@@ -25,6 +25,7 @@ from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketM
 from eikon_engine.secrets.redaction import strip_encodings
 from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_accepted, write_accepted
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_snapshot, store_snapshot
+from eikon_engine.trace.certificate import read_last_certification, write_last_certification
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
@@ -244,6 +245,7 @@ def redact_bundle(
         (root / JOURNAL_FILE).unlink(missing_ok=True)
         is_changed = True
     is_changed = _rewrite_accepted(root, redactor, renaming) or is_changed
+    is_changed = _rewrite_last_certification(root, redactor) or is_changed
     _remove_replaced_blobs(root, trace, renaming)
     is_changed = (
         redact_responses(resolve_inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER), redactor.redact_text) or is_changed
@@ -261,6 +263,19 @@ def _rewrite_accepted(root: Path, redactor: Redactor, renaming: Renames) -> bool
     found = validate_redacted(AcceptedBaselines, plain, clean)
     history = tuple(each.model_copy(update={"steps": tuple(map(_sort_accepted, each.steps))}) for each in found.history)
     write_accepted(root, AcceptedBaselines(history=history))
+    return True
+
+
+def _rewrite_last_certification(root: Path, redactor: Redactor) -> bool:
+    """Rewrite the texts of the note of a certification without a certificate; return whether anything changed."""
+    last = read_last_certification(root)
+    if last is None:
+        return False
+    texts = {"reason": redactor.redact_text(last.reason), "next_step": redactor.redact_text(last.next_step)}
+    clean = last.model_copy(update=texts)
+    if clean == last:
+        return False
+    write_last_certification(root, clean)
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,18 @@ import pytest
 from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.record import RecordOptions
+from eikon_engine.redact.export_bundle import copy_folder
+from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.redact.scan import scan_folder
+from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.certificate import (
+    CERTIFICATE_FILE,
+    LAST_CERTIFICATION_FILE,
+    LastCertification,
+    read_last_certification,
+    write_last_certification,
+)
 from tests.redact.test_login import left_in, record
 from tests.replay.conftest import replay
 from tests.sites.login import PASSWORD
@@ -101,6 +111,47 @@ def test_a_certificate_of_other_files_is_omitted(
     (in_clear[0] / CERTIFICATE_FILE).unlink()
     assert not (bundle / CERTIFICATE_FILE).exists()
     assert "the certificate was omitted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_changed", [True, False])
+def test_a_redacted_export_has_no_note_of_a_certification(
+    in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path, *, is_changed: bool
+) -> None:
+    """Its reason may quote what a page showed only then; an export that is not redacted is a copy."""
+    source = tmp_path / "b"
+    copy_folder(in_clear[0], source)
+    if not is_changed:
+        source = export(source, tmp_path / "redacted.zip", "--redacted")
+    note_certification(source, "a run showed 'Bearer kJ83hdPq0zLmWv7T'")
+
+    assert (export(source, tmp_path / "plain.zip") / LAST_CERTIFICATION_FILE).is_file()
+    assert not (export(source, tmp_path / "out.zip", "--redacted") / LAST_CERTIFICATION_FILE).exists()
+
+
+def test_the_note_of_a_certification_is_rewritten(tmp_path: Path) -> None:
+    """Only its texts: it still belongs to the trace that was certified."""
+    source = tmp_path / "b"
+    copy_folder(TRACES / "shop_failing", source)
+    note_certification(source, "a run showed 'Bearer kJ83hdPq0zLmWv7T'")
+
+    assert redact_bundle(source, Redactor({"TOKEN": "kJ83hdPq0zLmWv7T"}), {})
+
+    last = read_last_certification(source)
+    assert last is not None
+    assert (last.reason, last.trace_sha256) == ("a run showed 'Bearer {{eikon-secret:TOKEN}}'", "0" * 64)
+
+
+def note_certification(bundle: Path, reason: str) -> None:
+    """Note that a live certification of a bundle gave no certificate."""
+    last = LastCertification(
+        ended_at=datetime(2025, 3, 14, tzinfo=UTC),
+        trace_sha256="0" * 64,
+        network_mode="live",
+        status="diverged",
+        reason=reason,
+        next_step="record again",
+    )
+    write_last_certification(bundle, last)
 
 
 def test_symbolic_links_are_omitted(tmp_path: Path) -> None:
