@@ -232,9 +232,10 @@ def _write_outcome(
 def _with_certificate(outcome: ReplayOutcome, plan: Plan) -> ReplayOutcome:
     state = certificate_state(plan.bundle.root, plan.bundle.trace)
     why = "; ".join(filter(None, (state.reason, plan.accepted)))
-    explanation = outcome.explanation
-    if explanation is not None and state.last_certification is not None:
-        explanation = after_certification(explanation, state.last_certification)
+    explanation, last = outcome.explanation, state.last_certification
+    is_certified = state.status == "certified"  # then the certification that failed was another one
+    if explanation is not None and last is not None and not is_certified and last.network_mode == plan.network:
+        explanation = after_certification(explanation, last)
     return outcome.model_copy(update={"certified": state.status, "certified_why": why, "explanation": explanation})
 
 

@@ -12,7 +12,7 @@ from eikon_engine.errors import EikonError, OutputError
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
-from eikon_engine.files.writing import write_atomically
+from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.trace.execution import MissionStatus
 from eikon_engine.trace.trace_file import find_trace_file
 
@@ -105,13 +105,21 @@ def read_certificate(root: Path) -> Certificate | None:
 
 
 def write_certificate(root: Path, certificate: Certificate) -> None:
-    """Write the certificate of a bundle atomically; it replaces the note of a certification without one.
+    """Write the certificate of a bundle atomically; it replaces the note of a certification of this kind without one.
+
+    A certificate of sealed replays leaves the note of live ones, and vice versa.
 
     Raises:
-        OutputError: the folder cannot be written.
+        OutputError: the folder cannot be written; there is no new certificate then.
     """
+    last = read_last_certification(root)
+    if last is None or last.network_mode == certificate.network_mode:
+        path = root / LAST_CERTIFICATION_FILE
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(write_error_message(path, error)) from error
     write_atomically(root / CERTIFICATE_FILE, certificate.model_dump_json(indent=1).encode() + b"\n")
-    (root / LAST_CERTIFICATION_FILE).unlink(missing_ok=True)
 
 
 def read_last_certification(root: Path) -> LastCertification | None:

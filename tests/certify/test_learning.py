@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import Browser
@@ -12,7 +12,16 @@ from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AgentMission, AttachOptions
 from eikon_engine.report.certification import render_certification
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.certificate import read_certificate
+from eikon_engine.trace.certificate import (
+    Certificate,
+    LastCertification,
+    file_sha256,
+    network_sha256,
+    read_certificate,
+    write_certificate,
+    write_last_certification,
+)
+from eikon_engine.trace.trace_file import TRACE_FILE
 from tests.browser.pages import Answer, serve_pages
 from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
@@ -177,6 +186,53 @@ def test_an_action_that_fails_with_every_timing_ends_it(
     summary = (tmp_path / "run" / "replay_summary.txt").read_text()
     assert outcome.certified_why in summary
     assert f"To confirm   its certification failed, too ({report.reason}): record the mission again" in summary
+
+
+@pytest.mark.parametrize("network_mode", ["sealed", "live"])
+@pytest.mark.parametrize("is_certified", [False, True])
+def test_only_a_failed_certification_of_the_same_kind_replaces_advice_to_certify(
+    chromium: Browser, site: PageSite, tmp_path: Path, network_mode: Literal["sealed", "live"], *, is_certified: bool
+) -> None:
+    """A failed live attempt proves nothing about sealed replays, nor does one where there is a certificate."""
+    url = site.put("<p>empty</p>")
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(url)
+        agent.page.add_script_tag(content="document.body.append(document.createElement('button'))")
+        agent.page.click("button", timeout=1000)
+    trace = open_bundle(tmp_path / "b").trace
+    digests = file_sha256(tmp_path / "b" / TRACE_FILE), network_sha256(tmp_path / "b", trace)
+    if is_certified:
+        certificate = Certificate(
+            certified_at=trace.started_at,
+            runs=3,
+            stress=False,
+            network_mode="sealed",
+            browser="chromium",
+            playwright_version="1",
+            eikon_version="1",
+            environment_sha256="",
+            trace_sha256=digests[0],
+            network_sha256=digests[1],
+        )
+        write_certificate(tmp_path / "b", certificate)
+    last = LastCertification(
+        ended_at=trace.started_at,
+        network_mode=network_mode,
+        status="diverged",
+        reason="the site was down",
+        next_step="record again",
+        trace_sha256=digests[0],
+        network_sha256=digests[1],
+    )
+    write_last_certification(tmp_path / "b", last)
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", on_divergence="continue")
+
+    assert outcome.certified == ("certified" if is_certified else "none")
+    assert outcome.explanation is not None
+    is_replaced = network_mode == "sealed" and not is_certified
+    assert ("its certification failed, too" in outcome.explanation.settle) == is_replaced
+    assert ("run `eikon certify`" in outcome.explanation.settle) != is_replaced
 
 
 def test_warnings_of_the_recording_are_in_the_certificate(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

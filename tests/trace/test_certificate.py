@@ -133,7 +133,7 @@ def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path
 
 
 def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path) -> None:
-    """Both are reported; a new certificate replaces the note."""
+    """Both are reported; a new certificate replaces the note if it is one of the same network mode."""
     root = certified(tmp_path)
     certificate = read_certificate(root)
     assert certificate is not None
@@ -146,7 +146,22 @@ def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path
         "; the last live certification, on 2025-03-14, gave none: diverged at the click. Next: record again"
     )
     write_certificate(root, certificate)
+    assert certificate_state(root, TRACE) == state
+    write_certificate(root, certificate.model_copy(update={"network_mode": "live"}))
     assert not (root / LAST_CERTIFICATION_FILE).exists()
+
+
+def test_a_note_that_cannot_be_removed_is_an_error(tmp_path: Path) -> None:
+    """No certificate is written then: the bundle would have both."""
+    root = certified(tmp_path)
+    certificate = read_certificate(root)
+    assert certificate is not None
+    (root / CERTIFICATE_FILE).unlink()
+    (root / LAST_CERTIFICATION_FILE).mkdir()
+
+    with pytest.raises(OutputError, match=rf"cannot write .*{LAST_CERTIFICATION_FILE}: .*; choose a writable folder"):
+        write_certificate(root, certificate)
+    assert not (root / CERTIFICATE_FILE).exists()
 
 
 def test_a_stale_certificate_has_the_reason_of_the_failed_one(tmp_path: Path) -> None:
