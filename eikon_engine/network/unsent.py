@@ -131,6 +131,8 @@ def _explain(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchan
         is_loading_page(each, exchange.started_ms) for each in recording.exchanges
     ):
         return "sent while its page unloaded"
+    if request.resource_type == "font" and request.method in SAFE_METHODS:
+        return "a font, which the browser requests once it draws text in it"
     is_resource = request.method in SAFE_METHODS and request.resource_type in CACHED_TYPES
     if is_resource and any(each.request.url == request.url for each in used):
         return "a resource that the page already had"

@@ -477,6 +477,7 @@ def test_the_last_poll_may_have_no_answer(tmp_path: Path) -> None:
         ),
         ({"resource_type": "image"}, ""),
         ({"resource_type": "document"}, ""),
+        ({"resource_type": "font"}, "a font, which the browser requests once it draws text in it"),
         ({"method": "POST", "resource_type": "other"}, ""),
         ({"resource_type": "ping", "method": "POST"}, ""),
     ],
