@@ -27,12 +27,12 @@ from eikon_engine.outcome.divergence import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.collect import unanswered_notes
+from eikon_engine.replay.documents import DocumentComparer
 from eikon_engine.replay.effects_policy import EffectsPolicy
 from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
-from eikon_engine.replay.unsettled import UnsettledComparer
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.base_urls import map_action_urls
@@ -247,7 +247,7 @@ class StepRunner:
         self._completion_client = completion_client_for(plan, options)
         self._clock = environment.clock
         self._live = LiveComparer(plan, options.now)
-        self._unsettled = UnsettledComparer()
+        self._documents = DocumentComparer(plan)
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
         self.switch_plan(plan)
@@ -307,7 +307,7 @@ class StepRunner:
         compared = self._compare(planned, recorded, performed)
         self._last_comparison = compared
         self._live.end_step(recorded, performed.observation)
-        self._unsettled.end_step(recorded, performed.observation)
+        self._documents.end_step(recorded, performed.observation)
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
         self._has_diverged = self._has_diverged or bool(compared.divergences)
@@ -524,7 +524,7 @@ class StepRunner:
             read_texts=self._read_texts(recorded, performed),
             screenshots=self.comparable_screenshots(recorded, performed),
             passive_requests=frozenset() if performed.captured is None else performed.captured.passive_requests,
-            paired_documents=self._unsettled.pair_documents(recorded, performed.observation),
+            paired_documents=self._documents.pair_documents(recorded, performed.observation),
         )
         hidden: tuple[str, ...] = ()
         if self._network_mode == "live":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.pages import Answer, PageSite, redirect, serve_pages
+from tests.browser.pages import Answer, Asked, PageSite, redirect, serve_pages
 from tests.record.order_shop import read_divergence
-from tests.record.recorded_page import QUICK, recorded_page
+from tests.record.recorded_page import QUICK, recorded_page, steps
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -79,3 +80,66 @@ def test_a_document_that_ends_differently_is_a_divergence(
 
     assert seen.verdict == "diverged"
     assert read_divergence(seen)[:2] == expected
+
+
+def leave_early(page: Page, url: str) -> None:
+    """Go to a slow page, but leave before it arrives; then visit more pages."""
+    page.goto(url)
+    page.evaluate("location.href = '/slow'")
+    page.goto(f"{url}/notes")
+    page.goto(f"{url}/about")
+    page.get_by_role("heading", name="About").wait_for()
+
+
+@pytest.fixture
+def left_early(chromium: Browser, notes: PageSite, tmp_path: Path) -> PageSite:
+    """Record a mission whose agent left a page before it arrived."""
+    is_open = threading.Event()
+
+    def answer(_: Asked) -> Answer:
+        is_open.wait(20)
+        return Answer(body="<h1>Slow</h1>")
+
+    notes.answers["/slow"] = answer
+    with recorded_page(chromium, tmp_path / "b", QUICK) as agent:
+        leave_early(agent.page, notes.url)
+        is_open.set()
+    loads = [load.url for step in steps(tmp_path / "b") if step.observation for load in step.observation.documents]
+    assert not any(url.endswith("/slow") for url in loads)
+    return notes
+
+
+def test_a_document_that_the_agent_did_not_wait_for_shifts_nothing(left_early: PageSite, tmp_path: Path) -> None:
+    """A replay waits for it, and loads what the agent loaded after it."""
+    seen = replay(tmp_path / "b", tmp_path / "live", network="live")
+
+    assert left_early.paths().count("GET /slow") == 2
+    assert [(each.code, each.expected, each.observed) for each in seen.divergences] == []
+    assert seen.verdict == "unverifiable"
+
+
+@pytest.mark.parametrize(("path", "answer"), [("/about", FORBIDDEN), ("/notes", redirect("/login"))])
+def test_later_documents_are_still_compared(left_early: PageSite, tmp_path: Path, path: str, answer: Answer) -> None:
+    """Each with that of the same URL."""
+    left_early.answers[path] = answer
+
+    seen = replay(tmp_path / "b", tmp_path / "live", network="live")
+
+    kind, code, expected, _ = read_divergence(seen)
+    assert (kind, code) == ("navigate", "status-changed" if path == "/about" else "redirects-changed")
+    assert path in expected
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_link_that_leads_elsewhere_is_a_divergence(
+    chromium: Browser, notes: PageSite, tmp_path: Path, status: int
+) -> None:
+    """The page loads a document that the recording does not have in place of a recorded one."""
+    with recorded_page(chromium, tmp_path / "b", QUICK) as agent:
+        write(agent.page, notes.url)
+    notes.answers["/notes"] = Answer(body="<h1>Notes</h1><a href=/about onclick=\"this.href = '/team'\">About</a>")
+    notes.answers["/team"] = Answer(body="<h1>About</h1>", status=status)
+
+    seen = replay(tmp_path / "b", tmp_path / "live", network="live")
+
+    assert read_divergence(seen)[:2] == ("click", "document-changed" if status == 200 else "status-changed")
