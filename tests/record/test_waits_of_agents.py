@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,33 @@ def test_a_live_site_may_need_fewer_polls(chromium: Browser, site: PageSite, tmp
     job.asked, job.polls = 0, 4
 
     assert replay(tmp_path / "b", tmp_path / "faster", network="live").verdict == "faithful"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "verdict"),
+    [
+        pytest.param(202, 200, "faithful", id="ready at once"),
+        pytest.param(200, 202, "diverged", id="never ready"),
+        pytest.param(202, 500, "diverged", id="failed"),
+    ],
+)
+def test_a_live_site_may_be_ready_at_the_first_poll(
+    chromium: Browser, site: PageSite, tmp_path: Path, recorded: int, live: int, verdict: str
+) -> None:
+    """The agent got a status of a job in progress; one that is still in progress is not what it waited for."""
+    answer = Answer(body="{}", status=recorded, content_type="application/json")
+    site.answers["/job"] = answer
+    url = site.put("<button onclick=\"fetch('/job')\">Start</button>")
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(url)
+        with agent.page.expect_response("**/job"):
+            agent.page.click("button")
+    assert [each.status for each in conditions(tmp_path / "b") if isinstance(each, ResponseCondition)] == [recorded]
+    site.answers["/job"] = replace(answer, status=live)
+
+    seen = replay(tmp_path / "b", tmp_path / "live", network="live")
+
+    assert seen.verdict == verdict
 
 
 def test_a_mission_that_ends_in_a_url_waits_for_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
@@ -59,7 +60,8 @@ class _Found:
     holds: bool
     text: str
     is_tolerable: bool = False
-    """Whether a live page may leave it at that: its server may respond less often than in the recording."""
+    """Whether a live page may leave it at that: its server may respond less often than in the recording, or with a
+    similar status."""
 
 
 _NO_FRAME: Final = _Found(holds=False, text="found no such iframe")
@@ -196,12 +198,22 @@ def _evaluate_traffic(session: Session, page: Page, condition: RequestCondition 
         and each.page is page
         and recorded_or_own_key(session, each.request).partition(BODY_MARK)[0] == wanted
     ]
-    count = statuses.count(condition.status if isinstance(condition, ResponseCondition) else None)
-    others = sorted({each for each in statuses if each is not None} - {getattr(condition, "status", None)})
+    status = condition.status if isinstance(condition, ResponseCondition) else None
+    count = statuses.count(status)
+    others = sorted({each for each in statuses if each is not None} - {status})
     found = [f"found {count} of {condition.count}"] if count else []
     found += [f"the response had status {', '.join(map(str, others))}"] if others else []
     text = "; ".join(found) or f"the page {'received no such response' if is_response else 'sent no such request'}"
-    return _Found(count >= condition.count, text, is_tolerable=count > 0 and not others)
+    alike = [each for each in statuses if each == status or _is_alike(each, status)]
+    is_ahead = status == HTTPStatus.ACCEPTED and not session.follows_schedule and len(alike) >= condition.count
+    return _Found(count >= condition.count or is_ahead, text, is_tolerable=0 < len(alike) == len(statuses))
+
+
+def _is_alike(live: int | None, recorded: int | None) -> bool:
+    """Return whether both statuses are errors or neither is; a live 202 says that what was recorded is yet to come."""
+    if live is None or recorded is None or live == HTTPStatus.ACCEPTED:
+        return False
+    return (live >= HTTPStatus.BAD_REQUEST) == (recorded >= HTTPStatus.BAD_REQUEST)
 
 
 async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[bool, str]:
