@@ -245,13 +245,15 @@ def _imports(names: set[str]) -> Iterator[str]:
     yield ""
     modules = names | ({"time"} if "assert_read" in names else set())
     yield from (
-        f"import {name}" for name in ("base64", "hashlib", "html", "json", "os", "re", "time") if name in modules
+        f"import {name}"
+        for name in ("base64", "hashlib", "html", "json", "math", "os", "re", "time")
+        if name in modules
     )
     yield f"from collections.abc import {'Callable, ' if 'assert_read' in names else ''}Iterator"
     yield f"from contextlib import contextmanager{', suppress' if 'suppress' in names else ''}"
     if "FILES" in names:
         yield "from pathlib import Path"
-    coders = [name for name in ("quote", "quote_plus") if name in names]
+    coders = [name for name in ("quote", "quote_plus", "urlparse") if name in names]
     if coders:
         yield f"from urllib.parse import {', '.join(coders)}"
     yield ""

@@ -25,7 +25,14 @@ from eikon_engine.exporters.playwright_preamble import (
     omitted_parts,
     write_preamble,
 )
-from eikon_engine.exporters.playwright_values import site_of, text_source
+from eikon_engine.exporters.playwright_values import (
+    NAN,
+    flags_source,
+    has_representations,
+    site_of,
+    text_source,
+    why_not_comparable,
+)
 from eikon_engine.exporters.python_source import (
     Block,
     Statement,
@@ -287,7 +294,11 @@ def _why_unchecked(step: ActionTrace, action: Read | Evaluate | Expect, known: P
         is_handle = isinstance(action, Evaluate) and action.returns_handle
         return "" if is_handle else "the recording does not contain what it returned"
     text = value_text(value.value) if value.long is None else words.long_text(value.long)
-    return known.why_unchecked(step, value, text)
+    if why := known.why_unchecked(step, value, text):
+        return why
+    if value.long is None:
+        return why_not_comparable(value.value)
+    return "it is long and contains a value that JSON does not have" if has_representations(json.loads(text)) else ""
 
 
 def _open_pages(step: ActionTrace) -> set[int]:
@@ -309,7 +320,7 @@ def _assert_identity(target: Target, element: str, known: PageState) -> Iterator
 
 
 def _value_source(site: Site, companions: CompanionFiles, value: ReadValue) -> str:
-    return site.value_source(value.value) if value.long is None else companions.add_value(value.long)
+    return site.returned_source(value.value) if value.long is None else companions.add_value(value.long)
 
 
 def _locate(known: PageState, page: int, target: Target) -> str:
@@ -448,6 +459,8 @@ def _write_statement(number: int, call: PythonCall, element: str, context: _Sour
     if call.may_repeat:
         read = _write_call(number, replace(call, timeout_ms=None), element, context)
         return call_source("assert_read", page, f"lambda: {read}", expected, timeout=call.timeout_ms)
+    if expected == NAN:
+        return f"assert math.isnan({_write_call(number, call, element, context)})"
     compared = "is" if expected in {"None", "True", "False"} else "=="
     return f"assert {_write_call(number, call, element, context)} {compared} {expected}"
 
@@ -477,12 +490,8 @@ def _write_receiver(page: str, number: int, call: PythonCall, element: str) -> s
             return f"expect({locator})"
 
 
-_FLAG_NAMES: Final = {"i": "re.IGNORECASE", "m": "re.MULTILINE", "s": "re.DOTALL"}
-
-
 def _pattern_source(pattern: Pattern) -> str:
-    flags = " | ".join(_FLAG_NAMES[flag] for flag in sorted(set(pattern.flags)))
-    return call_source("re.compile", regex_literal(pattern.source), *([flags] if flags else []))
+    return call_source("re.compile", regex_literal(pattern.source), *flags_source(pattern.flags))
 
 
 def _write_argument(argument: object, number: int, context: _SourceContext) -> str:  # noqa: PLR0911 - one case per kind

@@ -10,8 +10,11 @@ from urllib.parse import urlsplit
 from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal, value_source
 from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace.actions import Navigate, SecretRef
+from eikon_engine.trace.read_values import split_representation
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from eikon_engine.trace.actions import Text
     from eikon_engine.trace.execution import ExecutionTrace
 
@@ -27,6 +30,10 @@ _ENCODINGS: Final = (
     ("base64", "base64.b64encode({}.encode()).decode()"),
 )
 """Source of the encoding of a secret, by the prefix of the encoding in its placeholder."""
+_FLAGS: Final = {"i": "re.IGNORECASE", "m": "re.MULTILINE", "s": "re.DOTALL"}
+_NUMBERS: Final = {"NaN": "math.nan", "Infinity": "math.inf", "-Infinity": "-math.inf"}
+NAN: Final = _NUMBERS["NaN"]
+"""Source of the number that equals no other; only a test of its own finds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +53,25 @@ class Site:
         inside = rest != url and (not rest or (rest[0] in "/?#" and not rest.startswith("//")))
         return (rest or "/") if inside else url
 
+    def returned_source(self, value: JsonValue) -> str:
+        """Write what a page returned as Playwright for Python returns it; `why_not_comparable` has the exceptions."""
+        match split_representation(value):
+            case "$numberDouble", str(number):
+                return _NUMBERS[number]
+            case "$url", url:
+                return f"urlparse({self.value_source(url)})"
+            case "$regularExpression", {"pattern": pattern, "options": str(flags)}:
+                return f"re.compile({', '.join((self.value_source(pattern), *flags_source(flags)))})"
+            case _, list(values):
+                return f"[{', '.join(map(self.returned_source, values))}]"
+            case _, dict(fields):
+                written = (f"{self.value_source(name)}: {self.returned_source(each)}" for name, each in fields.items())
+                return f"{{{', '.join(written)}}}"
+            case _, plain:
+                return self.value_source(plain)
+
     def value_source(self, value: object) -> str:
-        """Write what a page returned: secrets and the base URL in its texts are those of the test."""
+        """Write a JSON value: secrets and the base URL in its texts are those of the test."""
         match value:
             case str():
                 parts = re.split(re.escape(self.base) + _END_OF_HOST, value) if self.base else [value]
@@ -103,6 +127,54 @@ def text_source(text: Text) -> str:
         place = found.end()
     parts += [string_literal(text[place:])] if place < len(text) or not parts else []
     return " + ".join(parts)
+
+
+def flags_source(flags: str) -> tuple[str, ...]:
+    """Write the flags `i`, `m` and `s` of a regular expression as an argument; none if none is set."""
+    names = " | ".join(_FLAGS[flag] for flag in sorted(set(flags)))
+    return (names,) if names else ()
+
+
+def why_not_comparable(value: JsonValue, *, is_whole: bool = True) -> str:
+    """Return why Python cannot compare what a page returned; empty if it can. `is_whole` is false for its members."""
+    kind, plain = split_representation(value)
+    match kind, plain:
+        case "$numberDouble", "NaN" if not is_whole:
+            return "it contains NaN, which equals nothing"
+        case "$date", _:
+            return "it contains a date"
+        case "$error", _:
+            return "it contains an error, which equals no other"
+        case "$regularExpression", {"pattern": str(pattern)} if not _is_pattern(pattern):
+            return "it contains a regular expression that Python does not have"
+        case _:
+            pass
+    members = _members(plain) if kind in {"", "$object"} else ()
+    return next(filter(None, (why_not_comparable(each, is_whole=False) for each in members)), "")
+
+
+def _members(value: JsonValue) -> tuple[JsonValue, ...]:
+    match value:
+        case list():
+            return tuple(value)
+        case dict():
+            return tuple(value.values())
+        case _:
+            return ()
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def has_representations(value: JsonValue) -> bool:
+    """Return whether a value that a page returned contains one that JSON does not have."""
+    kind, plain = split_representation(value)
+    return bool(kind) or any(map(has_representations, _members(plain)))
 
 
 def placeholders_in(text: str) -> tuple[str, ...]:

@@ -106,6 +106,13 @@ def _collapse(value: JsonValue) -> JsonValue:
             return value
 
 
+def split_representation(value: JsonValue) -> tuple[str, JsonValue]:
+    """Return the key and the content of an object that stands for another value; no key, and the value, for others."""
+    if isinstance(value, dict) and len(value) == 1 and not _KEYS.isdisjoint(value):
+        return next(iter(value.items()))
+    return "", value
+
+
 def _canonical(value: object) -> JsonValue:
     """Copy a value; numbers have one form, and lone surrogates, which JSON cannot represent, are replaced.
 

@@ -14,6 +14,7 @@ from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import Mask, ReadPart, SelectorPart
 from eikon_engine.trace.playwright_calls import CallContext, convert_read
 from eikon_engine.trace.playwright_python import python_calls
+from eikon_engine.trace.read_values import LONG_VALUE
 from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.exporters.running import export, run
@@ -96,6 +97,42 @@ def test_what_was_read_and_asserted_is_asserted(chromium: Browser, site: PageSit
         changed = run(test, tmp_path / "test")
         assert changed.step is not None, (now, changed.output)
         assert labels[changed.step[1]] == label, changed.output
+
+
+def test_values_that_json_does_not_have_are_asserted(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """They are written as Playwright returns them, and what Python cannot compare is listed as not checked.
+
+    The test passes on the recorded site and fails if a value is another one.
+    """
+    page = "<p>page</p><script src=/values.js></script>"
+    site.answers["/"] = Answer(body=f"<!doctype html><title>page</title>{page}")
+    values = ("NaN", "({ratio: -Infinity})", "/a+'\\d/im", "new URL(location.origin + '/x')", "({$date: 'x'})", "9")
+    shown = f"values = [{', '.join(values)}]"
+    site.answers["/values.js"] = Answer(body=shown, content_type="text/javascript")
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.url)
+        for place in range(len(values)):
+            agent.page.evaluate(f"values[{place}]")
+        agent.page.evaluate("[0, NaN]")
+        agent.page.evaluate("new TypeError('x')")
+        agent.page.evaluate(f"['x'.repeat({LONG_VALUE}), Infinity]")
+
+    test = export(tmp_path / "b", tmp_path / "test")
+
+    long = "it is long and contains a value that JSON does not have"
+    assert [line for line in test.omitted if "is not checked" in line] == [
+        "evaluate [0, NaN] is not checked: it contains NaN, which equals nothing",
+        "evaluate new TypeError('x') is not checked: it contains an error, which equals no other",
+        f"evaluate ['x'.repeat({LONG_VALUE}), Infinity] is not checked: {long}",
+    ]
+    unchanged = run(test, tmp_path / "test")
+    assert unchanged.passed, unchanged.output
+    changes = ("7", "({ratio: Infinity})", "/a+'\\d/i", "new URL(location.origin + '/y')", "({$date: 'y'})", "8")
+    for place, (before, now) in enumerate(zip(values, changes, strict=True)):
+        site.answers["/values.js"] = Answer(body=shown.replace(before, now), content_type="text/javascript")
+        changed = run(test, tmp_path / "test")
+        assert changed.step is not None, (now, changed.output)
+        assert changed.step[1] == place + 2, changed.output
 
 
 def test_an_exported_assertion_is_the_recorded_one(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
