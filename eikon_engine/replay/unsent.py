@@ -10,6 +10,7 @@ from eikon_engine.divergence.masks import unmasked_keys
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP
 from eikon_engine.outcome.outcomes import UnsentRequest
+from eikon_engine.trace.actions import InsertText, TypeText
 from eikon_engine.trace.execution import ActionTrace, Blocked
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.steps import is_agent_recording
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.unsent import Unsent
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.actions import Action
     from eikon_engine.trace.masks import Mask
 
 
@@ -44,7 +46,7 @@ def add_unsent(outcome: NetworkOutcome, plan: Plan, session: Session, masks: Seq
         attempt, action = _step_of(each, actions, per_action)
         is_compared = each.is_observed and action.baseline is not None and not is_from_agent
         explanation = each.explanation
-        if each.is_superseded and action.action.type == "type":
+        if each.is_superseded and _is_typing_without_pauses(action.action):
             explanation = explanation or "sent between two keys, which a replay presses without pauses"
         if explanation:
             explained[explanation] += 1
@@ -56,6 +58,15 @@ def add_unsent(outcome: NetworkOutcome, plan: Plan, session: Session, masks: Seq
         f"{pluralize(count, 'recorded request')} not sent by the replay: {why}" for why, count in explained.items()
     )
     return outcome.model_copy(update={"unsent": tuple(left), "notes": (*outcome.notes, *notes)})
+
+
+def _is_typing_without_pauses(action: Action) -> bool:
+    """Whether an action presses keys without a delay; the agent may have paused between them, unlike a replay."""
+    match action:
+        case TypeText(delay_ms=0) | InsertText(key_by_key=True, delay_ms=0):
+            return True
+        case _:
+            return False
 
 
 def _performed_actions(plan: Plan) -> list[tuple[str, ActionTrace]]:

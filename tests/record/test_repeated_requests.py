@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from tests.browser.pages import Answer, PageSite, serve_pages
 from tests.record.recorded_page import TWICE, recorded_page
+from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,3 +168,32 @@ def test_a_page_that_asks_again_is_certified_at_once_and_replays(
     assert [(each.verdict, each.network.misses, each.network.unsent) for each in outcomes] == [
         ("faithful", (), ())
     ] * REPLAYS
+
+
+@pytest.mark.parametrize("delay_ms", [0, 60])
+@pytest.mark.parametrize("by_keyboard", [False, True])
+def test_searches_may_only_be_missing_if_the_agent_typed_without_a_delay(
+    chromium: Browser, site: PageSite, tmp_path: Path, delay_ms: int, *, by_keyboard: bool
+) -> None:
+    """A replay repeats the delay, so a page that searches less then has changed; a script of the agent does it here."""
+    search = "field.oninput = () => { if (window.eager || field.value.length === 3) fetch('/find?q=' + field.value); }"
+    url = site.put(f"<input id=field autofocus><script>{search}</script>")
+    site.answers["/find"] = Answer(body="{}", content_type="application/json")
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.add_init_script("window.eager = true")
+        agent.page.goto(url)
+        agent.page.focus("#field")
+        if by_keyboard:
+            agent.page.keyboard.type("abc", delay=delay_ms)
+        else:
+            agent.page.locator("#field").press_sequentially("abc", delay=delay_ms)
+        agent.page.wait_for_timeout(300)
+
+    network = replay(tmp_path / "b", tmp_path / "run", on_divergence="continue").network
+
+    lost = [f"GET {site.url}/find?q={text}" for text in ("a", "ab")]
+    explained = (
+        "2 recorded requests not sent by the replay: sent between two keys, which a replay presses without pauses"
+    )
+    assert [each.key for each in network.unsent] == (lost if delay_ms else [])
+    assert any(each.startswith(explained) for each in network.notes) == (not delay_ms)
