@@ -247,17 +247,17 @@ def _instrument_waits() -> None:
         Waiter.wait_for_event,
     )
 
-    def tell(waiter: Any, name: Literal["timeout", "frame", "result"], value: object) -> None:  # noqa: ANN401 - has no public type
+    def notify(waiter: Any, name: Literal["timeout", "frame", "result"], value: object) -> None:  # noqa: ANN401 - has no public type
         for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
             note(waiter._wait_id, name, value)
 
     def set_up_observed(self: Any, timeout: Any) -> Any:  # noqa: ANN401 - as above
         waiter = set_up(self, timeout)
-        tell(waiter, "frame", self)
+        notify(waiter, "frame", self)
         return waiter
 
     def reject_on_timeout_observed(self: Any, timeout: Any, timeout_message: str) -> None:  # noqa: ANN401 - as above
-        tell(self, "timeout", timeout)
+        notify(self, "timeout", timeout)
         reject_on_timeout(self, timeout, timeout_message)
 
     def wait_for_event_observed(self: Any, emitter: Any, event: str, predicate: Any = None) -> Any:  # noqa: ANN401 - as above
@@ -265,7 +265,7 @@ def _instrument_waits() -> None:
 
         async def wait() -> Any:  # noqa: ANN401 - as above
             result = await waiting
-            tell(self, "result", result)
+            notify(self, "result", result)
             return result
 
         return wait()

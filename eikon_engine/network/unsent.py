@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from eikon_engine.network.matching import Playback
     from eikon_engine.network.store import NetworkRecording
 
+AFTER_END: Final = "sent after the last step"
+"""Why it does not matter that something sent at the end of a recording is missing in a replay."""
 SLACK_MS: Final = 100.0
 """Page time before the end of a replay within which a request may be missing: pages may load faster or slower."""
 MISSED_INTERVALS: Final = 2
@@ -90,7 +92,7 @@ def find_unsent_requests(
         )
         is_late = exchange.started_ms > sent.end_ms - SLACK_MS
         if is_late and (not _has_effect(exchange) or any(other.ordinal in sent.by_timer for other in group)):
-            explanation = "sent after the last step"
+            explanation = AFTER_END
         yield Unsent(
             key=exchange.key,
             phase=exchange.started_phase or exchange.phase,

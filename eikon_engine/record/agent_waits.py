@@ -60,14 +60,14 @@ class AgentWait:
 def build_wait(waited: AgentWait, session: Session) -> WaitFor | Note:
     """Return the action of a wait that ended; it is the last step that began.
 
-    A wait that failed is a note: nothing came that a replay could wait for.
+    A wait that failed is a note: there is nothing that a replay could wait for.
     """
     wait = waited.wait
     if wait.error is not None:
         return Note(page=waited.page, text=f"{waited.label}: {wait.error.splitlines()[0] if wait.error else 'failed'}")
     condition, page = _condition_of(waited, session)
     if condition is None:
-        return Note(page=waited.page, text=f"{waited.label}: it came")
+        return Note(page=waited.page, text=f"{waited.label}: the event fired")
     return WaitFor(page=page, timeout_ms=wait.timeout_ms or UNBOUNDED_TIMEOUT_MS, condition=condition)
 
 

@@ -19,7 +19,7 @@ from eikon_engine.network.heartbeats import (
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.nearest import body_fields
 from eikon_engine.network.rules import TIMESTAMP, blank_message, blank_socket_url
-from eikon_engine.network.unsent import SLACK_MS, Unsent, is_loading_page
+from eikon_engine.network.unsent import AFTER_END, SLACK_MS, Unsent, is_loading_page
 from eikon_engine.network.websocket import (
     ABNORMAL_CLOSURE,
     SocketAccepted,
@@ -50,7 +50,6 @@ EARLY_MS: Final = 250
 """Recorded page time between a message and one that a timer may send before it in a replay: a timer that is due while
 its page is busy fires late, in any order with the events of an action, and that of a replay when it is due.
 """
-AFTER_END: Final = "sent after the last step"
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
 JSON_TYPE: Final = "application/json"
