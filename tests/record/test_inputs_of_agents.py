@@ -178,7 +178,7 @@ def test_a_function_is_waited_for_in_its_frame(chromium: Browser, site: PageSite
     wait, failed = recorded_actions(tmp_path / "b")
     assert isinstance(wait, WaitFor)
     assert isinstance(wait.condition, FunctionCondition)
-    assert wait.condition.frames == ('iframe:is([name="inner"], [id="inner"])',)
+    assert wait.condition.frames == ('iframe:is([name="inner"], [id="inner"]:not([name]), [id="inner"][name=""])',)
     assert failed.type == "wait_for"
     result = steps(tmp_path / "b")[-1].result
     assert isinstance(result, Failed)

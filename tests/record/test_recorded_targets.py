@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Error
 
 from eikon_engine.browser.attach.call_interceptor import CallInterceptor
 from eikon_engine.trace.actions import Click, Fill, Hover, Mouse
-from tests.browser.pages import PageSite
+from tests.browser.pages import Answer, PageSite
 from tests.record.forms import FORM
 from tests.record.recorded_page import TWICE, recorded_actions, recorded_page, warnings
 
@@ -137,8 +137,8 @@ def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_pa
     targets = [deed.target for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Fill)]
     assert [str(target) for target in targets] == [
         "iframe >> #in",
-        'iframe:is([name="inner"], [id="inner"]) >> #in',
-        'iframe:is([name="inner"], [id="inner"]) >> #in',
+        'iframe:is([name="inner"], [id="inner"]:not([name]), [id="inner"][name=""]) >> #in',
+        'iframe:is([name="inner"], [id="inner"]:not([name]), [id="inner"][name=""]) >> #in',
     ]
     assert [target.identity and target.identity.name for target in targets] == ["In"] * 3
 
@@ -200,3 +200,21 @@ def test_mouse_actions_record_the_element_under_the_pointer(chromium: Browser, s
     assert isinstance(click, Mouse)
     assert click.under is not None
     assert (click.under.role, click.under.name) == ("button", "Deep")
+
+
+def test_the_id_of_an_iframe_is_its_name_only_if_it_has_no_other(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The selector leads to the frame that the agent used, and not also to one whose id is the name of another."""
+    site.answers["/in"] = Answer(body="<!doctype html><button onclick=\"this.textContent = 'Done'\">Go</button>")
+    iframes = "<iframe name=x src=/in></iframe><iframe id=x name=y src=/in></iframe><iframe id=z src=/in></iframe>"
+    url = site.put(iframes)
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(url)
+        for name in ("x", "y", "z"):
+            frame = agent.page.frame(name)
+            assert frame is not None
+            frame.click("button")
+
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings

@@ -56,7 +56,7 @@ class PlaywrightCall:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PlaywrightWait:
-    """A wait of the client for an event, which it only tells the driver about; mutable until it has ended."""
+    """A wait of the client for an event, which the driver only logs; mutable until it has ended."""
 
     call: PlaywrightCall
     """The message that it begins, on the object that emits the event."""
@@ -265,11 +265,17 @@ def frame_selectors(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
     while frame is not None and frame.parent_frame is not None:
         siblings = frame.parent_frame.child_frames
         named = [each for each in siblings if frame.name and each.name == frame.name]
-        by_name = f'iframe:is([name="{frame.name}"], [id="{frame.name}"])'  # an iframe without a name has its id as one
-        by_name = by_name if len(named) == 1 and not {'"', "\\"} & set(frame.name) else ""
-        selectors.append(by_name or f"iframe >> nth={siblings.index(frame) if frame in siblings else 0}")
+        if len(named) == 1 and not {'"', "\\"} & set(frame.name):
+            selectors.append(_iframe_with_name(frame.name))
+        else:
+            selectors.append(f"iframe >> nth={siblings.index(frame) if frame in siblings else 0}")
         frame = frame.parent_frame
     return tuple(reversed(selectors))
+
+
+def _iframe_with_name(name: str) -> str:
+    """Return the selector of the iframe of a frame: its name is its id if it has no name of its own."""
+    return f'iframe:is([name="{name}"], [id="{name}"]:not([name]), [id="{name}"][name=""])'
 
 
 def handle_in_result(result: Any) -> Any:  # noqa: ANN401 - as above
