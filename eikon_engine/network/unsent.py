@@ -82,7 +82,9 @@ def find_unsent_requests(
     used = tuple(originals[ordinal] for ordinal in sent.sent_ms if ordinal in originals)
     for each in unused:
         exchange = originals.get(each.ordinal)
-        if exchange is None or (exchange.is_pending and not _is_unsafe(exchange.request)):
+        if exchange is None or (
+            exchange.is_pending and not is_unsafe(exchange.request.method, exchange.request.resource_type)
+        ):
             continue
         group = tuple(originals[other.ordinal] for other in playback.alike(each) if other.ordinal in originals)
         explanation = (
@@ -113,19 +115,19 @@ def _has_effect(exchange: Exchange) -> bool:
     """Return whether a request changed state or loaded a page: then an agent may have sent it, at any time."""
     request = exchange.request
     is_page = request.is_navigation and not request.frame and exchange.response is not None
-    return is_page or _is_unsafe(request)
+    return is_page or is_unsafe(request.method, request.resource_type)
 
 
-def _is_unsafe(request: RecordedRequest) -> bool:
+def is_unsafe(method: str, resource_type: str) -> bool:
     """Return whether a server may have changed something because of a request, whatever came of it: no report does."""
-    is_report = request.resource_type == "ping" or request.resource_type.startswith("csp")
-    return request.method not in SAFE_METHODS and not is_report
+    is_report = resource_type == "ping" or resource_type.startswith("csp")
+    return method not in SAFE_METHODS and not is_report
 
 
 def _explain(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchange, ...]) -> str:
     """Return why a page need not send a request again; empty if it must."""
     request = exchange.request
-    if exchange.is_cancelled and not _is_unsafe(request):
+    if exchange.is_cancelled and not is_unsafe(request.method, request.resource_type):
         return "cancelled in the recording"
     if _is_from_browser(request):
         return "sent by the browser itself"

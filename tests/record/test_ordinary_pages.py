@@ -216,3 +216,26 @@ def test_what_only_a_service_worker_sends_makes_a_recording_incomplete(
     assert network is not None
     lost = [each.what for each in network.incomplete]
     assert lost == ([f"the request POST {site.url}/sync"] if is_lost else [])
+
+
+def test_a_worker_may_pass_on_a_request_with_another_query(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The request of the page is recorded, so nothing is missing in a replay, which has no worker."""
+    worker = """self.addEventListener('install', () => self.skipWaiting());
+    self.addEventListener('activate', each => each.waitUntil(clients.claim()));
+    self.addEventListener('fetch', each => each.request.method === 'POST' && each.respondWith(
+      each.request.text().then(body => fetch(each.request.url + '?v=1', { method: 'POST', body }))));"""
+    page = """<!doctype html><button>Save</button><p id=shown></p><script>
+    navigator.serviceWorker.register('/sw.js');
+    document.querySelector('button').onclick = async () => {
+      shown.textContent = await (await fetch('/save', { method: 'POST', body: 'x' })).text();
+    }</script>"""
+    site.answers |= {"/": Answer(body=page), "/save": Answer(body="saved")}
+    site.answers["/sw.js"] = Answer(body=worker, content_type="text/javascript")
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.url)
+        agent.page.wait_for_function("navigator.serviceWorker.controller !== null")
+        agent.page.click("button")
+        agent.page.get_by_text("saved").wait_for()
+
+    assert any(each.startswith("POST /save?v=1") for each in site.paths())
+    assert "service worker sent it" not in warnings(tmp_path / "b")

@@ -26,7 +26,6 @@ from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
 from eikon_engine.network.exchange import (
     ABORTED_ERROR,
-    SAFE_METHODS,
     Exchange,
     Hop,
     Piece,
@@ -34,6 +33,7 @@ from eikon_engine.network.exchange import (
     RecordedResponse,
 )
 from eikon_engine.network.long_tasks import LongTask
+from eikon_engine.network.unsent import is_unsafe
 from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.trace.execution import LostData
 
@@ -80,7 +80,7 @@ class NetworkCapture:
         self._occurrence_and_frame: dict[Request, tuple[int, str]] = {}
         self._occurrences: Counter[str] = Counter()
         self._unsafe_of_pages: Counter[str] = Counter()
-        """How often pages sent each unsafe request, by method and URL."""
+        """How often pages sent each unsafe request, by method and URL without query."""
         self._unsafe_of_workers: Counter[str] = Counter()
         """The same for service workers, which also pass on those of pages."""
         self._ends: dict[Request, Moment] = {}
@@ -270,8 +270,9 @@ class NetworkCapture:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
         is_of_worker = request.service_worker is not None
-        if request.method not in SAFE_METHODS:
-            line = f"{request.method} {self._session.redactor.redact_text(request.url)}"
+        if is_unsafe(request.method, request.resource_type):
+            url, _, _ = request.url.partition("?")  # a worker that passes on a request may change its query
+            line = f"{request.method} {self._session.redactor.redact_text(url)}"
             (self._unsafe_of_workers if is_of_worker else self._unsafe_of_pages)[line] += 1
         if is_of_worker:
             return  # replays have no service worker, and the response of the page's own request is recorded
