@@ -147,8 +147,8 @@ class PresentTimes:
         one, other = recorded.first_reading, observed.first_reading
         if recorded.kind == observed.kind == "ago":
             rounded = max(recorded.resolution, observed.resolution)
-            aged = abs((other - one) - (self.observed - self.recorded)) <= TOLERANCE + rounded  # was there before
-            return aged or abs(other - one) <= TOLERANCE
+            older = (other - one) - (self.observed - self.recorded)  # zero but for rounding, if it was there before
+            return -rounded < older <= rounded or abs(other - one) <= TOLERANCE
         if recorded.shape != observed.shape:
             return False
         here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]

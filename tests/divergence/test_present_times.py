@@ -77,6 +77,23 @@ def test_present_times_are_the_same(recorded: str, observed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("recorded", "observed", "is_same"),
+    [
+        ("2 days ago", "3 days ago", True),
+        ("2 days ago", "1 day ago", False),
+        ("2 days ago", "4 days ago", False),
+        ("1 week ago", "2 weeks ago", True),
+        ("2 weeks ago", "1 week ago", False),
+        ("3 hours ago", "2 hours ago", False),
+        ("59 minutes ago", "1 hour ago", True),
+    ],
+)
+def test_ages_grow_with_time(recorded: str, observed: str, *, is_same: bool) -> None:
+    """A minute later, a rounded age may be one more; it is never less."""
+    assert replayed(minutes=1).are_same(recorded, observed) is is_same
+
+
+@pytest.mark.parametrize(
     ("recorded", "observed"),
     [
         ("saved 2026-03-14T23:51:09Z", "saved 2026-04-24T08:51:30Z"),
