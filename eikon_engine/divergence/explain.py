@@ -51,7 +51,7 @@ def explain_divergence(
         code=first.code,
         cause=judged.cause,
         sentence=f"{_OPENINGS[judged.cause]}: {place} {describe_divergence(first)}.",
-        why=judged.why,
+        why=_without_digests(judged.why),
         settle=judged.settle,
         evidence=tuple(_evidence(case, artifacts)),
         consequences=consequences,
@@ -120,6 +120,7 @@ _TEMPLATES: Final = {
     "download-missing": "a recorded download did not start: {expected}",
     "download-unexpected": "a download started that is not in the recording: {observed}",
     "download-changed": "the download was {observed} instead of {expected}",
+    "read-changed": "it returned {observed} instead of {expected}",
     "value-changed": "the value of the field is {observed} instead of {expected}",
     "dom-changed": "the page showed {observed} instead of {expected}",
     "unexpected-success": "the action failed in the recording but succeeded now",
@@ -171,8 +172,12 @@ _MULTILINE_CODES: Final = ("dom-changed", "skill-output-changed")
 
 
 def _shorten(line: str) -> str:
-    line = re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", line)
-    return re.sub(r"^target-[a-z-]+: ", "", line).strip()
+    return re.sub(r"^target-[a-z-]+: ", "", _without_digests(line)).strip()
+
+
+def _without_digests(text: str) -> str:
+    """Return a text without the digests of bodies and long values, which tell nobody anything."""
+    return re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", text)
 
 
 def _lower_first(message: str) -> str:

@@ -131,3 +131,28 @@ def test_the_line_that_differs_is_shown(expected: str, observed: str, described:
     found = divergence("differs").model_copy(update={"expected": expected, "observed": observed})
 
     assert describe_divergence(found) == f"the page {described}"
+
+
+def test_what_an_agent_read_is_in_the_sentence() -> None:
+    """Both values are, since the message has none."""
+    values = {"code": "read-changed", "expected": '"Approved"', "observed": '"Rejected"'}
+    found = divergence("The read returned a different value than in the recording.").model_copy(update=values)
+
+    assert describe_divergence(found) == 'it returned "Rejected" instead of "Approved"'
+
+
+def test_digests_of_bodies_are_in_no_explanation() -> None:
+    """They tell nobody what was sent."""
+    refused = ResponseChange(
+        key=f"POST http://a/cart sha256:{'5016de14' * 8}",
+        occurrence=0,
+        subgoal=ATTEMPT,
+        sequence=1,
+        what=(ValueChange(part="status", recorded="201", live="503"),),
+    )
+    named = divergence("differs").model_copy(update={"because": (f"{refused.key}: {refused.what[0]}",)})
+
+    found = explained(step(1, message="differs").model_copy(update={"divergences": (named,)}), changes=(refused,))
+
+    assert found is not None
+    assert found.why == "POST http://a/cart returned status 503 instead of 201"
