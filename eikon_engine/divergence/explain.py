@@ -176,7 +176,7 @@ def _shorten(line: str) -> str:
 
 
 def _without_digests(text: str) -> str:
-    """Return a text without the digests of bodies and long values, which tell nobody anything."""
+    """Return a text without the digests of bodies and long values, from which a person learns nothing."""
     return re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", text)
 
 

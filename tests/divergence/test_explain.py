@@ -142,7 +142,7 @@ def test_what_an_agent_read_is_in_the_sentence() -> None:
 
 
 def test_digests_of_bodies_are_in_no_explanation() -> None:
-    """They tell nobody what was sent."""
+    """A person learns nothing from them."""
     refused = ResponseChange(
         key=f"POST http://a/cart sha256:{'5016de14' * 8}",
         occurrence=0,
