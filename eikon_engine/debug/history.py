@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.state_digest import StateDigest
@@ -98,8 +99,16 @@ def iter_steps(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
 
 def steps_sha256(trace: ExecutionTrace, iteration: int) -> str:
     """Digest the first steps of a mission with everything recorded of them, as canonical JSON."""
-    steps = [step.model_dump(mode="json") for step, _ in zip(iter_steps(trace), range(iteration), strict=False)]
+    steps = [_recorded_fields(step) for step in islice(iter_steps(trace), iteration)]
     return _sha256([trace.mission_id, *steps])
+
+
+def _recorded_fields(step: ActionTrace | SkillUsage) -> JsonValue:
+    """Return a step as JSON, without what deleting later steps changes: its timing is that of its observation."""
+    if isinstance(step, ActionTrace) and step.observation is not None:
+        step = step.model_copy(update={"timing": None})
+    fields: JsonValue = step.model_dump(mode="json")
+    return fields
 
 
 def have_same_effect(one: ActionTrace | SkillUsage, other: ActionTrace | SkillUsage) -> bool:
