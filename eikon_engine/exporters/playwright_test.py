@@ -298,7 +298,11 @@ def _why_unchecked(step: ActionTrace, action: Read | Evaluate | Expect, known: P
         return why
     if value.long is None:
         return why_not_comparable(value.value)
-    return "it is long and contains a value that JSON does not have" if has_representations(json.loads(text)) else ""
+    try:
+        is_representation = has_representations(json.loads(text))
+    except ValueError:
+        return "the stored value is not JSON"
+    return "it is long and contains a value that JSON does not have" if is_representation else ""
 
 
 def _open_pages(step: ActionTrace) -> set[int]:

@@ -60,7 +60,7 @@ def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
 
     shown = run("set", shop, TYPE, "action.text=Banana")
 
-    assert {'-      "text": "banana"', '+      "text": "Banana"'} <= set(shown.stdout.splitlines())
+    assert {'-      "text": "banana",', '+      "text": "Banana",'} <= set(shown.stdout.splitlines())
     assert "the observations of 23 actions were dropped" in shown.stderr
     assert contents(shop) == before
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import Result
 
 URL = "http://shop.example:8000"
-CONTENT = b"name;price\n"
+CONTENT = b'"name;price"\n'
 BLOB = BlobRef(sha256="0" * 64, size=len(CONTENT))
 
 

@@ -160,7 +160,13 @@ def test_what_returns_nothing_of_a_page_is_no_action(tmp_path: Path, name: str) 
         (
             "Frame.evaluateExpression",
             {"expression": "1"},
-            {"value": {"d": "2026-01-01"}},
+            {"value": {"d": "2026-01-01T00:00:00.000Z"}},
+            {"expression": "1", "value": {"value": {"$date": "2026-01-01T00:00:00.000Z"}, "long": None}},
+        ),
+        (
+            "Frame.evaluateExpression",
+            {"expression": "1"},
+            {"value": {"d": "no date"}},
             {"expression": "1", "value": None},
         ),
         (
