@@ -148,7 +148,9 @@ def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
         status: CertificateStatus = "stale" if (root / CERTIFICATE_FILE).is_file() else "none"
         return CertificateState(status=status, reason=error.message)
     if last is None:
-        return replace(state, reason=state.reason + _ADVICE[state.status])
+        is_damaged = (root / LAST_CERTIFICATION_FILE).is_file() and read_last_certification(root) is None
+        damage = f"; {LAST_CERTIFICATION_FILE} cannot be read: delete it" if is_damaged else ""
+        return replace(state, reason=state.reason + _ADVICE[state.status] + damage)
     live = " live" if last.network_mode == "live" else ""
     gave_none = f"the last{live} certification, on {last.ended_at.date().isoformat()}, gave none"
     return replace(

@@ -121,7 +121,8 @@ def test_a_failed_certification_is_known_until_the_bundle_changes(tmp_path: Path
     changed = certificate_state(root, TRACE).reason
     (root / LAST_CERTIFICATION_FILE).write_text("{")
 
-    assert before == certificate_state(root, TRACE).reason == "it has no certificate. Run `eikon certify`"
+    assert before == "it has no certificate. Run `eikon certify`"
+    assert certificate_state(root, TRACE).reason == f"{before}; last_certification.json cannot be read: delete it"
     assert failed.status == "none"
     assert failed.reason == (
         "it has no certificate; the last certification, on 2025-03-14, gave none: diverged at the click. "
@@ -149,6 +150,18 @@ def test_a_failed_certification_does_not_invalidate_a_certificate(tmp_path: Path
     assert certificate_state(root, TRACE) == state
     write_certificate(root, certificate.model_copy(update={"network_mode": "live"}))
     assert not (root / LAST_CERTIFICATION_FILE).exists()
+
+
+def test_a_damaged_note_is_named(tmp_path: Path) -> None:
+    """It changes no state, and is not passed over in silence."""
+    root = certified(tmp_path)
+    before = certificate_state(root, TRACE)
+    (root / "last_certification.json").write_text('{"last_certification_version": 1, "ended', encoding="utf-8")
+
+    state = certificate_state(root, TRACE)
+
+    assert (state.status, state.last_certification) == (before.status, None)
+    assert state.reason == f"{before.reason}; last_certification.json cannot be read: delete it"
 
 
 def test_a_note_that_cannot_be_removed_is_an_error(tmp_path: Path) -> None:
