@@ -1,17 +1,18 @@
 """Present times: where the recording shows the time at which it was made, an unchanged live site shows its own.
 
 Two texts are the same up to present times if they differ only in dates with a time, in one format, that are as far from
-each other as the replay is from the recording. A date without a time must be that of the day on both sides, a time
-without a date that of the clock. `3 seconds ago` and `just now` may be any time shortly before; what was `2 hours ago`
-in the recording may be as much older as the replay is later. A text that counts the time of the page in the recording,
-such as `signed in for 3 s`, may have counted as much more as the page is later.
+each other as the replay is from the recording. A date within a year, such as that of a delivery, may have moved by as
+many days, at least one. A time without a date must be that of the clock on both sides. `3 seconds ago` and `just now`
+may be any time shortly before; what was `2 hours ago` in the recording may be as much older as the replay is later, and
+what is done now may be as much ahead of the time of the page, which is that of the recording. A text that counts the
+time of the page in the recording, such as `signed in for 3 s`, may have counted as much more as the page is later.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -35,6 +36,8 @@ PRESENT_TIME: Final = "present time"
 """Name under which steps report what was not compared."""
 TOLERANCE: Final = timedelta(minutes=10)
 """How much the distance of two times may differ from that of recording and replay."""
+_NEAR: Final = timedelta(days=366)
+"""How far from the recording a date may be that is reckoned from the present day, such as that of a delivery."""
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COLON = "(?::|%3A)"
 _CLOCK = (
@@ -44,6 +47,7 @@ _CLOCK = (
 _BETWEEN = r"(?:[T ,+]|%20|\sat\s|\s[-\u2013]\s){1,2}"
 _MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s)?"
+_AGE: Final = r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min|hour|day|week|month|year)(?:ond|ute)?s?"
 _ELAPSED: Final = r"(?P<elapsed>\d{1,5})\s?(?P<count>s(?:ec(?:ond)?s?)?|min(?:ute)?s?)"
 _FORMATS: Final = tuple(
     re.compile(rf"(?<![\w.]){each}(?![\w])", re.IGNORECASE | re.ASCII)
@@ -54,7 +58,9 @@ _FORMATS: Final = tuple(
         rf"(?P<a>\d{{1,2}})[/.](?P<b>\d{{1,2}})[/.](?P<y>\d{{4}}|\d\d){_BETWEEN}{_CLOCK}",
         r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
         _CLOCK,
-        r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min|hour|day|week)(?:ond|ute)?s? ago",
+        rf"{_AGE} ago",
+        rf"(?P<ahead>in) {_AGE}",
+        rf"{_AGE} (?P<ahead>from now|left|to go)",
         _ELAPSED,
         r"(?P<just>just now|right now|(?:a moment|moments|seconds) ago)",
     )
@@ -65,6 +71,8 @@ _UNITS: Final = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
+    "month": timedelta(days=30),
+    "year": timedelta(days=365),
 }
 _ELAPSED_TEXT: Final = re.compile(rf"(?<![\w.:]){_ELAPSED}(?!\w|\sago)")
 ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
@@ -144,26 +152,46 @@ class PresentTimes:
         return is_counting and abs(counted) <= recorded.resolution + ELAPSED_TOLERANCE
 
     def _is_shifted(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
-        one, other = recorded.first_reading, observed.first_reading
         if recorded.kind == observed.kind == "ago":
-            rounded = max(recorded.resolution, observed.resolution)
-            older = (other - one) - (self.observed - self.recorded)  # zero but for rounding, if it was there before
-            return -rounded < older <= rounded or abs(other - one) <= TOLERANCE
+            return self._has_aged(recorded, observed)
         if recorded.shape != observed.shape:
             return False
         here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]
+        if recorded.kind == "clock":
+            one, other = recorded.first_reading, observed.first_reading
+            return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
+        days = [(before.date(), now.date()) for before, now in here]
         pairs = [
             (first, second)
             for first, second in zip(recorded.readings, observed.readings, strict=False)
             if first is not None and second is not None
         ]
-        if recorded.kind == "date":
-            days = [(before.date(), now.date()) for before, now in here]
-            return any((first.date(), second.date()) in days for first, second in pairs)
-        if recorded.kind == "clock":
-            return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
+        return any(self._has_moved(*pair, days) or self._is_as_far(*pair, recorded.kind, days) for pair in pairs)
+
+    def _is_as_far(self, recorded: datetime, observed: datetime, kind: str, days: list[tuple[date, date]]) -> bool:
+        """Return whether both are the present day, or a time as far from each other as recording and replay."""
+        if kind == "date":
+            return (recorded.date(), observed.date()) in days
         shift = self.observed - self.recorded
-        return any(self._is_present(first) and abs((second - first) - shift) <= TOLERANCE for first, second in pairs)
+        return self._is_present(recorded) and abs((observed - recorded) - shift) <= TOLERANCE
+
+    def _has_aged(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
+        """Return whether the distance to the present time grew with it, by the clock of the server or that of the page.
+
+        A live page has the time of the recording: what the server did now is ahead of it.
+        """
+        grown = observed.first_reading - recorded.first_reading
+        shift = self.observed - self.recorded
+        rounded = max(recorded.resolution, observed.resolution)
+        older = grown - shift  # zero but for rounding, if it was there before
+        is_ahead = shift >= TOLERANCE and -rounded < grown + shift <= rounded
+        return -rounded < older <= rounded or abs(grown) <= TOLERANCE or is_ahead
+
+    def _has_moved(self, recorded: datetime, observed: datetime, days: list[tuple[date, date]]) -> bool:
+        """Return whether a date within a year of the recording, with its time of day, moved with the present day."""
+        if abs(recorded - self.recorded) > _NEAR:
+            return False
+        return any(observed - recorded == now - before > timedelta() for before, now in days)
 
     def _is_present(self, time: datetime) -> bool:
         """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""
@@ -333,7 +361,8 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime | None]:
         return
     if number := parts.get("ago") or parts.get("elapsed"):
         unit = _UNITS[_unit(parts)]
-        yield datetime.fromtimestamp(0, UTC) + (int(number) if number.isdecimal() else 1) * unit
+        sign = -1 if parts.get("ahead") else 1
+        yield datetime.fromtimestamp(0, UTC) + sign * (int(number) if number.isdecimal() else 1) * unit
         return
     year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
     if half := parts.get("half"):
