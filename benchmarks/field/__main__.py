@@ -1,12 +1,12 @@
 """Applications of strangers: missions recorded with `record_mission`, certified at the first try, replayed sealed.
 
 Run: `python -m benchmarks.field [APPLICATION ...] [--missions NAME ...] [--recordings 1] [--runs 20] [--parallel 2]
-[--live 0 [--learn]] [--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in
+[--live [3] [--learn]] [--busy 0] [--limit 300] [--cache FOLDER] [--keep FOLDER] [--json FILE] [--plain] [--list]` in
 the environment of scripts/test, with npm on the path. Each application is installed from PyPI or npm into its own
 folder of the cache, outside of the repository, and started on loopback on fresh state for each recording. A mission
 is plain Playwright as a user's agent has it: roles, labels and texts, its own `expect`s; half of them are
 asynchronous. It is recorded and certified by `record_mission` with its defaults, in a process of its own; then the
-server is stopped, and the bundle replayed sealed. With `--live N`, it is then replayed N times on the application,
+server is stopped, and the bundle replayed sealed. With `--live`, it is then replayed three times on the application,
 unchanged and started on fresh state at the same address; with `--learn`, after `eikon certify --network live`
 learned what it varies.
 
@@ -14,7 +14,8 @@ The table has a line per recording: its seconds and those of certifying, the rul
 that were faithful and equal, and why it failed. A mission that fails stays in the table; none is adapted until it
 passes.
 `--plain` performs the missions without recording them, to see that they pass here: in the environment of the browser,
-with these versions. Ends with 1 if any mission failed, with 2 if a name is unknown.
+with these versions. Ends with 1 if any mission failed, or with `--live` if fewer than 95 % were repeated by each live
+replay; with 2 if a name is unknown.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ HEADS = (
 )
 LEARNING_LIMITS = 4
 """Learning has this many times the limit of a mission: it starts the application for each of its replays."""
+REPEATED_LIVE = 0.95
+"""Part of the certified missions that every live replay on the unchanged application must repeat."""
 REASON = 150
 """Characters of a reason in the table; the JSON file has all."""
 
@@ -86,8 +89,12 @@ class Result:
     def passes(self) -> bool:
         """Whether everything that was tried worked."""
         done = self.performance
-        is_repeated = self.faithful == self.runs and self.live_faithful == self.live_runs
-        return not done.reasons and done.mission_s is not None and is_repeated
+        return not done.reasons and done.mission_s is not None and self.faithful == self.runs and self.is_repeated_live
+
+    @property
+    def is_repeated_live(self) -> bool:
+        """Whether each live replay was faithful."""
+        return self.live_faithful == self.live_runs
 
     @property
     def is_slow(self) -> bool:
@@ -130,7 +137,9 @@ def main() -> int:
     parser.add_argument("--missions", nargs="+", default=(), metavar="NAME", help="missions, instead of all")
     parser.add_argument("--recordings", type=int, default=1, help="recordings of each mission, each on fresh state")
     parser.add_argument("--runs", type=int, default=20, help="sealed replays of each bundle")
-    parser.add_argument("--live", type=int, default=0, help="live replays of each bundle, each on fresh state")
+    parser.add_argument(
+        "--live", type=int, nargs="?", const=3, default=0, help="live replays of each bundle, each on fresh state"
+    )
     parser.add_argument("--learn", action="store_true", help="before the live replays, learn what the site varies")
     parser.add_argument("--parallel", type=int, default=2, help="replays at a time")
     parser.add_argument("--busy", type=int, default=0, help="processes that burn processor time all along")
@@ -145,7 +154,7 @@ def main() -> int:
         sys.stderr.write(f"unknown: {', '.join(sorted(unknown))}; --list shows the names\n")
         return 2
     if chosen.learn and not chosen.live:
-        parser.error("--learn is for --live N")
+        parser.error("--learn is for --live")
     applications = [each for each in APPLICATIONS if not chosen.names or each.name in chosen.names]
     if chosen.list:
         sys.stdout.write(_listed(applications))
@@ -175,6 +184,14 @@ def measure(applications: list[Application], folder: Path, chosen: argparse.Name
                 if chosen.json:
                     chosen.json.write_text(json.dumps([dataclasses.asdict(each) for each in results], indent=1))
     sys.stdout.write(table(HEADS, [each.row() for each in results]) + _totals(results))
+    return exit_status(results)
+
+
+def exit_status(results: list[Result]) -> int:
+    """Return 0 if every mission passed or, of those that were replayed live, enough were repeated; else 1."""
+    live = [each for each in results if each.live_runs]
+    if live:
+        return int(sum(each.is_repeated_live for each in live) < REPEATED_LIVE * len(live))
     return int(not results or not all(each.passes for each in results))
 
 
@@ -275,8 +292,11 @@ def _totals(results: list[Result]) -> str:
         return f"{what}: {passed} passed without being recorded\n"
     slow = [each for each in results if each.performance.is_certified and each.is_slow]
     names = "".join(f", {each.application} {each.mission}" for each in slow)
+    live = [each for each in results if each.live_runs]
+    repeated = f"{sum(each.is_repeated_live for each in live)} of {len(live)} repeated by each live replay\n"
     return (
         f"{what}: {recorded} recorded, {certified} certified at the first try, {passed} passed\n"
+        f"{repeated if live else ''}"
         f"of those certified: {mission:.0f} s of missions, {certify:.0f} s of certifying; "
         f"{len(slow)} took more than ten times the mission and five seconds{names}\n"
     )

@@ -5,9 +5,9 @@ environment of scripts/test. The bundled missions, and missions recorded in our 
 Django's admin, are mutated: operators change one element of a document, a response, a message, a script, a style sheet,
 a download, or the trace itself, each in many places. Every mutant is replayed sealed with its changed network instead
 of the recorded one (`--responses-from`), and must get the verdict, the first action, the layer and the cause that its
-operator knows to be right. Prints a row for each operator, the matrix of verdicts, and every mutant with another
-result. Exits with 1 if a change passed or a harmless one did not, or if fewer than 98 % of the actions or 95 % of the
-causes are right.
+operator knows to be right. Prints a row for each operator, the matrices of verdicts and causes, and every mutant with
+another result. Exits with 1 if a change passed or a harmless one did not, or if fewer than 98 % of the actions or 95 %
+of the causes are right.
 
 With `--live`, missions of plain Playwright scripts are recorded on three ordinary sites (`tests/sites/ordinary`), which
 draw tokens, ids and numbers for each run; what varies is learned by `eikon certify --network live`. Then they are
@@ -29,7 +29,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.mutations.live import forbidden, live_mutants, record, replay_all, unchanged
+from benchmarks.mutations.live import UNCHANGED, forbidden, live_mutants, record, replay_all, unchanged
 from benchmarks.mutations.mutants import mutants
 from benchmarks.mutations.report import holds, lists_all, report, report_effects
 from benchmarks.mutations.results import run
@@ -72,9 +72,11 @@ def main_live(names: Iterable[str], arguments: argparse.Namespace) -> int:
         sources = [record(name, site, Path(folder)) for name, site in sites.items()]
         found = asyncio.run(_replay_sites(sources, sites, arguments))
     results = [result for each in found for result in each]
+    changed = sum(each.mutant.operator != UNCHANGED for each in results)
     is_strict = arguments.policy == "strict"
     sys.stdout.write(report(results) if is_strict else report_effects(results))
-    sys.stdout.write(f"{len(results)} replays, {time.perf_counter() - begin:.0f} s\n")
+    replays = f"{changed} replays of changed sites, {len(results) - changed} of unchanged ones"
+    sys.stdout.write(f"{replays}, {time.perf_counter() - begin:.0f} s\n")
     return 0 if (holds(results) if is_strict else lists_all(results)) else 1
 
 

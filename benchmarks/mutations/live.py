@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 SECRETS: Final = {"PASSWORD": HELPDESK_PASSWORD}
 LEARNING_RUNS: Final = 3
+UNCHANGED: Final = "unchanged"
+"""Operator of the runs without a change."""
 NOT_COMPARED: Final = frozenset({"script stores something", "script sets a cookie", "requests in another order"})
 """Operators whose effect a live replay does not compare (docs/probe.md)."""
 _ID: Final = re.compile(r"(?<=/)[0-9a-f]{12}(?=/|$)")
@@ -248,4 +250,4 @@ async def replay_all(
 
 def unchanged(runs: int) -> list[tuple[Mutant, Change | None]]:
     """Return runs without a change."""
-    return [(Mutant(operator="unchanged", what=str(number), truth=FAITHFUL), None) for number in range(runs)]
+    return [(Mutant(operator=UNCHANGED, what=str(number), truth=FAITHFUL), None) for number in range(runs)]

@@ -16,6 +16,7 @@ HEADS: Final = ("operator", "mutants", "verdict", "action", "layer", "cause")
 EFFECTS_HEADS: Final = ("operator", "mutants", "diverged", "also changed", "neither")
 EXACT_ACTIONS: Final = 0.98
 RIGHT_CAUSES: Final = 0.95
+_CORRECTED: Final = "the page itself went on, and replaced what the change showed"
 
 
 def report(results: Sequence[Result]) -> str:
@@ -24,9 +25,15 @@ def report(results: Sequence[Result]) -> str:
     for each in results:
         by_operator[each.mutant.operator].append(each)
     rows = [_row(operator, some) for operator, some in by_operator.items()]
-    matrix = Counter((each.mutant.truth.verdict, each.verdict.partition(":")[0]) for each in results)
+    matrix = Counter((each.mutant.truth.verdict, _verdict(each)) for each in results)
     lines = [table(HEADS, [*rows, _row("all", results)])]
     lines += [f"must be {wanted}, is {found}: {count}\n" for (wanted, found), count in sorted(matrix.items())]
+    lines.append(_confusion(results))
+    lines += [
+        f"{each.mission}: {each.mutant.operator}: {each.mutant.what}: {_CORRECTED}\n"
+        for each in results
+        if each.is_corrected
+    ]
     lines += [
         f"{each.mission}: {each.mutant.operator}: {each.mutant.what}\n"
         f"    wanted {each.mutant.truth.verdict} {each.mutant.truth.place or ''} "
@@ -36,6 +43,21 @@ def report(results: Sequence[Result]) -> str:
         if not (each.is_right and each.has_place and each.has_layer and each.has_cause)
     ]
     return "".join(lines)
+
+
+def _verdict(each: Result) -> str:
+    return f"{each.verdict}, {_CORRECTED}" if each.is_corrected else each.verdict.partition(":")[0]
+
+
+def _confusion(results: Sequence[Result]) -> str:
+    """Return the matrix of causes: how often each was found where each was right, of the changes that diverged."""
+    found = [each for each in results if each.verdict == "diverged" and each.mutant.truth.causes]
+    counts = Counter(("/".join(sorted(each.mutant.truth.causes)), each.cause) for each in found)
+    causes = sorted({cause for _, cause in counts})
+    rows = [
+        (wanted, *(str(counts[wanted, cause] or "") for cause in causes)) for wanted in sorted({w for w, _ in counts})
+    ]
+    return table(("right cause", *causes), rows) if rows else ""
 
 
 def _row(operator: str, results: Sequence[Result]) -> tuple[str, ...]:

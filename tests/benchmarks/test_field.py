@@ -186,6 +186,28 @@ def test_a_line_that_fails_fails_the_field(
     assert [len(each["performance"]["reasons"]) for each in json.loads(results.read_text())] == [0, 1]
 
 
+@pytest.mark.parametrize(("repeated", "status"), [(20, 0), (19, 0), (18, 1)])
+def test_live_replays_of_nearly_all_missions_must_be_faithful(repeated: int, status: int) -> None:
+    """Of 20 that were certified, one may differ; what was not certified is not replayed live."""
+    runs = [3] * repeated + [2] * (20 - repeated)
+    done = [
+        field.Result(
+            application="a",
+            kind="b",
+            mission=str(number),
+            performance=Performance(),
+            live_runs=3,
+            live_faithful=faithful,
+        )
+        for number, faithful in enumerate(runs)
+    ]
+
+    assert (
+        field.exit_status([*done, field.Result(application="a", kind="b", mission="m", performance=Performance())])
+        == status
+    )
+
+
 def test_an_unknown_application_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 2, and the name."""
     monkeypatch.setattr(sys, "argv", ["field", "nosuch"])
