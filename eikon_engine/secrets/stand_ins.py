@@ -266,12 +266,10 @@ _MEMBER: Final = re.compile(r"""["'][^"'\n]{1,60}["']\s*:\s*["']$""")
 
 def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield each token of a live text that has the place of a token with stand-ins, and that token."""
-    if known.isdisjoint(_CANDIDATE.findall(recorded)):
+    if _has_none(recorded, known):
         return
     places: dict[tuple[str, str], list[str]] = {}
-    tokens_found = [
-        each for each in _QUOTED_OR_PLAIN.finditer(recorded) if not known.isdisjoint(_CANDIDATE.findall(each[0]))
-    ]
+    tokens_found = [each for each in _QUOTED_OR_PLAIN.finditer(recorded) if not _has_none(each[0], known)]
     end = 0
     for place, found in enumerate(tokens_found):
         until = tokens_found[place + 1].start() if place + 1 < len(tokens_found) else len(recorded)
@@ -284,7 +282,11 @@ def _values_in_place(recorded: str, live: str, known: frozenset[str]) -> Iterato
         of_values = tokens if len(values) == len(tokens) else tokens[:1] * len(values) if len(set(tokens)) == 1 else []
         for pair in zip(values, of_values, strict=False):
             pairs = (pair, *_segments_in_place(*pair, known)) if _may_be_drawn(*pair) else ()
-            yield from ((value, token) for value, token in pairs if value not in recorded)
+            yield from ((new, old) for new, old in pairs if new not in recorded and _has_none(new, known))
+
+
+def _has_none(text: str, stand_ins: frozenset[str]) -> bool:
+    return stand_ins.isdisjoint(_CANDIDATE.findall(text))
 
 
 def _segments_in_place(value: str, token: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -295,7 +297,7 @@ def _segments_in_place(value: str, token: str, known: frozenset[str]) -> Iterato
     if _TOKEN.sub("-", value) != _TOKEN.sub("-", token):
         return
     segments = list(zip(_TOKEN.findall(value), _TOKEN.findall(token), strict=True))
-    drawn = [(new, old) for new, old in segments if not known.isdisjoint(_CANDIDATE.findall(old))]
+    drawn = [(new, old) for new, old in segments if not _has_none(old, known)]
     if len(segments) > 1 and all(pair in drawn or pair[0] == pair[1] for pair in segments):
         yield from (pair for pair in drawn if _may_be_drawn(*pair))
 

@@ -20,13 +20,15 @@ from eikon_engine.browser.traffic.response_changes import RedactedRequest, Reque
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import ENDING_PARTS, ComparedResponse, compare_message
 from eikon_engine.errors import EikonError
-from eikon_engine.network.keys import request_key
+from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
 from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.websocket import socket_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.async_api import Request, Response
 
     from eikon_engine.browser.session import Session
@@ -42,8 +44,11 @@ if TYPE_CHECKING:
 class _ServerMessages:
     """The messages that the server sent on WebSockets and that were not compared yet."""
 
-    def __init__(self) -> None:
-        """Start without messages."""
+    def __init__(self, learn: Callable[[int, int, bytes], None]) -> None:
+        """Start without messages; `learn` gets each before its page does."""
+        self._learn = learn
+        self.urls: dict[int, str] = {}
+        """URL of each socket, in order of opening."""
         self.waiting: list[tuple[int, int, bytes]] = []
         """Socket, number of the message on it, and content."""
         self.recorded: dict[int, list[bytes]] = {}
@@ -51,7 +56,8 @@ class _ServerMessages:
         self._counts: Counter[int] = Counter()
 
     def on_opened(self, socket: int, url: str) -> None:
-        """Do nothing."""
+        """Note a socket."""
+        self.urls[socket] = url
 
     def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
         """Do nothing."""
@@ -60,6 +66,7 @@ class _ServerMessages:
         """Note a message of the server."""
         if sender == "server":
             data = content.encode() if isinstance(content, str) else content
+            self._learn(socket, self._counts[socket], data)
             self.waiting.append((socket, self._counts[socket], data))
             self._counts[socket] += 1
 
@@ -94,7 +101,7 @@ class ProbeTraffic(LiveTraffic):
         self._stood_in: set[int] = set()
         """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
         self._warnings: list[str] = []
-        self._messages = _ServerMessages()
+        self._messages = _ServerMessages(self._learn_from_message)
 
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
@@ -164,6 +171,20 @@ class ProbeTraffic(LiveTraffic):
                 values = tuple(compare_message(f"message {number + 1}", recorded[number], live))
                 self._changed.record(socket_key(opened.url), 0, values)
 
+    def _learn_from_message(self, socket: int, number: int, content: bytes) -> None:
+        """Learn the tokens in a message from the recorded one, if its socket is paired with a recorded one."""
+        if self._session is None or self.sockets is None or self.sockets.recorded_names is None:
+            return
+        redactor, names = self._session.redactor, self.sockets.recorded_names
+        for earlier, url in self._messages.urls.items():
+            if earlier <= socket:
+                names.key_of_opened(earlier, redactor.redact_text(url))  # in this order
+        opened = names.recorded_socket(socket)
+        recorded = self._recorded_messages(opened.socket) if opened is not None else []
+        if number < len(recorded) and recorded[number] != content:
+            live = self._session.urls.to_old.replace_text(comparable_text(content))
+            redactor.stand_ins.learn(comparable_text(recorded[number]), live)
+
     def _recorded_messages(self, socket: int) -> list[bytes]:
         """Return what the server sent on a recorded socket."""
         if socket not in self._messages.recorded:
@@ -191,10 +212,14 @@ class ProbeTraffic(LiveTraffic):
     def _match_again(self, session: Session, request: Request) -> None:
         """Match a request once more if a value in it has been learned since: from a response that was still read.
 
-        A rule is learned only for a request that differs in something else.
+        What has the place of a token in the most similar recorded request is one that came on another way, such as a
+        socket, a redirect or an open event stream. A rule is learned only for a request that differs in something else.
         """
         before, miss = self._missed[request]
         redacted = RedactedRequest.of(session, request)
+        if redacted == before and miss.nearest is not None:
+            session.redactor.stand_ins.learn(self._request_text(miss.nearest.exchange), _text_of(redacted))
+            redacted = RedactedRequest.of(session, request)
         if redacted == before and self._learner is None:
             return
         del self._missed[request]
@@ -202,6 +227,11 @@ class ProbeTraffic(LiveTraffic):
         self._playback.learner = self._learner
         self._match(request, redacted)
         self._playback.learner = None
+
+    def _request_text(self, recorded: Exchange) -> str:
+        """Return URL and body of a recorded request, as `_text_of` does for a live one."""
+        body = None if recorded.request.body is None else self._recording.body(recorded.request.body)
+        return _join_request(recorded.request.url, body)
 
     def _on_end(self, session: Session, request: Request) -> None:
         root = first_request(request)
@@ -298,6 +328,14 @@ class ProbeTraffic(LiveTraffic):
         if self._drawn is not None:
             texts = bodies or (url_location(recorded.url), url_location(url))
             self._drawn.learn((recorded.url, url), *texts)
+
+
+def _text_of(request: RedactedRequest) -> str:
+    return _join_request(request.url, request.body)
+
+
+def _join_request(url: str, body: bytes | None) -> str:
+    return f"{url}\n{comparable_text(unpack_body(body) or b'')}"
 
 
 def _changed_exchange(miss: Miss) -> Exchange | None:

@@ -632,6 +632,8 @@ class RecordedSocketNames:
 
     def key_of_opened(self, socket: int, url: str) -> str:
         """Return the key of a socket that a page opens; `url` is without secrets."""
+        if (paired := self._paired.get(socket)) is not None:
+            return socket_key(paired.url)
         waiting = self._unopened[self._rules.lookup_key(url)]
         if not waiting:
             return socket_key(url)
