@@ -259,6 +259,41 @@ def render_diff(changes: Sequence[DomChange]) -> str:
     return "\n".join(_render_change(change) for change in changes)
 
 
+@dataclass(slots=True)
+class _Branch:
+    """The changes at a path and below it."""
+
+    changes: list[DomChange] = field(default_factory=list)
+    below: dict[str, _Branch] = field(default_factory=dict)
+
+    def lines(self, indent: str = "") -> Iterator[str]:
+        """Yield the changes, then the paths below, each indented; paths that do not branch are on one line."""
+        for change in self.changes:
+            yield f"{indent}{change.kind}{f' {change.name}' if change.name else ''}"
+            sides = (("-", "added", change.expected), ("+", "removed", change.observed))
+            shown = ((sign, value.splitlines() or [""]) for sign, absent, value in sides if change.kind != absent)
+            yield from (f"{indent}{sign} {line}" for sign, lines in shown for line in lines)
+        for step, branch in self.below.items():
+            path = [step]
+            while not branch.changes and len(branch.below) == 1:
+                ((following, branch),) = branch.below.items()  # noqa: PLW2901 - walks down to the next branch
+                path.append(following)
+            yield f"{indent}{' > '.join(path)}"
+            yield from branch.lines(f"{indent}  ")
+
+
+def render_diff_tree(changes: Sequence[DomChange]) -> str:
+    """Format changes as an indented tree of their places, with `-` for what was expected and `+` for what was seen."""
+    documents: dict[str, _Branch] = {}
+    for change in changes:
+        branch = documents.setdefault(change.frame, _Branch())
+        for step in change.path.split(" > "):
+            branch = branch.below.setdefault(step, _Branch())
+        branch.changes.append(change)
+    titles = {frame: f"frame {frame}\n" if frame else "" for frame in documents}
+    return "\n".join(titles[frame] + "\n".join(document.lines()) for frame, document in documents.items())
+
+
 def _render_change(change: DomChange) -> str:
     """Format one change."""
     frame = f"frame {change.frame}: " if change.frame else ""

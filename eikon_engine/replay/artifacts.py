@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.dom_diff import render_diff
+from eikon_engine.divergence.dom_diff import render_diff_tree
 from eikon_engine.divergence.pixel_diff import compare_images
 from eikon_engine.dom import render_html
 from eikon_engine.errors import BrowserError, OutputError
@@ -190,7 +190,7 @@ class EvidenceWriter:
         ]
         changes = self._runner.dom_changes(page)
         if changes is not None:
-            text = render_diff(changes) if changes else "no difference"
+            text = render_diff_tree(changes) if changes else "no difference"
             kept.append(self._write("DOM difference", f"{prefix}_dom_diff.txt", text + "\n"))
         return kept
 

@@ -152,8 +152,12 @@ def test_the_evidence_lists_no_masked_difference(bundle: Path, helpdesk: Ordinar
     replay_live(bundle, helpdesk, tmp_path, CHANGES["a renamed button"][0])
 
     (difference,) = tmp_path.rglob("*_dom_diff.txt")
-    text = " ".join(difference.read_text(encoding="utf-8").split())
-    assert text == "text at html > body > main#content > form#ticket > button#save expected: Save observed: Store"
+    assert difference.read_text(encoding="utf-8").splitlines() == [
+        "html > body > main#content > form#ticket > button#save",
+        "  text",
+        "  - Save",
+        "  + Store",
+    ]
 
 
 def test_a_link_that_leads_to_another_record_is_a_difference(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.dom_diff import DomChange, diff_snapshots, render_diff
+from eikon_engine.divergence.dom_diff import DomChange, diff_snapshots, render_diff, render_diff_tree
 from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, page_digest
 
 
@@ -126,6 +126,37 @@ def test_changes_in_shadow_roots_and_frames_have_full_paths() -> None:
 
     assert (change.frame, change.path) == ("0.1", "html > x-a > #shadow > b")
     assert "text at frame 0.1: html > x-a > #shadow > b" in render_diff((change,))
+
+
+def test_the_tree_of_differences_is_indented_by_their_places() -> None:
+    """Paths that do not branch are on one line, documents of frames have a heading, and absent sides no line."""
+    frames = [
+        FrameSnapshot(path="0.1", url="", name="", doctype="", root=element("html", element("b", text)))
+        for text in ("1", "2")
+    ]
+    before = page_of(
+        element("main", element("h1", "Cart"), rows("a", "b"), element("p", "3", lang="en")), inner=(frames[0],)
+    )
+    after = page_of(element("main", element("h1", "Cart"), rows("a"), element("p", "4", lang="de")), inner=(frames[1],))
+
+    assert render_diff_tree(diff_snapshots(before, after)).splitlines() == [
+        "html > body > main",
+        "  ul#list > li:nth(2)",
+        "    removed",
+        "    - <li>b",
+        "  p",
+        "    attribute lang",
+        "    - en",
+        "    + de",
+        "    text",
+        "    - 3",
+        "    + 4",
+        "frame 0.1",
+        "html > b",
+        "  text",
+        "  - 1",
+        "  + 2",
+    ]
 
 
 def test_missing_frames_doctypes_and_empty_shadow_roots_are_found() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff_tree
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.trace.bundle import load_page
@@ -98,7 +98,7 @@ class PageDifference(FileModel):
     """URL on the first branch; None if it is not open."""
     second: str | None
     changes: str
-    """Rendered DOM differences, see `render_diff`; empty if equal, or if a snapshot is missing."""
+    """Rendered DOM differences, see `render_diff_tree`; empty if equal, or if a snapshot is missing."""
 
 
 class FieldDifference(FileModel):
@@ -296,7 +296,7 @@ def _page_state(page: PageObservation) -> tuple[object, ...]:
 def _dom_changes(left: Bundle, right: Bundle, first: PageObservation | None, second: PageObservation | None) -> str:
     before = None if first is None else load_page(left.dom, first)
     after = None if second is None else load_page(right.dom, second)
-    return "" if before is None or after is None else render_diff(diff_snapshots(before, after))
+    return "" if before is None or after is None else render_diff_tree(diff_snapshots(before, after))
 
 
 def _requests(left: _ComparedBranch, right: _ComparedBranch) -> Iterator[RequestDifference]:
