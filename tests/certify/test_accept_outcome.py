@@ -20,7 +20,7 @@ from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.masks import Mask, TitlePart
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.trace_file import TRACE_FILE
-from tests.browser.pages import Answer, serve_pages
+from tests.browser.pages import Answer, redirect, serve_pages
 from tests.commands import run_here
 from tests.replay.conftest import replay
 
@@ -37,6 +37,8 @@ pytestmark = pytest.mark.browser
 SHOP = """<!doctype html><title>Shop</title><p id=price>{price} EUR</p>
 {more}<form method=post action=/order><button id={button}>Order</button></form>"""
 TOKEN = "4fb0c1d29ae84b5f9d3c7a6e12f08b95"
+SIGN_IN = """<!doctype html><title>Sign in</title><h1>Sign in</h1>
+<form method=post><label>Password <input type=password name=password></label><button>Sign in</button></form>"""
 ORDERED = "<!doctype html><title>Thanks</title><h1>Ordered for {price} EUR</h1>"
 
 
@@ -49,6 +51,8 @@ class Shop:
     button: str = "order"
     status: int = 200
     more: str = ""
+    has_expired: bool = False
+    """Whether an order leads to the sign-in page."""
 
 
 @contextmanager
@@ -58,8 +62,11 @@ def serve_shop() -> Iterator[Shop]:
         shop = Shop(site.url)
 
         def order(_asked: Asked) -> Answer:
+            if shop.has_expired:
+                return redirect("/login?next=/order")
             return Answer(body=ORDERED.format(price=shop.price), status=shop.status)
 
+        site.answers["/login"] = Answer(body=SIGN_IN)
         site.answers["/"] = lambda _asked: Answer(
             body=SHOP.format(price=shop.price, button=shop.button, more=shop.more)
         )
@@ -175,6 +182,7 @@ def test_what_a_replay_ignored_is_not_accepted(recorded: Recorded) -> None:
     ("change", "message"),
     [
         ({"status": 500}, "the cause of the first divergence is site-error"),
+        ({"has_expired": True}, "the cause of the first divergence is session-expired"),
         ({"button": "buy"}, "the mission cannot go on as recorded"),
     ],
 )
@@ -189,6 +197,22 @@ def test_what_no_baseline_should_contain_is_refused(
 
     assert ended.returncode == 1
     assert message in ended.stderr
+    assert not (recorded.bundle / ACCEPTED_FILE).exists()
+
+
+def test_a_divergence_without_a_known_cause_is_refused(recorded: Recorded) -> None:
+    """A person cannot have wanted what is not known."""
+    recorded.shop.price = 4
+    recorded.replay("run")
+    written = recorded.folder / "run" / "outcome.json"
+    outcome = json.loads(written.read_text(encoding="utf-8"))
+    outcome["explanation"]["cause"] = "unknown"
+    written.write_text(json.dumps(outcome), encoding="utf-8")
+
+    ended = recorded.accept("run", "--reason", "It is fine")
+
+    assert ended.returncode == 1
+    assert "the cause of the first divergence is unknown" in ended.stderr
     assert not (recorded.bundle / ACCEPTED_FILE).exists()
 
 
