@@ -122,6 +122,25 @@ def test_what_head_does_differently_is_explained(bundle: Path, tmp_path: Path) -
     assert (tmp_path / "artifacts" / "replay_summary.txt").is_file()
 
 
+def test_an_imported_recording_without_observations_is_compared(tmp_path: Path) -> None:
+    """A recording of Chrome DevTools says what was done, and nothing of what pages showed."""
+    steps = [
+        {"type": "navigate", "url": "http://127.0.0.1:9/"},
+        {"type": "click", "selectors": [["#order"]], "offsetX": 5, "offsetY": 5},
+    ]
+    recording = tmp_path / "order.json"
+    recording.write_text(json.dumps({"title": "order", "steps": steps}))
+    assert run_here(eikon, ["import", recording, "-o", tmp_path / "imported"], "eikon").returncode == 0
+    with shop() as base, shop(button="Pay now") as head:
+        same = compare_sites(tmp_path / "imported", tmp_path, base, base)
+        other = compare_sites(tmp_path / "imported", tmp_path, base, head)
+
+    assert (same.status, other.status) == ("same", "different")
+    assert other.outcome is not None
+    assert other.outcome.explanation is not None
+    assert "showed Pay now instead of Order" in other.outcome.explanation.sentence
+
+
 def test_a_mission_that_fails_on_base_is_not_tried_on_head(bundle: Path, tmp_path: Path) -> None:
     """There is nothing to compare head with."""
     with serve_pages() as base, serve_pages() as head:
