@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-DEEDS = {
+SCRIPTS = {
     "text": "s.send('abc')",
     "two texts": "s.send('abc'); s.send('abc')",
     "three texts": "s.send('abc'); s.send('abc'); s.send('abc')",
@@ -53,12 +53,12 @@ DEEDS = {
 }
 
 
-def do(desk: Desk, url: str, deed: str, recorded: list[Observation] | None = None) -> list[Observation]:
+def open_and_click(desk: Desk, url: str, button: str, recorded: list[Observation] | None = None) -> list[Observation]:
     """Open the page with the socket, and perform one action."""
     actions: tuple[Action, ...] = (
         Navigate(url=url),
         WaitFor(condition=FunctionCondition(expression="() => s.readyState === 1")),
-        Click(target=at(f"[id='{deed}']")),
+        Click(target=at(f"[id='{button}']")),
     )
     seen = []
     for place, action in enumerate(actions):
@@ -83,7 +83,7 @@ def replayed(
     rooms: tuple[Room, Room],
     site: PageSite,
     folder: Path,
-    deeds: tuple[str, str],
+    buttons_clicked: tuple[str, str],
     interval_ms: int | None = None,
     unsent: list[tuple[str, str]] | None = None,
 ) -> NetworkOutcome:
@@ -94,29 +94,29 @@ def replayed(
     """
     site.answers["/left"] = Answer(body="left")
     with serve_torture() as torture:
-        buttons = "".join(f'<button id="{name}" onclick="{deed}">{name}</button>' for name, deed in DEEDS.items())
+        buttons = "".join(f'<button id="{name}" onclick="{script}">{name}</button>' for name, script in SCRIPTS.items())
         url = site.put(f"{buttons}<script>s = new WebSocket('{torture.url.replace('http', 'ws')}/ws/binary')</script>")
         with rooms[0].recording(folder) as desk:
-            seen = do(desk, url, deeds[0])
+            seen = open_and_click(desk, url, buttons_clicked[0])
     recording = read_network(folder)
     if interval_ms is not None:
         recording = spread(recording, interval_ms)
     traffic = SealedTraffic(recording)
     with rooms[1].sealed(folder, traffic=traffic) as desk:
-        do(desk, url, deeds[1], seen)
+        open_and_click(desk, url, buttons_clicked[1], seen)
         if unsent is not None:
             unsent += [(each.key, each.explanation) for each in traffic.unsent()]
         return desk.network()
 
 
-@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("button", SCRIPTS)
 def test_a_page_that_repeats_its_recording_has_no_miss(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deed: str
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, button: str
 ) -> None:
     """Messages and closes match, including those of a page that navigates away."""
     unsent: list[tuple[str, str]] = []
 
-    network = replayed((live_browser, sealed_browser), site, tmp_path, (deed, deed), unsent=unsent)
+    network = replayed((live_browser, sealed_browser), site, tmp_path, (button, button), unsent=unsent)
 
     assert (network.misses, network.unused, network.notes) == ((), (), ())
     assert [key for key, explanation in unsent if not explanation] == []
@@ -145,37 +145,37 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("deeds", OTHERS, ids=" then ".join)
+@pytest.mark.parametrize("buttons_clicked", OTHERS, ids=" then ".join)
 def test_a_page_that_departs_from_its_recording_has_a_miss(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deeds: tuple[str, str]
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, buttons_clicked: tuple[str, str]
 ) -> None:
     """Form, close code and reason count, and the miss names expected and actual values."""
-    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
+    network = replayed((live_browser, sealed_browser), site, tmp_path, buttons_clicked)
 
-    assert [(each.reason, each.describe_differences()) for each in network.misses] == [OTHERS[deeds]]
+    assert [(each.reason, each.describe_differences()) for each in network.misses] == [OTHERS[buttons_clicked]]
 
 
 def test_a_timer_may_send_its_message_before_the_one_of_an_action(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
     """Timers of a busy page fire late; that of a replay fires when it is due, and overtakes the recorded event."""
-    deeds = ("first, then a timer", "a timer, then first")
+    buttons_clicked = ("first, then a timer", "a timer, then first")
 
-    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
+    network = replayed((live_browser, sealed_browser), site, tmp_path, buttons_clicked)
 
     assert (network.misses, network.unused) == ((), ())
 
 
 @pytest.mark.parametrize(
-    "deeds",
+    "buttons_clicked",
     [("first, then a timer", "late, then first"), ("bytes, then a timer after the answer", "a timer, then bytes")],
     ids=["no timer sends it", "the server answers between the two"],
 )
 def test_another_order_is_a_miss(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deeds: tuple[str, str]
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, buttons_clicked: tuple[str, str]
 ) -> None:
     """An action sends its messages in their order, and a timer cannot precede the answer that started it."""
-    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
+    network = replayed((live_browser, sealed_browser), site, tmp_path, buttons_clicked)
 
     assert network.misses[0].reason == "message 1 of the page on this socket differs from the recorded one"
 
@@ -194,9 +194,9 @@ def test_a_message_that_was_recorded_much_later_is_not_early(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
     """The recorded moments count: a timeline moves all messages between two of the server to one moment."""
-    deeds = ("first, then a timer", "a timer, then first")
+    buttons_clicked = ("first, then a timer", "a timer, then first")
 
-    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds, interval_ms=300)
+    network = replayed((live_browser, sealed_browser), site, tmp_path, buttons_clicked, interval_ms=300)
 
     assert network.misses[0].reason == "message 1 of the page on this socket differs from the recorded one"
 
@@ -205,9 +205,9 @@ def test_no_message_is_early_behind_a_heartbeat(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
     """A heartbeat fewer is not awaited: what follows it is the next message."""
-    deeds = ("three pings, then a timer", "two pings, then a timer")
+    buttons_clicked = ("three pings, then a timer", "two pings, then a timer")
 
-    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds, interval_ms=20)
+    network = replayed((live_browser, sealed_browser), site, tmp_path, buttons_clicked, interval_ms=20)
 
     assert (network.misses, network.unused) == ((), ())
 

@@ -154,18 +154,18 @@ def test_an_unknown_breakpoint_type_is_rejected(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["add", "remove", "disable", "enable"]), max_size=20), st.data())
-def test_breakpoint_ids_stay_unique_through_all_operations(deeds: list[str], data: st.DataObject) -> None:
+def test_breakpoint_ids_stay_unique_through_all_operations(operations: list[str], data: st.DataObject) -> None:
     """A model of ids and their state is compared with the table."""
     breakpoints, model, added = BreakpointTable(), dict[str, bool](), 0
-    for deed in deeds:
-        if deed == "add":
+    for operation in operations:
+        if operation == "add":
             added += 1
             breakpoints, new = breakpoints.add(AtIteration(added))
             model[new.id] = True
         elif model:
             name = data.draw(st.sampled_from(sorted(model)))
-            breakpoints = getattr(breakpoints, deed)(name)
-            model.pop(name) if deed == "remove" else model.update({name: deed == "enable"})
+            breakpoints = getattr(breakpoints, operation)(name)
+            model.pop(name) if operation == "remove" else model.update({name: operation == "enable"})
 
     assert {each.id: each.is_enabled for each in breakpoints.breakpoints} == model
     assert require_breakpoint_type("tool") == "tool"
