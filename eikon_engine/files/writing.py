@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import tempfile
 from pathlib import Path
@@ -58,7 +59,7 @@ _CLOSED: Final = -1
 
 
 class AppendOnlyFile:
-    """A new file that one writer appends lines to until it is closed."""
+    """A new file that one writer appends lines to until it is closed; locked until then, see `is_locked`."""
 
     def __init__(self, path: Path, *, exists_message: str) -> None:
         """Create the file and its folder; `if_there` is the message if the file exists.
@@ -77,6 +78,8 @@ class AppendOnlyFile:
             raise OutputError(f"{path}: {exists_message}") from error
         except OSError as error:
             raise OutputError(write_error_message(path, error)) from error
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def append(self, line: str) -> None:
         """Write one line, given without its newline, in one call.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
+from itertools import count
+from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, TraceError
 from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.locking import is_locked
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, response_files
 from eikon_engine.network.retiming import correct_phases
@@ -44,7 +48,6 @@ from eikon_engine.trace.trace_file import write_trace
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -54,12 +57,14 @@ if TYPE_CHECKING:
 TRACE_FILE = "trace.json"
 NETWORK_FOLDER: Final = "network"
 
+_logger = logging.getLogger(__name__)
+
 
 class BundleWriter:
     """Write the journal of a recording and the files it refers to; referenced files are written first."""
 
     def __init__(self, directory: Path) -> None:
-        """Start a bundle in a folder without a recording.
+        """Start a bundle in a folder without a finished recording; an unfinished one is moved aside.
 
         Raises:
             OutputError: a recording exists already, or the folder cannot be written.
@@ -68,6 +73,8 @@ class BundleWriter:
         if (directory / TRACE_FILE).exists():
             message = f"{directory / TRACE_FILE}: a recording exists already; choose another folder or remove it"
             raise OutputError(message)
+        if (directory / JOURNAL_FILE).exists():
+            _move_aside(directory)
         if response_files(directory / RESPONSES_FOLDER):
             message = f"{directory / RESPONSES_FOLDER}: responses exist already; choose another folder or remove it"
             raise OutputError(message)
@@ -193,6 +200,29 @@ class BundleWriter:
         """Close the open files."""
         self._journal.close()
         self.network.close()
+
+
+def _move_aside(directory: Path) -> None:
+    """Move a folder with an unfinished recording, so that another one can be made there.
+
+    Raises:
+        OutputError: the recording is in progress, or the folder cannot be moved.
+    """
+    if is_locked(directory / JOURNAL_FILE):
+        message = f"{directory}: another process is recording into this folder; choose another one"
+        raise OutputError(message)
+    place = directory.resolve()
+    if place == Path.cwd() or place in Path.cwd().parents:
+        message = f"{directory}: an unfinished recording is in the current folder; choose another one or remove it"
+        raise OutputError(message)
+    names = (place.with_name(f"{place.name}.unfinished-{number}") for number in count(1))
+    to = next(each for each in names if not each.exists())
+    try:
+        place.rename(to)
+    except OSError as error:
+        message = f"cannot move the unfinished recording {directory} to {to}: {error.strerror}; choose another folder"
+        raise OutputError(message) from error
+    _logger.warning("%s: an unfinished recording was there; moved it to %s", directory, to)
 
 
 class Attempt:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.errors import OutputError
 from eikon_engine.network.exchange import Moment
 from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketMessage
@@ -73,3 +74,43 @@ def test_a_cut_off_line_stays_as_it_is(writer: BundleWriter) -> None:
     writer.finish(START, "complete")
 
     assert index.read_bytes() == whole + whole[:40]
+
+
+def test_an_unfinished_recording_makes_room_for_the_next(
+    writer: BundleWriter, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A killed process leaves its journal open; it is moved aside whole, and one line says where it is."""
+    folder = writer.directory
+    for number in (1, 2):
+        left = sorted(path.relative_to(folder) for path in folder.rglob("*"))
+        writer.close()  # as the end of a process does
+
+        writer = BundleWriter(folder)
+
+        aside = folder.with_name(f"b.unfinished-{number}")
+        assert sorted(path.relative_to(aside) for path in aside.rglob("*")) == left
+        assert caplog.messages[-1] == f"{folder}: an unfinished recording was there; moved it to {aside}"
+        writer.start(trace(status="running"))
+    assert len(read_trace(folder.with_name("b.unfinished-1")).subgoal_traces[0].actions_taken) == 1
+    writer.finish(START, "complete")
+    with pytest.raises(OutputError, match=r"trace\.json: a recording exists already"):
+        BundleWriter(folder)
+    assert not folder.with_name("b.unfinished-3").exists()
+
+
+def test_a_recording_in_progress_is_not_moved(writer: BundleWriter) -> None:
+    """Two missions that record into one folder do not disturb each other."""
+    with pytest.raises(OutputError, match="another process is recording into this folder; choose another one"):
+        BundleWriter(writer.directory)
+
+    writer.finish(START, "complete")
+    assert len(read_trace(writer.directory).subgoal_traces[0].actions_taken) == 1
+
+
+def test_the_current_folder_is_not_moved(writer: BundleWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process whose folder is renamed would go on in the renamed one."""
+    writer.close()
+    monkeypatch.chdir(writer.directory / "network")
+
+    with pytest.raises(OutputError, match="an unfinished recording is in the current folder"):
+        BundleWriter(writer.directory)

@@ -14,6 +14,7 @@ import zstandard
 
 from eikon_engine.errors import ActionError, OutputError, UsageError
 from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
+from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.record.skill_runs import CompletionCapture
 from eikon_engine.trace.actions import Click, Fill, Navigate, Screenshot, SecretRef
 from eikon_engine.trace.bundle import open_bundle
@@ -43,7 +44,7 @@ def everything_in(folder: Path) -> bytes:
 
 
 def test_a_killed_recording_can_be_opened_and_replayed(tmp_path: Path) -> None:
-    """A killed recording is a bundle that replays faithfully up to the kill."""
+    """A killed recording is a bundle that replays faithfully up to the kill, and does not block the next one."""
     with serve_shop() as shop:
         command = [sys.executable, str(ROOT / "tests" / "record" / "drive_forever.py"), str(tmp_path / "b"), shop.url]
         environ = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -61,6 +62,8 @@ def test_a_killed_recording_can_be_opened_and_replayed(tmp_path: Path) -> None:
     assert "ended early" in " ".join(trace.warnings)
     assert outcome.divergences == ()
     assert outcome.verdict == "faithful"
+    BundleWriter(tmp_path / "b").close()
+    assert open_bundle(tmp_path / "b.unfinished-1").trace == trace
 
 
 def test_a_password_is_in_no_file_and_the_replay_is_faithful(tmp_path: Path) -> None:
