@@ -59,7 +59,7 @@ class OpenAction(Protocol):
         """Return the `ActionTrace` to write."""
 
     def abandon(self) -> Sequence[str]:
-        """Stop waiting for replies; return a warning for each loss."""
+        """Stop waiting for replies; return what is lost with that."""
 
 
 OpenActionT = TypeVar("OpenActionT", bound=OpenAction)
@@ -169,7 +169,7 @@ class ActionLog(ABC, Generic[OpenActionT]):
         action.observation = observe_without_waiting(self._session, events)
         loop = asyncio._get_running_loop()  # noqa: SLF001 - None instead of an error once the agent's loop has ended
         if loop is None and events.downloads:
-            self._recording.warn(f"{action.id}: its downloads are unknown: the agent's browser was closed")
+            self._recording.lose(f"the downloads of {action.id}", "the agent's browser was closed")
         for page, download in events.downloads if loop is not None else ():
             task = self.spawn(action, self._store_download(action, page, download))
             self._downloads[task] = (action, download.url)
@@ -248,8 +248,8 @@ class ActionLog(ABC, Generic[OpenActionT]):
         for task in tuple(self._tasks):
             _cancel(task)
         for entry in self.open_actions:
-            for loss in entry.abandon():
-                self._recording.warn(f"{entry.id}: {loss}")
+            for what in entry.abandon():
+                self._recording.lose(f"{what} of {entry.id}", "no reply arrived before the recording ended")
             self.write_if_complete(entry, whole=False)
 
     def _stop_timer(self) -> None:

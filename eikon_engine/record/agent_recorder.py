@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
 _STATE_WAIT: Final = "ElementHandle.waitForElementState"
 _STATE_WAIT_FAILURES: Final = ("target-not-actionable", "wait-timeout")
+UNORDERED: Final = "it ran during another call, so that it has no position among the steps"
 CLOCK_STEP_MS: Final = 2.0
 """Unix times of documents are whole milliseconds."""
 
@@ -110,8 +111,11 @@ class AgentRecorder(ActionLog[PendingAction]):
         """The same, by the calls that ask for the values of these handles."""
         self._overlapping_reads: dict[PlaywrightCall, tuple[str, Mapping[str, Any], ReadAction]] = {}
         """Reads that began during another call."""
-        self._unordered_reads = 0
-        """Number of reads that also ended during another call, so that they have no position among the steps."""
+        self._unordered_reads: dict[tuple[str, str], str] = {}
+        """Reads that also ended during another call, so that they have no position among the steps: what to call each,
+        by what it read and got."""
+        self._ordered_reads: set[tuple[str, str]] = set()
+        """What reads with a position read and got."""
         self._last_script: PendingAction | None = None
         """The last script that the agent ran."""
         self._without_deadline = 0
@@ -348,21 +352,47 @@ class AgentRecorder(ActionLog[PendingAction]):
         waiting = self._overlapping_reads.pop(call, None)
         if waiting is None or self.is_closed:
             return
-        if self._current is not None and self._current.result is None:
-            self._unordered_reads += 1
+        if not self._is_in_call:
+            self._finish_read(self._open_read(call, *waiting), response, error)
+            self._pending.pop(call, None)
+        elif response is not None or error is not None:  # else the agent cancelled it, and learned nothing
+            self._note_unordered_read(*waiting, response, error)
+
+    def _note_unordered_read(
+        self,
+        name: str,
+        _params: Mapping[str, Any],
+        read: ReadAction,
+        response: Mapping[str, Any] | None,
+        error: Exception | None,
+    ) -> None:
+        """Note a read that no step can hold; it is no loss if a step reads the same and gets the same."""
+        assert self._current is not None  # noqa: S101 - it ended during that call
+        what = f"what {name} returned during {self._current.method} ({self._current.id})"
+        value: ReadValue | None = None
+        try:
+            if response is not None and not isinstance(read, Expect):
+                value = to_read_value(
+                    decode_result(name, response, parse_result), redact=self._session.redactor.redact_json
+                )
+        except UnsupportedCallError:  # a handle
+            pass
+        except ValueError:  # as above, the value itself is not kept
+            self._recording.lose(what, UNORDERED)
             return
-        self._finish_read(self._open_read(call, *waiting), response, error)
-        self._pending.pop(call, None)
+        self._unordered_reads.setdefault(_read_key(read, value, is_failed=error is not None), what)
 
     def _finish_read(self, pending: PendingAction, response: Mapping[str, Any] | None, error: Exception | None) -> None:
         """Store what a read returned; it stays open for repetitions until the next step."""
         if error is not None and pending.times > 1:
             pending.times -= 1
             pending.result = Succeeded()
-            call, read = pending.call, pending.read
-            assert read is not None  # noqa: S101 - only reads are repeated
-            pending = self._open_read(call, pending.method, pending.params, read)
+            call, repeated = pending.call, pending.read
+            assert repeated is not None  # noqa: S101 - only reads are repeated
+            pending = self._open_read(call, pending.method, pending.params, repeated)
             self._pending.pop(call, None)
+        read = pending.read
+        assert read is not None  # noqa: S101 - it is the step of a read
         pending.ended_at = self._now()
         pending.last_read_ms = self._session.timeline.now_ms
         if response is None and error is None and not isinstance(pending.read, Evaluate):
@@ -380,6 +410,8 @@ class AgentRecorder(ActionLog[PendingAction]):
             self._session.timeline.mark_acting()
             if not isinstance(pending.read, Read):
                 self._start_timer()
+        is_failed = isinstance(pending.result, Failed)
+        self._ordered_reads.add(_read_key(read, pending.value, is_failed=is_failed))
         self.write_if_complete(pending)
 
     def _expect_result(
@@ -397,21 +429,18 @@ class AgentRecorder(ActionLog[PendingAction]):
             return self._read_value(pending, decode_result(method, response, parse_result))
         except UnsupportedCallError:  # a handle
             return None
-        except ValueError as error:
-            self._warn_of_value(pending, error)
+        except ValueError as error:  # the agent gets the same error
+            pending.warnings.append(f"{pending.id}: replays do not compare what {pending.method} returned: {error}")
             return None
 
     def _read_value(self, pending: PendingAction, value: object) -> ReadValue | None:
-        """Return a redacted value; None, with a warning, if JSON cannot represent it."""
+        """Return a redacted value; None if it is lost, because JSON cannot represent it."""
         redact = self._session.redactor.redact_json
         try:
             return to_read_value(value, store=self._recording.writer.store_file, redact=redact)
         except NotJsonError as error:
-            self._warn_of_value(pending, error)
+            self._recording.lose(f"what {pending.method} returned ({pending.id})", str(error))
             return None
-
-    def _warn_of_value(self, pending: PendingAction, error: ValueError) -> None:
-        pending.warnings.append(f"{pending.id}: replays do not compare what {pending.method} returned: {error}")
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action; skipped if its call is still running."""
@@ -432,10 +461,9 @@ class AgentRecorder(ActionLog[PendingAction]):
             self._recording.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
         for difference, times in self._differences.items():
             self._recording.warn(difference + (f" ({times} times)" if times > 1 else ""))
-        if self._unordered_reads:
-            self._recording.warn(
-                f"reads that ran during other calls: {self._unordered_reads}; replays do not compare what they returned"
-            )
+        for key, what in self._unordered_reads.items():
+            if key not in self._ordered_reads:
+                self._recording.lose(what, UNORDERED)
         if self._without_deadline:
             self._recording.warn(
                 f"calls without a deadline (timeout=0): {self._without_deadline}; a replay times out after "
@@ -448,7 +476,9 @@ class AgentRecorder(ActionLog[PendingAction]):
             return
         self._is_browser_gone = True
         what = "was closed" if was_closed else "exited unexpectedly"
-        self._recording.warn(f"the agent's browser {what} before the recording ended; pending data is lost")
+        self._recording.warn(
+            f"the agent's browser {what} before the recording ended; requests that were running have no response"
+        )
 
     def warnings_for(self, action: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
         """Return the warnings about a written action; those about its call are counted, and written at the end."""
@@ -595,3 +625,10 @@ class AgentRecorder(ActionLog[PendingAction]):
             self._session.tracker.note_dialog(
                 ObservedDialog(page=page, kind=kind, message=clean(message), answer=answered)  # type: ignore[arg-type] # the set above is the literal
             )
+
+
+def _read_key(read: ReadAction, value: ReadValue | None, *, is_failed: bool) -> tuple[str, str]:
+    """Return what identifies a read and what the agent got."""
+    plain = read.model_copy(update={"is_poll": False}) if isinstance(read, Evaluate) else read
+    got = "failed" if is_failed else "" if value is None else value.model_dump_json()
+    return plain.model_dump_json(), got

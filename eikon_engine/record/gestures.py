@@ -363,10 +363,10 @@ class InteractiveAction:
         return self.observation is not None and self.pending_replies <= 0
 
     def abandon(self) -> tuple[str, ...]:
-        """Stop waiting for replies; return a warning for each loss."""
+        """Stop waiting for replies; return what is lost with that."""
         self.pending_replies = 0
         if self.gesture.kind == "upload" and not self.files:
-            return ("the uploaded files could not be read in time",)
+            return ("the content of the uploaded files",)
         return ()
 
     def assign_sequence(self) -> None:

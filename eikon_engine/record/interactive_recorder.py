@@ -87,7 +87,7 @@ class InteractiveRecorder(ActionLog[InteractiveAction]):
         if self.is_closed or page < 0:
             return
         if gesture.kind == "lost":
-            self._recording.warn(f"an interaction was not recorded: {gesture.text}")
+            self._recording.lose("an interaction", gesture.text)
             return
         if gesture.kind == "files" and self._add_files(gesture):
             return

@@ -112,7 +112,7 @@ class InteractiveMission:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            self.recording.warn(f"a malformed page event was not recorded ({place}: {first['msg']})")
+            self.recording.lose("an interaction", f"its page event is malformed ({place}: {first['msg']})")
         except Exception as error:  # noqa: BLE001 - the mission continues; the error is recorded
             self.recording.errors.append(error)
 

@@ -226,8 +226,9 @@ class Recording:
     def lose(self, what: str, why: str) -> None:
         """Note data of the mission that is missing, so that no replay can be faithful, with a warning."""
         lost = LostData(what=self.redact(what), why=self.redact(why))
-        self._lost.append(lost)
-        self.writer.warn(f"{lost.what} was lost: {lost.why}")
+        if lost not in self._lost:
+            self._lost.append(lost)
+            self.writer.warn(f"{lost.what} was lost: {lost.why}")
 
     async def stop(self) -> Exception | None:
         """Write what is pending and detach; errors are kept for `finish`, and the first one is returned."""
@@ -243,7 +244,7 @@ class Recording:
             if not self.recorder.is_closed:  # else its loop has stopped, and the bundle was completed without it
                 self.recorder.abandon()
                 self.recorder.close()
-                self.warn("the end of the recording was interrupted; pending data is lost")
+                self.lose("what was pending at the end of the mission", "the end of the recording was interrupted")
             raise
         self.recorder.close()
         try:

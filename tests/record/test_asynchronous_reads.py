@@ -12,9 +12,10 @@ from playwright.async_api import async_playwright, expect
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.record import record_mission
 from eikon_engine.trace.actions import Read, ReadValue
+from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import PageSite
 from tests.record.order_shop import Shop, read_divergence
-from tests.record.recorded_page import QUICK, TWICE, recorded_actions
+from tests.record.recorded_page import QUICK, TWICE, recorded_actions, warnings
 from tests.replay.conftest import replay
 
 pytestmark = pytest.mark.browser
@@ -74,3 +75,45 @@ def test_a_cancelled_read_is_not_compared(site: PageSite, tmp_path: Path) -> Non
     asyncio.run(agent())
 
     assert [action.type for action in recorded_actions(tmp_path / "b")] == ["note", "read"]
+
+
+LATE_BUTTON = """<p id=status>Pending</p>
+<button disabled onclick="document.querySelector('#status').textContent = 'Sent'">Send</button><script>
+setTimeout(() => { document.querySelector('button').disabled = false; }, 1000);
+</script>"""
+
+
+@pytest.mark.parametrize("reads_it_before", [False, True], ids=["only then", "also before"])
+def test_a_read_during_another_call_is_lost_unless_a_step_has_it(
+    site: PageSite, tmp_path: Path, *, reads_it_before: bool
+) -> None:
+    """A value that no step has could differ in a replay unnoticed; one that a step has is compared there."""
+    url = site.put(LATE_BUTTON)
+
+    async def agent() -> str:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+            page = await browser.new_page()
+            async with record_mission(page, mission_text="Send", directory=tmp_path / "b", options=TWICE) as mission:
+                await page.goto(url)
+                if reads_it_before:
+                    assert await page.inner_text("#status") == "Pending"
+                _, shown = await asyncio.gather(page.click("button"), page.inner_text("#status"))
+                assert shown == "Pending"
+                assert await page.inner_text("#status") == "Sent"
+            await browser.close()
+            assert mission.report is not None
+            return mission.report.status
+
+    status = asyncio.run(agent())
+
+    network = open_bundle(tmp_path / "b").trace.network
+    assert network is not None
+    if reads_it_before:
+        assert (status, network.incomplete, warnings(tmp_path / "b")) == ("certified", (), "")
+        return
+    (lost,) = network.incomplete
+    assert status == "unverifiable"
+    assert lost.what.startswith("what Frame.innerText returned during Frame.click (")
+    assert lost.why == "it ran during another call, so that it has no position among the steps"
+    assert f"{lost.what} was lost: {lost.why}" in warnings(tmp_path / "b")

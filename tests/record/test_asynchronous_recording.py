@@ -200,7 +200,8 @@ def test_a_mission_that_is_cancelled_at_its_end_is_aborted(site: PageSite, tmp_p
 
     trace = open_bundle(tmp_path / "b").trace
     assert trace.status == "aborted"
-    assert "the end of the recording was interrupted; pending data is lost" in trace.warnings
+    assert trace.network is not None
+    assert [each.why for each in trace.network.incomplete] == ["the end of the recording was interrupted"]
     assert kinds(tmp_path / "b") == ["click"]
 
 

@@ -9,6 +9,8 @@ from playwright.sync_api import Browser, expect
 
 from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketClosed, SocketMessage
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import LostData
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import TWICE, recorded_page, warnings
 from tests.sites.torture import serve_torture
@@ -92,6 +94,28 @@ def test_a_blob_sent_by_a_page_is_recorded(chromium: Browser, site: PageSite, tm
     assert warnings(tmp_path / "b") == ""
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
+
+
+def test_a_blob_that_cannot_be_read_is_lost(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The bundle says that the content of the message is missing, and is not certified."""
+    unreadable = "FileReader.prototype.readAsDataURL = function() { this.onerror(); };"
+    with serve_torture() as torture:
+        address = torture.url.replace("http", "ws") + "/ws/echo"
+        url = site.put(SENDER.format(url=address).replace("<script>", f"<script>{unreadable}"))
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(url)
+            expect(agent.page.locator("#end")).not_to_have_text("open")
+
+    network = open_bundle(tmp_path / "b").trace.network
+    assert network is not None
+    what, why = f"a message of the page to {address}", "the content of its Blob could not be read"
+    assert network.incomplete == (LostData(what=what, why=why),)
+    assert f"{what} was lost: {why}" in warnings(tmp_path / "b")
+    assert agent.mission.report is not None
+    assert agent.mission.report.status != "certified"
+    assert f"the recording is incomplete: {what} was lost: {why}" in [
+        each.message for each in agent.mission.report.findings
+    ]
 
 
 SELF = """<h1>Shapes</h1><script>

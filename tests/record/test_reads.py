@@ -257,19 +257,21 @@ def test_a_number_that_is_none_any_more_is_compared(chromium: Browser, site: Pag
     assert read_divergence(changed) == ("evaluate", "read-changed", "42", '{"$numberDouble": "NaN"}')
 
 
-def test_a_value_without_any_representation_is_a_warning(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """It is not compared, and the certificate says so; nor is an assertion that expects such a value."""
+def test_a_value_without_any_representation_is_lost(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Nothing could be compared with it, so the bundle is not certified; an assertion that expects one is skipped."""
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(site.put("<p>42<script>document.querySelector('p').total = NaN</script>"))
         agent.page.evaluate("() => { const all = []; all.push(all); return all; }")
         expect(agent.page.locator("p")).to_have_js_property("total", math.nan)
 
-    looped, asserted = open_bundle(tmp_path / "b").trace.warnings
-    assert looped.endswith(
-        "replays do not compare what Frame.evaluateExpression returned: JSON cannot represent a value that contains "
-        "itself, or is nested too deeply"
-    )
+    trace = open_bundle(tmp_path / "b").trace
+    looped, asserted = trace.warnings
+    assert trace.network is not None
+    (lost,) = trace.network.incomplete
+    assert lost.what.startswith("what Frame.evaluateExpression returned (")
+    assert lost.why == "JSON cannot represent a value that contains itself, or is nested too deeply"
+    assert looped == f"{lost.what} was lost: {lost.why}"
     assert asserted == "Frame.expect was called once: JSON cannot represent the value that it expects; replays skip it"
     assert agent.mission.report is not None
-    assert agent.mission.report.status == "certified", agent.mission.report.findings
-    assert agent.mission.report.notes == tuple(f"the recording warned: {each}" for each in (looped, asserted))
+    assert agent.mission.report.status == "unverifiable"
+    assert [each.message for each in agent.mission.report.findings] == [f"the recording is incomplete: {looped}"]

@@ -21,6 +21,7 @@ from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.sockets import LiveSockets
 from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.websocket import ABNORMAL_CLOSURE
+from eikon_engine.trace.execution import LostData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +77,6 @@ class AttachedSockets(LiveSockets):
         self._by_document: dict[tuple[object, ...], _ObservedSocket] = {}
         self._unpaired: defaultdict[tuple[ClientObject, str], deque[_ObservedSocket]] = defaultdict(deque)
         """Reported sockets that Playwright has not announced yet."""
-        self.unknown_messages: list[str] = []
-        """Warnings about messages whose content is unknown."""
 
     def observe(self, page: Page) -> None:
         """Listen to the sockets of a page."""
@@ -181,7 +180,7 @@ class AttachedSockets(LiveSockets):
             return
         data = base64.b64decode(content or "")
         if content is None:
-            self._note_unknown_message(socket)
+            self._note_lost_message(socket)
         self.record_sent(socket.ordinal, socket.url, data)
         event.deliver = lambda listener: listener.on_message(socket.ordinal, "page", data)
         self._deliver_ready(socket)
@@ -202,12 +201,9 @@ class AttachedSockets(LiveSockets):
             socket.queue.popleft()
             self.notify(deliver)
 
-    def _note_unknown_message(self, socket: _ObservedSocket) -> None:
-        self.unknown_messages.append(
-            f"{self.session.redactor.redact_text(socket.url)}: a message of the page is missing: the "
-            "content of its Blob could "
-            "not be read. Replays do not expect this message"
-        )
+    def _note_lost_message(self, socket: _ObservedSocket) -> None:
+        what = f"a message of the page to {self.session.redactor.redact_text(socket.url)}"
+        self.lost.append(LostData(what=what, why="the content of its Blob could not be read"))
 
 
 class AttachedTraffic(LiveTraffic):
@@ -247,10 +243,10 @@ class AttachedTraffic(LiveTraffic):
             stop_listening(self._session.context, *self._report_listeners)
 
     def outcome(self) -> NetworkOutcome:
-        """Add the requests that were cancelled before their response, service workers, and unknown socket messages."""
+        """Add the requests that were cancelled before their response, service workers, and lost socket messages."""
         outcome = super().outcome()
-        unknown = self.sockets.unknown_messages if isinstance(self.sockets, AttachedSockets) else []
-        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._notes, *unknown)))})
+        lost = () if self.sockets is None else (f"{each.what} was lost: {each.why}" for each in self.sockets.lost)
+        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._notes, *lost)))})
 
     def _on_failed(self, request: Request) -> None:
         if request.existing_response is not None:

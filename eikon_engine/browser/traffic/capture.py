@@ -210,7 +210,9 @@ class NetworkCapture:
             )
             for each, why in self._session.request_bodies.lost
         )
-        return tuple(dict.fromkeys((*self._lost, *bodies)))
+        traffic = self._session.traffic
+        sockets = traffic.sockets if isinstance(traffic, LiveTraffic) else None
+        return tuple(dict.fromkeys((*self._lost, *bodies, *(() if sockets is None else sockets.lost))))
 
     def _lose(self, what: str, why: str, warning: str) -> None:
         self._lost.append(LostData(what=what, why=why))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.websocket import SocketSide
+    from eikon_engine.trace.execution import LostData
 
 
 SOCKET_MARK: Final = "\0eikon:"
@@ -49,6 +50,8 @@ class LiveSockets:
         self.session = session
         self.recorded_names = recorded_names
         self.listeners: list[SocketListener] = []
+        self.lost: list[LostData] = []
+        """Messages whose content is unknown."""
         self.background = BackgroundTasks(session.tracker)
         self._connections: list[_SocketConnection] = []
         session.stabilizer.pending_work.append(lambda: sum(line.pending_messages for line in self._connections))
