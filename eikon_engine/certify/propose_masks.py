@@ -24,6 +24,7 @@ from eikon_engine.trace.masks import (
     TitlePart,
     ValuePart,
 )
+from eikon_engine.trace.read_values import read_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +85,8 @@ def propose_read_mask(action: ActionComparison, known: Sequence[Mask]) -> Mask |
     found = next((each for each in (*action.unstable, *action.diverged) if each.code == READ_CHANGED), None)
     if found is None or action.drawn_value is None:
         return None
-    part = ReadPart(action=action_label(action.recorded.action), pattern=action.drawn_value)
+    recorded = action.recorded.action
+    part = ReadPart(action=action_label(recorded), reads=read_digest(recorded), pattern=action.drawn_value)
     if part in {mask.part for mask in known}:
         return None
     reason = f"the script returned {found.expected} in the recording, {found.observed} in a replay"

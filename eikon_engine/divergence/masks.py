@@ -34,7 +34,7 @@ from eikon_engine.trace.masks import (
     ValuePart,
     parse_path,
 )
-from eikon_engine.trace.read_values import value_text
+from eikon_engine.trace.read_values import read_digest, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -318,11 +318,11 @@ def _without_read(
 
 def read_masks(action: Action, masks: tuple[Mask, ...], *values: ReadValue) -> set[str]:
     """Return the masks that hide these values of an action."""
-    label = action_label(action)
+    label, digest = action_label(action), read_digest(action)
     return {
         mask.name
         for mask in masks
-        if isinstance(mask.part, ReadPart) and mask.part.matches(label) and all(map(mask.part.covers, values))
+        if isinstance(mask.part, ReadPart) and mask.part.matches(label, digest) and all(map(mask.part.covers, values))
     }
 
 

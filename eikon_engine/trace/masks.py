@@ -141,7 +141,10 @@ class ReadPart(FileModel):
 
     kind: Literal["read"] = "read"
     action: str = Field(min_length=1)
-    """Label of the action, as in reports; `*` matches any characters."""
+    """Label of the action, as in reports; `*` matches any characters. With `reads`, it only describes the action."""
+    reads: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """Digest of what the action reads: the whole script with its argument, page and target. The mask then covers only
+    actions that read exactly that, whatever their label."""
     pattern: Annotated[str, Field(min_length=1), AfterValidator(checked_pattern)] | None = None
     """Regular expression of the JSON text of the values to ignore, as for texts of pages. A value in a file of its own
     is a difference."""
@@ -150,9 +153,9 @@ class ReadPart(FileModel):
         """Return whether a value is ignored."""
         return self.pattern is None or (value.long is None and _covers(self.pattern, value_text(value.value)))
 
-    def matches(self, label: str) -> bool:
-        """Return whether an action matches."""
-        return matches_wildcard(self.action, label)
+    def matches(self, label: str, digest: str) -> bool:
+        """Return whether an action with this label, which reads what this digest identifies, matches."""
+        return matches_wildcard(self.action, label) if self.reads is None else self.reads == digest
 
 
 PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart

@@ -7,6 +7,7 @@ and `undefined`, is the same for the agent, too.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -77,6 +78,16 @@ def _read_value(plain: JsonValue, store: Callable[[bytes], BlobRef]) -> ReadValu
 def value_text(value: JsonValue) -> str:
     """Return the JSON text of a value; equal values have equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def read_digest(action: Action) -> str:
+    """Return the SHA-256 of what an action reads: all that it is, but what it got, how long and how often it tried.
+
+    The element that its selector matched may be identified anew; that does not make it another read.
+    """
+    got = {"is_poll": True, "received": True, "timeout_ms": True, "times": True, "value": True}
+    text = value_text(action.model_dump(mode="json", exclude={**got, "target": {"identity", "alternatives"}}))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def is_same_value(

@@ -10,8 +10,10 @@ import pytest
 
 from eikon_engine.trace.actions import Evaluate, ReadValue
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import ReadPart
 from eikon_engine.trace.patch import AddMask
+from eikon_engine.trace.read_values import read_digest
 from tests.browser.pages import Answer
 from tests.record.order_shop import read_divergence
 from tests.record.recorded_page import QUICK, TWICE, recorded_actions, recorded_page, steps
@@ -91,6 +93,29 @@ def test_a_time_in_a_result_is_masked_and_the_words_around_it_are_not(
     rejected = step.action.model_copy(update={"value": ReadValue(value="Rejected at 1700000000123")})
     replace_action(bundle, 1, rejected)
     assert replay(bundle, tmp_path / "other").verdict == "diverged"
+
+
+def test_a_mask_covers_the_script_that_it_was_made_for(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Scripts whose labels are equal, as they begin alike, or that contain a `*`, are other scripts."""
+    bundle = tmp_path / "bundle"
+    prefix = "/* what the agent wants to know about the page that it has just opened, in one number */ "
+    times = f"{prefix} 1 * Date.now()"
+    fixed = f"{prefix} 1 * 1700000000123"
+    with recorded_page(chromium, bundle, TWICE) as agent:
+        agent.page.goto(site.put("<p id=status>Approved</p>"))
+        agent.page.evaluate(times)
+        agent.page.evaluate(fixed)
+        agent.page.evaluate(times)
+
+    (mask,) = open_bundle(bundle).trace.masks
+    masked, compared, again = [step.action for step in steps(bundle)][1:]
+    assert isinstance(mask.part, ReadPart)
+    assert action_label(masked) == action_label(compared) == mask.part.action
+    assert mask.part.reads == read_digest(masked) == read_digest(again) != read_digest(compared)
+    assert replay(bundle, tmp_path / "sealed").verdict == "faithful"
+    replace_action(bundle, 2, compared.model_copy(update={"value": ReadValue(value=1700000000124)}))
+    changed = replay(bundle, tmp_path / "changed")
+    assert read_divergence(changed)[2:] == ("1700000000124", "1700000000123")
 
 
 def test_an_agent_may_wait_with_a_script(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
