@@ -11,7 +11,6 @@ import signal
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 from weakref import WeakKeyDictionary
@@ -224,55 +223,96 @@ _wait_observers: WeakKeyDictionary[Connection, list[NoteWait]] = WeakKeyDictiona
 
 def observe_waits(connection: Connection, note: NoteWait) -> None:
     """Call `note` with what the messages about the waits of a connection do not contain."""
-    _instrument_waits()
     _wait_observers.setdefault(connection, []).append(note)
+    _wait_methods.replace()
 
 
 def stop_observing_waits(connection: Connection, note: NoteWait) -> None:
-    """Stop calling `note`."""
+    """Stop calling `note`; the classes of the client are as before once nothing is observed."""
     observers = _wait_observers.get(connection, [])
     if note in observers:
         observers.remove(note)
+        _wait_methods.restore()
 
 
-@cache
-def _instrument_waits() -> None:
-    """Notify the observers of a connection of its waits, in this process from now on."""
+class _WaitMethods:
+    """Methods of the client's classes that are replaced while waits are observed, by whatever thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._replaced: dict[tuple[type, str], tuple[object, object]] = {}
+        """Original and replacement of each method that is replaced now."""
+
+    def replace(self) -> None:
+        """Replace the methods, unless they are replaced already."""
+        with self._lock:
+            self._users += 1
+            for (owner, name), make in _observed_wait_methods().items():
+                current = vars(owner)[name]
+                original, _ = self._replaced.get((owner, name), (current, None))
+                if current is original:
+                    observed = make(original)
+                    self._replaced[owner, name] = original, observed
+                    setattr(owner, name, observed)
+
+    def restore(self) -> None:
+        """Restore the methods if this was the last user, but none that something else has replaced since."""
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            for (owner, name), (original, observed) in tuple(self._replaced.items()):
+                if vars(owner)[name] is observed:
+                    setattr(owner, name, original)
+                    del self._replaced[owner, name]
+
+
+_wait_methods = _WaitMethods()
+
+
+def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
+    """Return the methods that know of waits, each with what makes one of it that notifies the observers."""
     from playwright._impl.frame import Frame
     from playwright._impl.waiter import Waiter
-
-    set_up, reject_on_timeout, wait_for_event = (
-        Frame._setup_navigation_waiter,
-        Waiter.reject_on_timeout,
-        Waiter.wait_for_event,
-    )
 
     def notify(waiter: Any, name: Literal["timeout", "frame", "result"], value: object) -> None:  # noqa: ANN401 - has no public type
         for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
             note(waiter._wait_id, name, value)
 
-    def set_up_observed(self: Any, timeout: Any) -> Any:  # noqa: ANN401 - as above
-        waiter = set_up(self, timeout)
-        notify(waiter, "frame", self)
-        return waiter
+    def observe_set_up(set_up: Any) -> object:  # noqa: ANN401 - as above
+        def set_up_observed(self: Any, timeout: Any) -> Any:  # noqa: ANN401 - as above
+            waiter = set_up(self, timeout)
+            notify(waiter, "frame", self)
+            return waiter
 
-    def reject_on_timeout_observed(self: Any, timeout: Any, timeout_message: str) -> None:  # noqa: ANN401 - as above
-        notify(self, "timeout", timeout)
-        reject_on_timeout(self, timeout, timeout_message)
+        return set_up_observed
 
-    def wait_for_event_observed(self: Any, emitter: Any, event: str, predicate: Any = None) -> Any:  # noqa: ANN401 - as above
-        waiting = wait_for_event(self, emitter, event, predicate)
+    def observe_timeout(reject_on_timeout: Any) -> object:  # noqa: ANN401 - as above
+        def reject_on_timeout_observed(self: Any, timeout: Any, timeout_message: str) -> None:  # noqa: ANN401 - as above
+            notify(self, "timeout", timeout)
+            reject_on_timeout(self, timeout, timeout_message)
 
-        async def wait() -> Any:  # noqa: ANN401 - as above
-            result = await waiting
-            notify(self, "result", result)
-            return result
+        return reject_on_timeout_observed
 
-        return wait()
+    def observe_event(wait_for_event: Any) -> object:  # noqa: ANN401 - as above
+        def wait_for_event_observed(self: Any, emitter: Any, event: str, predicate: Any = None) -> Any:  # noqa: ANN401 - as above
+            waiting = wait_for_event(self, emitter, event, predicate)
 
-    Frame._setup_navigation_waiter = set_up_observed  # type: ignore[method-assign] # replaces it for this process
-    Waiter.reject_on_timeout = reject_on_timeout_observed  # type: ignore[method-assign] # as above
-    Waiter.wait_for_event = wait_for_event_observed  # type: ignore[method-assign] # as above
+            async def wait() -> Any:  # noqa: ANN401 - as above
+                result = await waiting
+                notify(self, "result", result)
+                return result
+
+            return wait()
+
+        return wait_for_event_observed
+
+    return {
+        (Frame, "_setup_navigation_waiter"): observe_set_up,
+        (Waiter, "reject_on_timeout"): observe_timeout,
+        (Waiter, "wait_for_event"): observe_event,
+    }
 
 
 @contextmanager

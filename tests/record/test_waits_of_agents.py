@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright._impl.frame import Frame
+from playwright._impl.waiter import Waiter
 from playwright.sync_api import Browser, Error, Page
 
 from eikon_engine.outcome.outcomes import ActionOutcome
@@ -290,3 +292,48 @@ def test_an_agent_may_go_on_during_a_wait(chromium: Browser, site: PageSite, tmp
     assert (condition.count, condition.steps) == (3, 3)
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
+
+
+def _wait_methods() -> tuple[object, ...]:
+    return vars(Frame)["_setup_navigation_waiter"], Waiter.reject_on_timeout, Waiter.wait_for_event
+
+
+def test_the_client_is_as_before_once_the_last_recording_has_ended(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """Its classes are observed while anything is recorded: one mission that ends does not end the other."""
+    before = _wait_methods()
+    url, done = site.put(LATER), "**/done?id=5"
+    site.answers["/done"] = Answer(body="<p>paid")
+    for number in (1, 2):
+        with recorded_page(chromium, tmp_path / f"outer-{number}") as outer:
+            outer.page.goto(url)
+            with recorded_page(chromium, tmp_path / f"inner-{number}") as inner:
+                inner.page.goto(url)
+                assert not set(before) & set(_wait_methods())
+            assert not set(before) & set(_wait_methods())
+            outer.page.click("button")
+            outer.page.wait_for_url(done)
+
+        assert _wait_methods() == before
+        assert kinds(tmp_path / f"outer-{number}") == ["click", "wait_for"]
+
+
+def test_what_something_else_replaced_since_is_left_alone(
+    chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Restoring the method from before would undo the change of another library."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(LATER))
+        observed = Waiter.reject_on_timeout
+
+        def wrapped(self: Waiter, timeout: float, message: str) -> None:
+            observed(self, timeout, message)
+
+        monkeypatch.setattr(Waiter, "reject_on_timeout", wrapped)
+
+    assert Waiter.reject_on_timeout is wrapped
+    monkeypatch.undo()
+    with recorded_page(chromium, tmp_path / "c") as agent:
+        agent.page.goto(site.put(LATER))
+    assert Waiter.reject_on_timeout is not observed
