@@ -83,7 +83,7 @@ def value_text(value: JsonValue) -> str:
 def read_digest(action: Action) -> str:
     """Return the SHA-256 of what an action reads: all that it is, but what it got, how long and how often it tried.
 
-    The element that its selector matched may be identified anew; that does not make it another read.
+    The element that its selector matched may have a new identity; that does not make it another read.
     """
     got = {"is_poll": True, "received": True, "timeout_ms": True, "times": True, "value": True}
     text = value_text(action.model_dump(mode="json", exclude={**got, "target": {"identity", "alternatives"}}))

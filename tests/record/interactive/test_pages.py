@@ -10,6 +10,7 @@ from playwright.async_api import Error
 
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import Drag, Scroll, SetInputFiles
+from eikon_engine.trace.execution import LostData
 from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.record.interactive.person import actions_of, record
@@ -156,3 +157,24 @@ def test_an_action_before_the_document_arrived_is_a_warning(tmp_path: Path) -> N
 
     (warning,) = [each for each in read_trace(tmp_path / "b").warnings if "before the document arrived" in each]
     assert warning.startswith("subgoal_1__attempt_1_action_002: the next action started before the document arrived")
+
+
+def test_typing_that_scripts_cannot_see_is_lost(tmp_path: Path) -> None:
+    """No replay could repeat it, so the recording is incomplete; equal losses are listed once."""
+    html = """<div id=host></div><script>
+    const root = host.attachShadow({ mode: 'closed' });
+    root.innerHTML = '<input style="width: 200px; height: 40px">';
+    </script>"""
+
+    async def act(page: Page) -> None:
+        await page.mouse.click(50, 30)
+        await page.keyboard.type("bread")
+
+    with serve_pages() as site:
+        record(tmp_path / "b", site.put(html), act)
+
+    trace = read_trace(tmp_path / "b")
+    assert trace.network is not None
+    why = "typing inside a closed shadow root is not visible to scripts"
+    assert trace.network.incomplete == (LostData(what="an interaction", why=why),)
+    assert [each for each in trace.warnings if "shadow root" in each] == [f"an interaction was lost: {why}"]
