@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,21 +18,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.outcome.outcomes import ReplayOutcome
-    from tests.browser.pages import PageSite
+    from tests.browser.pages import Asked, PageSite
 
 pytestmark = pytest.mark.browser
 
 WORKER = Answer(body="postMessage('hi')", content_type="text/javascript")
 PARENT = Answer(body="new Worker('/worker.js').onmessage = e => postMessage(e.data)", content_type="text/javascript")
+SYNCHRONOUSLY = {
+    "script": "importScripts(place + '/slow.js');",
+    "request": "const sent = new XMLHttpRequest(); sent.open('GET', place + '/slow.js', false); sent.send();",
+}
 SAYS = "<p id=p></p><script>{}.onmessage = e => {{ p.textContent += e.data }}</script>"
 PAGES = {
     "worker": SAYS.format("new Worker('/worker.js')"),
     "module worker": SAYS.format("new Worker('/worker.js', {type: 'module'})"),
     "shared worker": SAYS.format("new SharedWorker('/shared.js').port"),
     "worker of a worker": SAYS.format("new Worker('/parent.js')"),
+    **{
+        f"worker of a blob that waits for a {what}": SAYS.format(
+            "new Worker(URL.createObjectURL(new Blob(["
+            f"`const place = '${{location.origin}}'; {wait} postMessage('hi')`])))"
+        )
+        for what, wait in SYNCHRONOUSLY.items()
+    },
     "worker that breaks": "<p id=p></p><script>new Worker('/bad.js').onerror = () => p.textContent = 1</script>",
     "redirected frame": "<iframe src=/old></iframe><iframe src=/old></iframe>",
 }
+
+
+def slow(_: Asked) -> Answer:
+    """Answer after the page has loaded."""
+    threading.Event().wait(1)
+    return Answer(body="self.isLoaded = true", content_type="text/javascript")
 
 
 def serve(site: PageSite) -> None:
@@ -41,6 +59,7 @@ def serve(site: PageSite) -> None:
         "/parent.js": PARENT,
         "/shared.js": Answer(body="onconnect = e => e.ports[0].postMessage('hi')", content_type="text/javascript"),
         "/bad.js": Answer(body="((", content_type="text/javascript"),
+        "/slow.js": slow,
         "/old": redirect("/new"),
         "/new": Answer(body="<p>new"),
     }

@@ -110,6 +110,32 @@
     fetches = () => open;
   };
 
+  // A worker that loads a script or sends a request synchronously answers nothing until it has the response, which may be
+  // delivered at a later page time: say so before and after.
+  const reportBlocking = () => {
+    let depth = 0;
+    const blocking = call => {
+      if (!depth++) postReport({ kind: 'blocked' });
+      try {
+        return call();
+      } finally {
+        if (!--depth) postReport({ kind: 'unblocked' });
+      }
+    };
+    const { importScripts } = scope;
+    put(scope, 'importScripts', (...addresses) => blocking(() => importScripts.apply(scope, addresses)));
+    const { open, send } = XMLHttpRequest.prototype;
+    const synchronous = new WeakSet();
+    XMLHttpRequest.prototype.open = function (...values) {
+      synchronous.delete(this);
+      if (values.length > 2 && !values[2]) synchronous.add(this);
+      return open.apply(this, values);
+    };
+    XMLHttpRequest.prototype.send = function (...values) {
+      return synchronous.has(this) ? blocking(() => send.apply(this, values)) : send.apply(this, values);
+    };
+  };
+
   const applyClock = () => {
     const start = startData.now;
     const NativeDate = Date;
@@ -258,6 +284,7 @@
     for (const answer of record.waiting.values()) answer({ fetches: 0, starting: 0 });
     record.waiting.clear();
     record.ready({ fetches: 0 });
+    record.unblock();
   };
   // If the page's policy rejects our script, start the worker as requested: with its own clock and randomness.
   const startNatively = record => {
@@ -301,6 +328,8 @@
       if (settings.stepped) ask(record, { kind: 'step', now: timeOf.now() });
     } else if (word.kind === 'refused') startNatively(record);
     else if (word.kind === 'closed') finish(record);
+    else if (word.kind === 'blocked') record.block();
+    else if (word.kind === 'unblocked') record.unblock();
     else if (word.kind === 'done') {
       record.waiting.get(word.id)?.(word);
       record.waiting.delete(word.id);
@@ -310,6 +339,18 @@
     const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), stuck: false,
       broken: false, inline: /^(data|blob):/.test(absolute(args[0])) };
     record.whenReady = new Promise(done => { record.ready = done; });
+    record.unblock = () => {
+      record.isBlocked = false;
+      record.goOn?.();
+      record.whenUnblocked = new Promise(done => { record.goOn = done; });
+      record.whenBlocked = new Promise(done => {
+        record.block = () => {
+          record.isBlocked = true;
+          done(BLOCKED);
+        };
+      });
+    };
+    record.unblock();
     records.add(record);
     recordOf.set(worker, record);
     worker.addEventListener('message', event => {
@@ -352,6 +393,8 @@
   // A worker that computes forever, or sleeps until it is woken, would block everything: wait for it once.
   const LIMIT = page ? 3000 : 2000;
   const SOON = 20;
+  // A worker blocked by a request counts as one whose script is loading.
+  const BLOCKED = { fetches: 0, starting: 1 };
   const stopWaiting = (record, promise) => {
     if (!record.stuck) report('stuck', record.args[0]);
     record.stuck = true;
@@ -360,7 +403,7 @@
   const inTime = async (record, promise) => {
     let timer = null;
     const late = new Promise(done => { timer = realTimeout(() => done(null), LIMIT); });
-    const word = await Promise.race([promise, late]);
+    const word = await Promise.race([promise, late, record.whenBlocked]);
     realClear(timer);
     if (word === null) stopWaiting(record, promise);
     return word ?? { fetches: 0, starting: 0 };
@@ -469,6 +512,7 @@
     own.ignoreWorkers = () => {
       for (const record of records) {
         if (record.state === 'starting' && !record.broken) stopWaiting(record, record.whenReady);
+        else if (record.isBlocked) stopWaiting(record, record.whenUnblocked);
       }
     };
     return;
@@ -481,6 +525,7 @@
   const postReport = word => postMessage.call(scope, { [mark]: word });
   applyLocation();
   countFetches();
+  reportBlocking();
   applyClock();
   if (startData.shared) {
     put(scope, 'postMessage', undefined);
