@@ -285,16 +285,16 @@ class PageStabilizer:
         can_server_push = self.pending_deliveries is None and self._can_server_push()
         if self._clock.is_natural or is_stale or can_server_push or self._is_busy():
             return 0.0
-        coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
+        coming = self.pending_deliveries.next_stop_ms() if self.pending_deliveries is not None else None
         free_ms = min(self._next_timer_ms, NO_TIMER_MS if coming is None else coming - self._clock.now_ms)
         if free_ms > left_ms + 1.0:  # the clock moves by whole milliseconds
             return left_ms
         return max(0, math.ceil(free_ms / self._tick_ms) - 1) * self._tick_ms
 
     async def _step_clock(self, left_ms: float) -> None:
-        """Move the clock by a tick, or to the next delivery."""
+        """Move the clock by a tick, or to the next delivery or heartbeat."""
         duration = min(left_ms, self._tick_ms)
-        coming = self.pending_deliveries.next_ms() if self.pending_deliveries is not None else None
+        coming = self.pending_deliveries.next_stop_ms() if self.pending_deliveries is not None else None
         if coming is not None:
             duration = max(1.0, min(duration, coming - self._clock.now_ms))
         await self._move_clock(duration)
@@ -408,6 +408,9 @@ class PendingDeliveries(Protocol):
 
     def next_ms(self) -> float | None:
         """Return the page time of the next delivery in this phase that is not due yet."""
+
+    def next_stop_ms(self) -> float | None:
+        """Return the page time at which the clock must stop next, for a delivery or a heartbeat of a server."""
 
     def deliver_early(self, *, fetches: bool) -> None:
         """Deliver pending responses before their moments; those of fetches only with `fetches`."""

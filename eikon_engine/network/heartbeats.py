@@ -2,19 +2,28 @@
 
 What an action causes is sent once for each action, so two things tell a heartbeat: the regular intervals between its
 recorded messages, and a timer that sends it in the replay while no action can be the cause.
+
+Servers send heartbeats as well, and pages close a socket on which none came for too long. What a server would keep
+sending as page time passes is known from the intervals of its recorded messages, or from the handshake of Engine.IO.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import parse_qs, urlsplit
 
+from eikon_engine.network.rules import TIMESTAMP
 from eikon_engine.network.unsent import MISSED_INTERVALS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from eikon_engine.network.websocket import SocketSide
 
 MessageKey: TypeAlias = tuple[str, bytes | None]
 """Key of a socket, and a message without what the rules ignore; None instead of it for the opening of a socket."""
@@ -22,6 +31,18 @@ MAX_JITTER: Final = 1.2
 """Ratio of two successive intervals between the heartbeats of a timer."""
 EFFECT_MS: Final = 2000.0
 """Page time after an action within which what a page sends may be an effect of it, such as a debounced save."""
+
+NAMED_HEARTBEAT: Final = re.compile(rb"\b(?:ping|ka|hb)\b|heart[-_ ]?beat|keep[-_ ]?alive", re.IGNORECASE)
+UNNAMED_HEARTBEATS: Final = frozenset({b"", b"h", b"\n", b'{"type":6}\x1e'})
+"""Heartbeats of servers with empty messages, SockJS, STOMP and SignalR."""
+MAX_NAMED_HEARTBEAT: Final = 200
+"""Bytes of the longest message that may be a heartbeat because of a word in it."""
+LONG_NUMBER: Final = re.compile(rb"\d{9,}")
+"""A time in a heartbeat, such as those of Action Cable."""
+ENGINE_IO_PING: Final = b"2"
+ENGINE_IO_PONG: Final = b"3"
+SERVER_PINGS_SINCE: Final = 4
+"""Version of the Engine.IO protocol since which the server sends the pings, and not the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +78,123 @@ def find_regular_messages(
 
 def _is_regular(intervals: list[float]) -> bool:
     return any(min(pair) > 0 and max(pair) < MAX_JITTER * min(pair) for pair in pairwise(intervals))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMessage:
+    """A message of either side of one socket."""
+
+    sender: SocketSide
+    is_binary: bool
+    content: bytes
+    at_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServerHeartbeat:
+    """A message that a server sends at regular intervals, so that the page knows that it is connected."""
+
+    content: bytes
+    """As it was recorded last."""
+    is_binary: bool
+    interval_ms: float
+    """The longest interval."""
+    answer: bytes | None = None
+    """What the page sends back, if anything."""
+
+    def is_sent_in(self, content: bytes) -> bool:
+        """Return whether a message of the server is this heartbeat."""
+        return _without_time(content) == _without_time(self.content)
+
+    def is_answered_by(self, content: bytes) -> bool:
+        """Return whether a message of the page answers this heartbeat."""
+        return self.answer is not None and _without_time(content) == _without_time(self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineIoHandshake:
+    """What the first message of an Engine.IO session agrees on."""
+
+    version: int
+    interval_ms: float
+    """Page time between two pings."""
+    timeout_ms: float
+    """Page time beyond the interval after which a client without a ping, or an answer to its own, closes the socket."""
+
+
+def read_handshake(url: str, content: bytes) -> EngineIoHandshake | None:
+    """Read the first message of a server on an Engine.IO socket; None if it is none."""
+    version = parse_qs(urlsplit(url).query).get("EIO", [""])[0]
+    if not version.isdecimal() or not content.startswith(b"0{"):
+        return None
+    try:
+        agreed = json.loads(content[1:])
+        return EngineIoHandshake(int(version), float(agreed["pingInterval"]), float(agreed["pingTimeout"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def find_server_heartbeat(
+    messages: Sequence[RecordedMessage], handshake: EngineIoHandshake | None
+) -> ServerHeartbeat | None:
+    """Return the heartbeat of the server of a socket; None if none is known. `messages` are all recorded ones of it.
+
+    Without a handshake, it was sent three times at regular intervals, and the page answered each time alike; or it is
+    a usual one, and was sent twice.
+    """
+    if handshake is not None:
+        return _engine_io_heartbeat(messages, handshake)
+    by_content: defaultdict[bytes, list[RecordedMessage]] = defaultdict(list)
+    for each in messages:
+        if each.sender == "server":
+            by_content[_without_time(each.content)].append(each)
+    for content, sent in by_content.items():
+        intervals = [after.at_ms - before.at_ms for before, after in pairwise(sent)]
+        answer = find_answer(messages, "server", _has_content(content))
+        is_usual = is_usual_heartbeat(content) and max(intervals, default=0.0) > 0
+        if is_usual or (answer is not None and _is_regular(intervals)):
+            return ServerHeartbeat(sent[-1].content, sent[-1].is_binary, max(intervals), answer)
+    return None
+
+
+def _engine_io_heartbeat(messages: Sequence[RecordedMessage], handshake: EngineIoHandshake) -> ServerHeartbeat | None:
+    if handshake.version < SERVER_PINGS_SINCE:
+        return None
+    times = [each.at_ms for each in messages if each.sender == "server" and each.content == ENGINE_IO_PING]
+    recorded_ms = max((after - before for before, after in pairwise(times)), default=0.0)
+    interval_ms = min(max(handshake.interval_ms, recorded_ms), handshake.interval_ms + handshake.timeout_ms / 2)
+    return ServerHeartbeat(ENGINE_IO_PING, False, interval_ms, ENGINE_IO_PONG)  # noqa: FBT003 - a field
+
+
+def is_usual_heartbeat(content: bytes) -> bool:
+    """Return whether a message has the content of a usual heartbeat, or names itself one."""
+    return content in UNNAMED_HEARTBEATS or (
+        len(content) <= MAX_NAMED_HEARTBEAT and NAMED_HEARTBEAT.search(content) is not None
+    )
+
+
+def find_answer(
+    messages: Iterable[RecordedMessage], sender: SocketSide, is_heartbeat: Callable[[bytes], bool]
+) -> bytes | None:
+    """Return what the other side sent first after each heartbeat of `sender`; None if it sent nothing, or varied."""
+    answers: dict[bytes, bytes] = {}
+    is_awaited, was_skipped = False, False
+    for each in messages:
+        if each.sender == sender and is_heartbeat(each.content):
+            was_skipped = was_skipped or is_awaited
+            is_awaited = True
+        elif each.sender != sender and is_awaited:
+            answers[_without_time(each.content)] = each.content
+            is_awaited = False
+    return next(iter(answers.values())) if len(answers) == 1 and not was_skipped else None
+
+
+def _has_content(content: bytes) -> Callable[[bytes], bool]:
+    return lambda other: _without_time(other) == content
+
+
+def _without_time(content: bytes) -> bytes:
+    return LONG_NUMBER.sub(b"0", TIMESTAMP.sub(b"", content))
 
 
 class SpontaneousMessages:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from os import SEEK_END
@@ -262,6 +263,8 @@ class NetworkRecording:
     """In the order of occurrence."""
     long_tasks: tuple[LongTask, ...] = ()
     """Long tasks of pages, in order and without overlaps; missions of agents only."""
+    end_ms: float = math.inf
+    """Page time at which the mission ended; infinity if replays pass no more than that."""
     before_timeline: NetworkRecording | None = None
     """The recording with its recorded moments, if a timeline replaced these."""
 

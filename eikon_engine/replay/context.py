@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ def recorded_network(bundle: Bundle) -> NetworkRecording | None:
     if bundle.trace.network is None:
         return None
     read = read_network(resolve_inside(bundle.root, bundle.trace.network.folder, "network.folder"))
-    return apply_timeline(read, bundle.trace.network.timeline)
+    return replace(apply_timeline(read, bundle.trace.network.timeline), end_ms=_end_ms(bundle.trace))
 
 
 @contextmanager
@@ -292,6 +294,17 @@ def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | 
         failures=plan.failed_action_indexes,
         learner=options.rule_learner,
     )
+
+
+def _end_ms(trace: ExecutionTrace) -> float:
+    """Return the page time at which a recording ended; infinity if a replay passes no more page time than it.
+
+    Replays let the pages of a recording with the natural clock settle after each action.
+    """
+    environment = trace.environment
+    if environment is None or environment.clock != "natural" or trace.ended_at is None:
+        return math.inf
+    return trace.ended_at.timestamp() * 1000 - environment.clock_start_ms
 
 
 async def _replay_environment(

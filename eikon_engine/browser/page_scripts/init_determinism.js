@@ -127,12 +127,26 @@
       reportError(error);
     }
   };
+  // When the interval whose callback runs was begun: no later action can be the cause of what it sends.
+  const inInterval = callback => {
+    if (typeof callback !== 'function') return callback;
+    const begun = Date.now();
+    return function (...values) {
+      const outer = own.intervalBegun;
+      own.intervalBegun = begun;
+      try {
+        return callback.apply(this, values);
+      } finally {
+        own.intervalBegun = outer;
+      }
+    };
+  };
   // The first document of a popup shares its window, and our patches, with the next one.
   const isReused = 'pending' in own;
   own.pending = 0;
   const { setInterval: setIntervalOfClock, setTimeout: setTimeoutOfClock } = window;
   window.setInterval = function setInterval(callback, delay, ...rest) {
-    return setIntervalOfClock.call(window, guarded(callback), Math.max(1, Number(delay) || 0), ...rest);
+    return setIntervalOfClock.call(window, guarded(inInterval(callback)), Math.max(1, Number(delay) || 0), ...rest);
   };
   window.setTimeout = function setTimeout(callback, ...rest) {
     if (own.postpone && rest.length) rest[0] = own.postpone(rest[0]);

@@ -37,6 +37,14 @@
       });
     }
 
+    // The driver of a sealed replay learns which interval sends a message right before it.
+    send(message) {
+      if (own.isSealed && own.intervalBegun !== undefined && this.#state === 1 && !(message instanceof Blob)) {
+        super.send(MARK + JSON.stringify({ interval: own.intervalBegun }));
+      }
+      super.send(message);
+    }
+
     // Called by the driver in any state, also if the page has closed the socket meanwhile.
     _apiEnsureOpened() {
       opening.delete(this);

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.network.exchange import FETCH_TYPES
 
@@ -55,6 +56,17 @@ class Delivery:
         return self.request is not None and self.request.resource_type in FETCH_TYPES
 
 
+class Continuation(Protocol):
+    """What a server keeps sending as page time passes, beyond what was recorded, such as heartbeats."""
+
+    @property
+    def due_ms(self) -> float:
+        """Page time at which it sends next; infinity if it sends nothing more."""
+
+    def deliver(self) -> None:
+        """Send what is due."""
+
+
 class DeliveryQueue:
     """Recorded events in their order, and the deliveries that were requested; read while pages settle."""
 
@@ -92,6 +104,8 @@ class DeliveryQueue:
         """What was delivered after a later event of the recording, or early."""
         self._in_delivery = 0
         """How many are being delivered."""
+        self.continuations: list[Continuation] = []
+        """What servers send beyond the recorded events."""
         self.changed = asyncio.Event()
         """Set by `wake`; cleared by the loop that delivers."""
         self._woken = asyncio.Event()
@@ -142,7 +156,8 @@ class DeliveryQueue:
 
     def due_count(self) -> int:
         """Count what can be delivered now."""
-        return self._in_delivery + sum(self._is_due(delivery) for delivery in self._pending.values())
+        due = sum(self._is_due(delivery) for delivery in self._pending.values())
+        return self._in_delivery + due + sum(map(self._is_continuation_due, self.continuations))
 
     def is_waiting(self, request: Request) -> bool:
         """Whether a request waits for a response that is not due yet, or never arrives."""
@@ -183,6 +198,12 @@ class DeliveryQueue:
         phase, at_ms = self._times[self._passed_times]
         return at_ms + self._timeline.lag_ms if phase == self._timeline.phase else None
 
+    def next_stop_ms(self) -> float | None:
+        """Return the page time at which the clock must stop next, for a delivery or for what continues after those."""
+        times = [each.due_ms for each in self.continuations if each.due_ms < math.inf]
+        coming = self.next_ms()
+        return min(times if coming is None else [coming, *times], default=None)
+
     def deliver_early(self, *, fetches: bool) -> None:
         """Deliver pending responses before their moments, because nothing else can continue.
 
@@ -217,6 +238,13 @@ class DeliveryQueue:
         """Return the first delivery that is due; None if there is none."""
         due = (delivery for delivery in self._pending.values() if self._is_due(delivery))
         return min(due, key=lambda delivery: delivery.moment.order, default=None)
+
+    def first_continuation_due(self) -> Continuation | None:
+        """Return what a server sends now beyond the recorded events; None if it sends nothing."""
+        return next(filter(self._is_continuation_due, self.continuations), None)
+
+    def _is_continuation_due(self, continuation: Continuation) -> bool:
+        return continuation.due_ms <= self._timeline.now_ms
 
     def blocking_delivery(self) -> Delivery | None:
         """Return the delivery that a document is blocked on; nothing else reaches that document before it."""

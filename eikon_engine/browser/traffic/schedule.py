@@ -125,7 +125,8 @@ class DeliverySchedule:
             blocking = self.queue.blocking_delivery()
             delivery = blocking or (self.queue.first_due() if self._stabilizer.barrier.is_open else None)
             if delivery is None:
-                await self._wait_for_change()
+                if not self._continue_beyond_recording():
+                    await self._wait_for_change()
                 continue
             if delivery is not blocking and self._unread is not None:
                 await self._wait_until_read(self._unread)
@@ -135,6 +136,16 @@ class DeliverySchedule:
             if delivery is not blocking and not self._stabilizer.barrier.is_open:
                 continue
             await self._deliver_now(delivery)
+
+    def _continue_beyond_recording(self) -> bool:
+        """Send what a server sends now beyond the recorded events; return whether it sends anything."""
+        continuation = self.queue.first_continuation_due() if self._stabilizer.barrier.is_open else None
+        if continuation is None:
+            return False
+        self._stabilizer.barrier.note_delivery()
+        continuation.deliver()
+        self._tracker.note_data()
+        return True
 
     async def _wait_for_change(self) -> None:
         """Wait until something may have become due, or may be delivered again."""

@@ -255,6 +255,14 @@ class SealedTraffic:
             f"{url}: the page sent {pluralize(count, 'more heartbeat')} than recorded"
             for url, count in sockets.heartbeats.items()
         )
+        notes += (
+            f"{url}: an interval of the page sent {pluralize(count, 'message')} at a page time after the recording"
+            for url, count in sockets.sent_beyond.items()
+        )
+        notes += (
+            f"{url}: the page got {pluralize(count, 'more heartbeat')} of the server than recorded"
+            for url, count in sockets.server_heartbeats.items()
+        )
         network_outcome = NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
@@ -264,7 +272,14 @@ class SealedTraffic:
             ),
             repeats=sum(
                 each.total()
-                for each in (self._repeats, self._repeated_saves, self._repeated_resources, sockets.heartbeats)
+                for each in (
+                    self._repeats,
+                    self._repeated_saves,
+                    self._repeated_resources,
+                    sockets.heartbeats,
+                    sockets.server_heartbeats,
+                    sockets.sent_beyond,
+                )
             ),
             rules_applied=self._playback.rule_use.to_outcome(),
             response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),

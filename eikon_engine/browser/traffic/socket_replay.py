@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter, defaultdict, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,10 +14,17 @@ from eikon_engine.browser.traffic.sockets import SOCKET_MARK, notify_lost, notif
 from eikon_engine.errors import EikonError
 from eikon_engine.network.heartbeats import (
     EFFECT_MS,
+    ENGINE_IO_PING,
+    ENGINE_IO_PONG,
+    SERVER_PINGS_SINCE,
     MessageKey,
+    RecordedMessage,
     RegularMessage,
     SpontaneousMessages,
+    find_answer,
     find_regular_messages,
+    find_server_heartbeat,
+    read_handshake,
 )
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.nearest import body_fields
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import WebSocketRoute
 
+    from eikon_engine.browser.page_timeline import PageTimeline
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.schedule import DeliverySchedule
     from eikon_engine.network.matching import RuleUsage
@@ -272,6 +283,21 @@ class SocketReplay:
         """Return how many heartbeats pages sent beyond the recorded ones, by the URL of their sockets."""
         return sum((Counter({each.url: each.early_heartbeats}) for each in self._playing), Counter())
 
+    @property
+    def recorded_end_ms(self) -> float:
+        """Return the page time at which the recording ended; infinity if replays pass no more than that."""
+        return self._recording.end_ms
+
+    @property
+    def sent_beyond(self) -> Counter[str]:
+        """Return how many messages intervals sent at page times after the recording, by the URL of their sockets."""
+        return sum((Counter({each.url: each.sent_beyond}) for each in self._playing), Counter())
+
+    @property
+    def server_heartbeats(self) -> Counter[str]:
+        """Return how many heartbeats of servers pages got beyond the recorded ones, by the URL of their sockets."""
+        return sum((Counter({each.url: each.heartbeats.served}) for each in self._playing), Counter())
+
     def add_miss(self, miss: NetworkMiss) -> None:
         """Add a difference from the recording."""
         self.misses.append(miss)
@@ -322,11 +348,29 @@ class _PlayedSocket:
         """Positions of recorded messages that a timer has sent before their turn."""
         self.early_heartbeats = 0
         """Number of heartbeats that the page has sent before their turn, or beyond the recorded ones."""
+        self.sent_beyond = 0
+        """Number of messages that intervals of the page sent at page times that the recording did not reach."""
+        self._interval_begun_ms: float | None = None
+        """Page time at which the interval began that sends the next message; None if no interval does."""
         self._is_closed = self._is_accepted = self._closed_by_page = False
+        messages = [
+            RecordedMessage(each.sender, each.binary, player.content(each), each.moment.at_ms)
+            for each in recorded
+            if isinstance(each, SocketMessage)
+        ]
+        self.heartbeats = _ServerHeartbeats(self._url, messages, self._send)
+
+    def _send(self, content: str | bytes) -> None:
+        from playwright.async_api import Error
+
+        with suppress(Error):  # the page closed with its socket
+            self._route.send(content)
 
     async def run(self, session: Session, schedule: DeliverySchedule) -> None:
         from playwright.async_api import Error
 
+        self.heartbeats.start(session.timeline)
+        schedule.queue.continuations.append(self.heartbeats)
         self._route.on_message(lambda content: self._on_message(session, schedule, content))
         self._route.on_close(lambda code, reason: self._compare_close(session, schedule, code, reason or ""))
         expected_message, closed = 0, False
@@ -365,13 +409,17 @@ class _PlayedSocket:
         if isinstance(event, SocketMessage):
             if self._is_closed:
                 return
-            content = session.restore_secrets(self._player.content(event))
+            recorded = self._player.content(event)
+            content = session.restore_secrets(recorded)
             self._route.send(content if event.binary else content.decode())
+            self.heartbeats.note_delivered(recorded)
         elif isinstance(event, SocketAccepted):
             self._is_accepted = True
             notify_page(self._route, accepted={"protocol": event.protocol, "extensions": event.extensions})
+            self.heartbeats.note_accepted()
         elif isinstance(event, SocketClosed):
             self._is_closed = True
+            self.heartbeats.stop()
             if event.code == ABNORMAL_CLOSURE:
                 notify_lost(self._route, event.reason, was_open=self._is_accepted)
             else:
@@ -379,15 +427,21 @@ class _PlayedSocket:
 
     def _on_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(SOCKET_MARK):
+            begun = json.loads(content.removeprefix(SOCKET_MARK)).get("interval")
+            self._interval_begun_ms = None if begun is None else session.timeline.page_ms(begun)
             return
         try:
             self._compare_message(session, schedule, content)
         except EikonError as error:
             session.tracker.fail(error)
+        self._interval_begun_ms = None
 
     def _compare_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
         url = session.redactor.redact_text(self._route.url)
         data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
+        if self.heartbeats.takes_answer(data):
+            schedule.queue.wake()
+            return
         key = message_key(url, data)
         is_timer_driven = session.timeline.is_timer_driven
         self._player.note_sent(self._url, data)
@@ -402,9 +456,14 @@ class _PlayedSocket:
             key, differences = message_key(self._url, recorded), self._type_difference(self._expected[place], content)
             if differences:
                 self._add_message_miss(key, place, differences)
-        elif is_timer_driven and (heartbeat := self._player.find_heartbeat(self._url, data)) is not None:
+        elif is_timer_driven and (heartbeat := self._find_heartbeat(data)) is not None:
             key = message_key(self._url, heartbeat)
             self.early_heartbeats += 1
+            self.heartbeats.answer(heartbeat)
+        elif self._was_not_reached(session.timeline):
+            self.sent_beyond += 1
+            schedule.queue.wake()
+            return
         else:
             self._add_difference(key, content, data)
         while self.early_heartbeats and self._is_heartbeat_expected(self._sent):
@@ -412,6 +471,20 @@ class _PlayedSocket:
             self._advance_to(self._sent + 1)
         session.tracker.note_key(key)
         schedule.queue.wake()
+
+    def _was_not_reached(self, timeline: PageTimeline) -> bool:
+        """Return whether an interval sends a message now, and the recording ended before this page time.
+
+        The page must have begun the interval before the last action, which is not its cause then.
+        """
+        begun_ms = self._interval_begun_ms
+        if begun_ms is None or not timeline.is_timer_driven or timeline.now_ms <= self._player.recorded_end_ms:
+            return False
+        return timeline.since_cause_ms > EFFECT_MS or begun_ms < timeline.now_ms - timeline.since_cause_ms
+
+    def _find_heartbeat(self, data: bytes) -> bytes | None:
+        """Return the heartbeat that a message of the page equals; None if it is none."""
+        return data if self.heartbeats.is_ping_of_page(data) else self._player.find_heartbeat(self._url, data)
 
     def _advance_to(self, sent: int) -> None:
         """Expect the message at a position next, or the first one behind it that was not sent early."""
@@ -489,6 +562,7 @@ class _PlayedSocket:
         if self._is_closed or self._player.is_stopped:
             return
         self._is_closed = self._closed_by_page = True
+        self.heartbeats.stop()
         miss = self._close_miss(
             session.redactor.redact_text(self._route.url), code, session.redactor.redact_text(reason)
         )
@@ -573,6 +647,98 @@ class _PlayedSocket:
             yield message_key(self._url, self._player.content(self._expected[place]))
         if self._close is not None and not self._closed_by_page:
             yield close_key(self._url, self._close.code, self._close.reason)
+
+
+class _ServerHeartbeats:
+    """What the server of one socket sends beyond its recorded messages, so that the page knows that it is connected.
+
+    A heartbeat is due once the page got none for as long as it had to wait for one in the recording. The page gets an
+    answer to each heartbeat of its own that was not recorded, if those that were recorded had one.
+    """
+
+    def __init__(self, url: str, messages: Sequence[RecordedMessage], send: Callable[[str | bytes], None]) -> None:
+        """Learn from the recorded messages of a socket; call `start` before anything else."""
+        self._messages = messages
+        self._send = send
+        first = next((each for each in messages if each.sender == "server"), None)
+        self._handshake = None if first is None else read_handshake(url, first.content)
+        self._heartbeat = find_server_heartbeat(messages, self._handshake)
+        self._timeline: PageTimeline | None = None
+        self._last_ms: float | None = None
+        """Page time at which the page got the last one, or since which it waits for the first one."""
+        self._answers: deque[RecordedMessage] = deque()
+        """Answers to heartbeats of the page that are due now."""
+        self._unanswered = 0
+        """How many heartbeats beyond the recorded ones the page has not answered."""
+        self.served = 0
+        """How many heartbeats and answers the page got beyond the recorded ones."""
+
+    def start(self, timeline: PageTimeline) -> None:
+        """Follow the page time of a session."""
+        self._timeline = timeline
+
+    def stop(self) -> None:
+        """Send nothing more: the socket is closed."""
+        self._timeline = None
+
+    def note_accepted(self) -> None:
+        """Note that the page's socket is open now: from now on, it may wait for a heartbeat."""
+        self._note_now()
+
+    def note_delivered(self, content: bytes) -> None:
+        """Note that the page gets a recorded message now."""
+        if self._heartbeat is not None and self._heartbeat.is_sent_in(content):
+            self._note_now()
+
+    def _note_now(self) -> None:
+        self._last_ms = None if self._timeline is None else self._timeline.now_ms
+
+    @property
+    def due_ms(self) -> float:
+        """Page time at which the next heartbeat or answer is due; infinity if none is."""
+        if self._timeline is None:
+            return math.inf
+        if self._answers:
+            return self._timeline.now_ms
+        if self._heartbeat is None or self._last_ms is None:
+            return math.inf
+        return self._last_ms + self._heartbeat.interval_ms
+
+    def deliver(self) -> None:
+        """Send what is due."""
+        self.served += 1
+        if self._answers:
+            answer = self._answers.popleft()
+            self._send(answer.content if answer.is_binary else answer.content.decode())
+        elif self._heartbeat is not None:
+            self._note_now()
+            self._unanswered += self._heartbeat.answer is not None
+            content = self._heartbeat.content
+            self._send(content if self._heartbeat.is_binary else content.decode())
+
+    def takes_answer(self, content: bytes) -> bool:
+        """Return whether a message of the page answers a heartbeat beyond the recorded ones; it counts once."""
+        if not self._unanswered or self._heartbeat is None or not self._heartbeat.is_answered_by(content):
+            return False
+        self._unanswered -= 1
+        return True
+
+    def is_ping_of_page(self, content: bytes) -> bool:
+        """Return whether a message is a ping that the page must send by its protocol."""
+        handshake = self._handshake
+        return handshake is not None and handshake.version < SERVER_PINGS_SINCE and content == ENGINE_IO_PING
+
+    def answer(self, heartbeat: bytes) -> None:
+        """Answer a heartbeat that the page sent beyond the recorded ones, as the server answered those."""
+        if self.is_ping_of_page(heartbeat):
+            answer = ENGINE_IO_PONG
+        else:
+            found = find_answer(self._messages, "page", heartbeat.__eq__)
+            if found is None:
+                return
+            answer = found
+        is_binary = any(each.is_binary for each in self._messages if each.content == answer)
+        self._answers.append(RecordedMessage("server", is_binary, answer, 0.0))
 
 
 def _is_from_server(event: SocketEvent) -> bool:

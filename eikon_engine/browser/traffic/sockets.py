@@ -127,7 +127,9 @@ class _SocketConnection:
 
     def _on_page_message(self, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(SOCKET_MARK):
-            self._queue(self._notify_accepted, json.loads(content.removeprefix(SOCKET_MARK)))
+            news = json.loads(content.removeprefix(SOCKET_MARK))
+            if "protocol" in news:
+                self._queue(self._notify_accepted, news)
             return
         self._sockets.record_sent(self._ordinal, self._page_side.url, content)
         self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "page", content))

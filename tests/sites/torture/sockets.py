@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import suppress
+from time import time_ns
+from typing import TYPE_CHECKING, Final
 
 from aiohttp import WSMsgType, web
 
 from tests.sites.torture.state import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 ROUTES = web.RouteTableDef()
 CLOSED_BY_SITE = 4001
 _NAMED_DELAYS = {"a": 0.12, "b": 0.02, "c": 0.07}
 _NOTICE_AFTER = 3
 _NOTICE_DELAY = 0.03
+HEARTBEAT_S = 0.4
+_HEARTBEATS: Final[Mapping[str, Callable[[], str]]] = {
+    "ping": lambda: "ping",
+    "time": lambda: json.dumps({"type": "ping", "message": time_ns()}),
+    "answered": lambda: "still there?",
+}
 
 
 async def _open(request: web.Request, *, protocols: tuple[str, ...] = ()) -> web.WebSocketResponse:
@@ -105,6 +118,51 @@ async def subprotocol(request: web.Request) -> web.WebSocketResponse:
 async def refused(_request: web.Request) -> web.Response:
     """Reject the handshake."""
     return web.Response(status=403, text="no sockets here\n")
+
+
+@ROUTES.get("/ws/heartbeat/engine")
+async def engine(request: web.Request) -> web.WebSocketResponse:
+    """Agree on an interval as Engine.IO does: the server sends pings since version 4, and the page before that."""
+    socket = await _open(request)
+    interval_ms = round(HEARTBEAT_S * 1000)
+    agreed = {"sid": "a", "upgrades": [], "pingInterval": interval_ms, "pingTimeout": interval_ms}
+    await socket.send_str(f"0{json.dumps(agreed)}")
+    while request.query["EIO"] == "4" and not socket.closed:
+        await _beat(socket, "2")
+    async for message in socket:
+        if message.data == "2":
+            await socket.send_str("3")
+    return socket
+
+
+@ROUTES.get("/ws/heartbeat/pong")
+async def pong(request: web.Request) -> web.WebSocketResponse:
+    """Answer each ping of the page."""
+    socket = await _open(request)
+    async for message in socket:
+        if message.data == "ping":
+            await socket.send_str("pong")
+    return socket
+
+
+@ROUTES.get("/ws/heartbeat/{content}")
+async def heartbeat(request: web.Request) -> web.WebSocketResponse:
+    """Send the same at regular intervals."""
+    content, socket = _HEARTBEATS[request.match_info["content"]], await _open(request)
+    await socket.send_str(content())
+    while not socket.closed:
+        await _beat(socket, content())
+    return socket
+
+
+async def _beat(socket: web.WebSocketResponse, content: str) -> None:
+    """Receive for one interval, then send."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(HEARTBEAT_S):
+            while not socket.closed:
+                await socket.receive()
+    if not socket.closed:
+        await socket.send_str(content)
 
 
 @ROUTES.get("/ws/notify")
