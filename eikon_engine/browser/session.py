@@ -124,6 +124,8 @@ class Session:
     uploads: BlobStore | None = None
     """Contents of uploaded files."""
     request_bodies: RequestBodies = field(default_factory=RequestBodies)
+    held_modifiers: dict[Page, frozenset[str]] = field(default_factory=dict)
+    """Modifier keys that actions hold, by page."""
     pointers: dict[Page, tuple[float, float]] = field(default_factory=dict)
     """Where actions left the mouse pointer, by page, in CSS pixels; of other pages, its position is unknown."""
     devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)

@@ -68,7 +68,16 @@ from eikon_engine.trace.environment import parse_storage_state, revive_expired_c
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage, Succeeded
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.playwright_python import Json, Pattern, PythonCall, Texts, Url, UrlPattern, python_calls
+from eikon_engine.trace.playwright_python import (
+    Json,
+    Pattern,
+    Payload,
+    PythonCall,
+    Texts,
+    Url,
+    UrlPattern,
+    python_calls,
+)
 from eikon_engine.trace.read_values import value_text
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.variables import action_secret_names, resolve_trace
@@ -498,6 +507,24 @@ def _pattern_source(pattern: Pattern) -> str:
     return call_source("re.compile", regex_literal(pattern.source), *flags_source(pattern.flags))
 
 
+def _write_files(given: Payload | tuple[FileInput, ...], context: _SourceContext) -> str:
+    """Write files, or what is dropped with its files."""
+    if isinstance(given, tuple):
+        files = [context.file(each) for each in given]
+        return files[0] if len(files) == 1 else f"[{', '.join(files)}]"
+    fields: dict[str, str] = {}
+    if given.files:
+        fields["files"] = _write_files(given.files, context)
+    if given.data:
+        fields["data"] = _dictionary({kind: text_source(value) for kind, value in given.data.items()})
+    return _dictionary(fields)
+
+
+def _dictionary(fields: Mapping[str, str]) -> str:
+    """Write a dictionary; its values are source."""
+    return f"{{{', '.join(f'{string_literal(name)}: {source}' for name, source in fields.items())}}}"
+
+
 def _write_argument(argument: object, number: int, context: _SourceContext) -> str:  # noqa: PLR0911 - one case per kind
     match argument:
         case str() | SecretRef():
@@ -514,9 +541,8 @@ def _write_argument(argument: object, number: int, context: _SourceContext) -> s
             return f"[{', '.join(_write_argument(each, number, context) for each in texts)}]"
         case Target():
             return context.locate(number, argument)
-        case tuple():
-            files = [context.file(each) for each in argument]
-            return files[0] if len(files) == 1 else f"[{', '.join(files)}]"
+        case Payload() | tuple():
+            return _write_files(argument, context)
         case float():
             return f"{argument:g}"
         case _:

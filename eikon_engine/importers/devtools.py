@@ -125,11 +125,11 @@ class _PointerStep(_SelectorStep):
     button: Literal["primary", "auxiliary", "secondary", "back", "forward"] = "primary"
     offsetX: float | None = None  # noqa: N815 - the name in the file
     offsetY: float | None = None  # noqa: N815 - the name in the file
+    duration: float = Field(default=0.0, ge=0)
 
 
 class _Click(_PointerStep):
     type: Literal["click"]
-    duration: float = Field(default=0.0, ge=0)
 
 
 class _DoubleClick(_PointerStep):
@@ -329,7 +329,7 @@ class _Converter:
             position=None if step.offsetX is None or step.offsetY is None else Point(x=step.offsetX, y=step.offsetY),
             modifiers=list(self._keyboard.modifiers),
             timeout_ms=self._timeout(step),
-            delay_ms=step.duration if isinstance(step, _Click) else None,
+            delay_ms=step.duration,
         )
 
     def _add_hover_or_change(self, number: int, step: _Hover | _Change) -> None:

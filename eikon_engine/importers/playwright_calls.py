@@ -23,6 +23,7 @@ from eikon_engine.trace.actions import (
 from eikon_engine.trace.playwright_calls import (
     CALLS,
     ENTER_FRAME,
+    FILE_CALLS,
     CallContext,
     UnsupportedCallError,
     convert_call,
@@ -192,7 +193,7 @@ class CallConverter:
             timeout_ms=get_number(call.params, "timeout"),
             base_url=self._base_url,
             frames=self._frame_path(call),
-            files=tuple(self._store_files(call)) if call.name == "Frame.setInputFiles" else (),
+            files=tuple(self._store_files(call)) if call.name in FILE_CALLS else (),
             pointer=self._pointers.get(page),
             starts_download=call.starts_download,
         )
@@ -311,7 +312,7 @@ class CallConverter:
             self._pointers.pop(page, None)
 
     def _store_files(self, call: Call) -> Iterator[FileInput]:
-        """Keep the uploaded files of a call; the trace contains those that were given by content.
+        """Keep the files of an upload or a drop; the trace contains those that were given by content.
 
         Raises:
             UnsupportedCallError: the trace contains their names only.
@@ -321,6 +322,8 @@ class CallConverter:
             names = ", ".join(str(each).replace("\\", "/").rpartition("/")[2] for each in paths)
             message = f"the trace does not contain the uploaded files {names}; pass their contents to the call"
             raise UnsupportedCallError(message)
+        if call.name == "Frame.drop" and payloads is None and call.params.get("data"):
+            return
         if not isinstance(payloads, list):
             message = "the trace does not contain the uploaded files"
             raise UnsupportedCallError(message)

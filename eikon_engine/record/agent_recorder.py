@@ -51,6 +51,7 @@ from eikon_engine.trace.actions import (
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.observation import ObservedDialog
 from eikon_engine.trace.playwright_calls import (
+    FILE_CALLS,
     CallContext,
     UnsupportedCallError,
     decode_result,
@@ -161,7 +162,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             attempt=attempt,
             sequence=attempt.next_sequence(),
             started_at=self._now(),
-            files=self._read_files(params) if name == "Frame.setInputFiles" else (),
+            files=self._read_files(params) if name in FILE_CALLS else (),
         )
         self._open_actions.add(pending)
         self._without_deadline += has_no_deadline(name, deadline)

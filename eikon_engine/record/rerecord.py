@@ -13,7 +13,7 @@ from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.secrets.redaction import Redactor
-from eikon_engine.trace.actions import SetInputFiles
+from eikon_engine.trace.actions import Drop, SetInputFiles
 from eikon_engine.trace.base_urls import BaseUrlMap, map_action_urls, map_mask_urls
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
@@ -199,8 +199,8 @@ async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle, 
 
 
 def _with_files(mission: MissionRecorder, action: Action, bundle: Bundle) -> Action:
-    """Copy the files of an upload into the new bundle."""
-    if not isinstance(action, SetInputFiles):
+    """Copy the files of an upload or a drop into the new bundle."""
+    if not isinstance(action, Drop | SetInputFiles):
         return action
     files = tuple(
         mission.attach_content(each.name, each.mime_type, bundle.files.get(each.content)) for each in action.files

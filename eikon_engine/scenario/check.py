@@ -176,10 +176,9 @@ def _check_tool(file: ScenarioFile, place: Place, step: ToolStep, box: ToolBox |
 
 def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]) -> None:
     """Check an action; one with references is checked at run time, when they are resolved."""
-    if action.get("type") == "set_input_files":
-        message = (
-            "set_input_files is not supported in scenarios, because its files lie in a bundle. Record it in Python."
-        )
+    if action.get("type") == "set_input_files" or (action.get("type") == "drop" and action.get("files")):
+        what = "set_input_files" if action["type"] == "set_input_files" else "a drop of files"
+        message = f"{what} is not supported in scenarios, because its files lie in a bundle. Record it in Python."
         raise file.text.error_at((*place, "type"), message)
     if any(True for _ in referenced_names(action)):
         return

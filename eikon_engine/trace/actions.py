@@ -131,13 +131,13 @@ UNBOUNDED_TIMEOUT_MS: Final = 300_000.0
 
 __all__ = [
     "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Blur", "Check",
-    "Click", "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Evaluate", "Expect",
-    "Expectation", "ExpectedText", "ExtractDom", "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack",
-    "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition", "Modifier", "Mouse", "MouseButton",
-    "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind", "ReadValue", "Reload", "RequestCondition",
-    "ResponseCondition", "Screenshot", "Scroll", "ScrollIntoViewIfNeeded", "SecretRef", "SelectOption", "SelectText",
-    "SelectorCondition", "SetInputFiles", "SetValue", "SetViewport", "SwitchPage", "Tap", "Text", "TouchscreenTap",
-    "TypeText", "Uncheck", "UrlCondition", "WaitFor", "is_forced",
+    "Click", "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Drop", "DropData",
+    "Evaluate", "Expect", "Expectation", "ExpectedText", "ExtractDom", "FileInput", "Fill", "Focus",
+    "FunctionCondition", "GoBack", "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition",
+    "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind",
+    "ReadValue", "Reload", "RequestCondition", "ResponseCondition", "Screenshot", "Scroll", "ScrollIntoViewIfNeeded",
+    "SecretRef", "SelectOption", "SelectText", "SelectorCondition", "SetInputFiles", "SetValue", "SetViewport",
+    "SwitchPage", "Tap", "Text", "TouchscreenTap", "TypeText", "Uncheck", "UrlCondition", "WaitFor", "is_forced",
 ]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
@@ -224,21 +224,26 @@ class Reload(_NavigationAction):
     type: Literal["reload"] = "reload"
 
 
-class Click(_ForceableAction, _PointerAction):
+class _ClickAction(_ForceableAction, _PointerAction):
+    button: MouseButton = "left"
+    delay_ms: float = 0.0
+    """Page time for which the button is held, and between two clicks."""
+    steps: int = Field(default=1, ge=1)
+    """Number of intermediate `mousemove` events on the way to the element, the last one included."""
+
+
+class Click(_ClickAction):
     """Press and release a mouse button on an element."""
 
     type: Literal["click"] = "click"
-    button: MouseButton = "left"
-    delay_ms: float = 0.0
     click_count: int = Field(default=1, ge=1)
     """Number of clicks in a row, as in `MouseEvent.detail`; three select a paragraph."""
 
 
-class DoubleClick(_ForceableAction, _PointerAction):
+class DoubleClick(_ClickAction):
     """Click twice on an element."""
 
     type: Literal["double_click"] = "double_click"
-    button: MouseButton = "left"
 
 
 class Hover(_ForceableAction, _PointerAction):
@@ -277,7 +282,7 @@ class TypeText(_TargetAction):
     type: Literal["type"] = "type"
     text: Text
     delay_ms: float = Field(default=0.0, ge=0)
-    """Page time after each key."""
+    """Page time for which each key is held."""
 
 
 class Press(_Action):
@@ -359,6 +364,7 @@ class Mouse(_Action):
     button: MouseButton = "left"
     click_count: int = Field(default=1, ge=1)
     delay_ms: float = 0.0
+    """Page time for which a click holds the button, and between two clicks."""
     steps: int = Field(default=1, ge=1)
     """Number of intermediate `mousemove` events, the last one included."""
     dx: float = 0.0
@@ -384,7 +390,7 @@ class InsertText(_Action):
     text: Text
     key_by_key: bool = False
     delay_ms: float = Field(default=0.0, ge=0)
-    """Page time after each key, if it is typed key by key."""
+    """Page time for which each key is held, if it is typed key by key."""
 
 
 class SetInputFiles(_TargetAction):
@@ -405,6 +411,21 @@ class Drag(_TargetAction):
     """Point on the other element where it is dropped; its centre if None."""
     steps: int = Field(default=1, ge=1)
     """Number of intermediate `mousemove` events, the last one included."""
+
+
+class DropData(FileModel):
+    """Data of a drop in one format."""
+
+    mime_type: str
+    value: str
+
+
+class Drop(_PositionAction):
+    """Drop files or data from outside the page on an element."""
+
+    type: Literal["drop"] = "drop"
+    files: tuple[FileInput, ...] = ()
+    data: tuple[DropData, ...] = ()
 
 
 class Scroll(_Action):
@@ -642,6 +663,7 @@ Action: TypeAlias = Annotated[
     | Uncheck
     | SetInputFiles
     | Drag
+    | Drop
     | Scroll
     | ScrollIntoViewIfNeeded
     | WaitFor

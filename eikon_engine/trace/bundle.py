@@ -15,7 +15,7 @@ from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.trace.accepted import ACCEPTED_FILE
-from eikon_engine.trace.actions import ReadValue, SetInputFiles
+from eikon_engine.trace.actions import Drop, ReadValue, SetInputFiles
 from eikon_engine.trace.certificate import CERTIFICATE_FILE, LAST_CERTIFICATION_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, write_trace
@@ -169,7 +169,7 @@ def _artifacts(artifacts: Iterable[Artifact], where: str) -> Iterator[_PathRefer
 
 def _blob_references(trace: ExecutionTrace) -> Iterator[_BlobReference]:
     for where, action in _actions(trace):
-        if isinstance(action.action, SetInputFiles):
+        if isinstance(action.action, Drop | SetInputFiles):
             for number, file in enumerate(action.action.files):
                 yield _BlobReference(f"{where}.action.files[{number}].content", FILES_FOLDER, file.content)
         yield from _read_references(where, action)

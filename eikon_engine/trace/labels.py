@@ -44,6 +44,9 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
             return f"select {', '.join(options)} in {_target_label(action.target)}"
         case actions.SetInputFiles(files=files):
             return f"upload {', '.join(file.name for file in files)} to {_target_label(action.target)}"
+        case actions.Drop(files=files, data=data):
+            dropped = (*(file.name for file in files), *(each.mime_type for each in data))
+            return f"drop {', '.join(dropped)} on {_target_label(action.target)}"
         case actions.Drag(to=to):
             return f"drag {_target_label(action.target)} to {_target_label(to)}"
         case actions.Scroll(dx=dx, dy=dy, target=target):

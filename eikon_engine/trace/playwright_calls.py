@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
 """Part of a selector that enters the document of an iframe."""
 
+FILE_CALLS: Final = frozenset({"Frame.drop", "Frame.setInputFiles"})
+"""Calls that take files."""
+
 Effect: TypeAlias = Literal["action", "wait", "read", "setup", "unsupported", "unknown"]
 """What a call does: an action; a wait or an assertion; nothing to a page; setup that a recorded network replaces;
 something that no action expresses; not known to this version."""
@@ -211,17 +214,14 @@ VALUE_OR_LABEL: Final = "`valueOrLabel` is treated as a value"
 
 
 _IGNORED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Frame.click": ("steps", "scroll"),
-    "Frame.dblclick": ("delay", "steps", "scroll"),
-    **dict.fromkeys(("Frame.dragAndDrop", "Frame.hover", "Frame.tap", "Frame.check", "Frame.uncheck"), ("scroll",)),
+    **dict.fromkeys(("Frame.click", "Frame.dblclick", "Frame.dragAndDrop", "Frame.hover"), ("scroll",)),
+    **dict.fromkeys(("Frame.tap", "Frame.check", "Frame.uncheck"), ("scroll",)),
     "Frame.waitForFunction": ("pollingInterval",),
 }
 """Options that no action has, by call; they change how a person would see the action, hardly what it does."""
 _IGNORED_EFFECTS: Final = {
-    "delay": "clicks without pauses",
     "pollingInterval": "polls less and less often",
     "scroll": "scrolls to the elements it acts on",
-    "steps": "moves the pointer at once",
 }
 
 
@@ -269,7 +269,7 @@ def _on_target(kind: str, /, *names: str, **renamed: str) -> Callable[[Params, C
 
 
 def _with_delay(read: Callable[[Params, CallContext], Fields]) -> Callable[[Params, CallContext], Fields]:
-    """Read the delay of keys, too."""
+    """Read the delay of keys or clicks, too."""
     return lambda params, context: {**read(params, context), "delay_ms": params.get("delay")}
 
 
@@ -286,11 +286,16 @@ def _on_handle(kind: str) -> Callable[[Params, CallContext], Fields]:
 
 
 def _read_click(params: Params, context: CallContext) -> Fields:
-    is_plain = params.get("button") in {None, "left"} and params.get("clickCount") in {None, 1}
+    is_single = params.get("clickCount") in {None, 1} and params.get("steps") in {None, 1}
+    is_plain = is_single and params.get("button") in {None, "left"} and not params.get("delay")
     if context.starts_download and is_plain and not params.get("force"):
         return _on_target("download", "position", "modifiers")(params, context)
-    fields = _on_target("click", "position", "modifiers", "button", "force")(params, context)
-    return {**fields, "click_count": params.get("clickCount"), "delay_ms": params.get("delay")}
+    fields = _with_delay(_on_target("click", *_CLICK_OPTIONS))(params, context)
+    return {**fields, "click_count": params.get("clickCount")}
+
+
+_CLICK_OPTIONS: Final = ("position", "modifiers", "button", "force", "steps")
+"""Options that a click and a double click have under the same name as their actions."""
 
 
 def _read_drag(params: Params, context: CallContext) -> Fields:
@@ -339,6 +344,14 @@ def _read_upload(params: Params, context: CallContext) -> Fields:
         message = "files were uploaded to a browser on another machine"
         raise UnsupportedCallError(message)
     return {**_on_target("set_input_files")(params, context), "files": context.files}
+
+
+def _read_drop(params: Params, context: CallContext) -> Fields:
+    if params.get("streams"):
+        message = "files were dropped in a browser on another machine"
+        raise UnsupportedCallError(message)
+    data = [{"mime_type": each.get("mimeType"), "value": each.get("value")} for each in _mappings(params, "data")]
+    return {**_on_target("drop", "position")(params, context), "files": context.files, "data": data}
 
 
 def _mouse(event: str) -> Callable[[Params, CallContext], Fields]:
@@ -628,7 +641,7 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Page.touchscreenTap": _plain("touchscreen_tap", "x", "y"),
     "BrowserContext.newPage": _plain("open_page"),
     "Frame.click": _read_click,
-    "Frame.dblclick": _on_target("double_click", "position", "modifiers", "button", "force"),
+    "Frame.dblclick": _with_delay(_on_target("double_click", *_CLICK_OPTIONS)),
     "Frame.hover": _on_target("hover", "position", "modifiers", "force"),
     "Frame.tap": _on_target("tap", "position", "modifiers", "force"),
     "Frame.check": _on_target("check", "position", "force"),
@@ -642,6 +655,7 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Frame.blur": _on_target("blur"),
     "Frame.dispatchEvent": _read_event,
     "Frame.dragAndDrop": _read_drag,
+    "Frame.drop": _read_drop,
     "ElementHandle.selectText": _on_handle("select_text"),
     "ElementHandle.scrollIntoViewIfNeeded": _on_handle("scroll_into_view_if_needed"),
     "ElementHandle.screenshot": _on_handle("screenshot"),
@@ -698,7 +712,6 @@ _UNSUPPORTED: Final[Mapping[str, tuple[str, ...]]] = {
     _SOCKETS: ("Page.setWebSocketInterceptionPatterns", "BrowserContext.setWebSocketInterceptionPatterns"),
     "the added style is missing in a replay": ("Frame.addStyleTag",),
     "the document it sets is missing in a replay; serve it and navigate to it": ("Frame.setContent",),
-    "data dropped from outside the page is missing in a replay; use set_input_files": ("Frame.drop",),
     "DevTools protocol commands are not replayed": ("CDPSession.send",),
     "requests that the client sends itself are not replayed": ("APIRequestContext.fetch",),
     "the page stays open in a replay; close it without run_before_unload": ("Page.runBeforeUnload",),

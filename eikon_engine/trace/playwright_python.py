@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.actions import Action, Condition, Expectation, ExpectedText, ReadValue
+    from eikon_engine.trace.actions import Action, Condition, Expectation, ExpectedText, FileInput, ReadValue
     from eikon_engine.trace.target import Target
 
 
@@ -41,6 +41,15 @@ class Json:
     """An argument that is a JSON value."""
 
     value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What is dropped, as an argument."""
+
+    files: tuple[FileInput, ...]
+    data: Mapping[str, str]
+    """Data by MIME type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +164,7 @@ _TargetAction: TypeAlias = (
     | actions.SetValue
     | actions.SetInputFiles
     | actions.Drag
+    | actions.Drop
     | actions.Scroll
     | actions.ScrollIntoViewIfNeeded
     | actions.Focus
@@ -190,7 +200,10 @@ def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C90
             return (_on_target(action, "set_input_files", files),)
         case actions.Drag(to=to, position=position, to_position=to_position, steps=steps):
             points = {"source_position": _point(position), "target_position": _point(to_position)}
-            return (_on_target(action, "drag_to", to, **points, steps=None if steps == 1 else steps),)
+            return (_on_target(action, "drag_to", to, **points, steps=_steps(steps)),)
+        case actions.Drop(files=files, data=data, position=position):
+            given = Payload(files, {each.mime_type: each.value for each in data})
+            return (_on_target(action, "drop", given, position=_point(position)),)
         case actions.Scroll(dx=dx, dy=dy):
             return (_on_target(action, "evaluate", f"each => each.scrollBy({_scroll_options(dx, dy)})"),)
         case actions.Blur() | actions.SelectText() | actions.ScrollIntoViewIfNeeded() | actions.Screenshot():
@@ -253,13 +266,17 @@ def _pointer(
             return _on_target(action, action.type, **around)
         case actions.Download():
             return _on_target(action, "click", **around)
-        case actions.Click(delay_ms=delay, click_count=count):
-            pressed = {"click_count": None if count == 1 else count, "delay": delay or None}
-            return _on_target(action, "click", button=_button(action), **pressed, **around)
-        case actions.DoubleClick():
-            return _on_target(action, "dblclick", button=_button(action), **around)
+        case actions.Click() | actions.DoubleClick():
+            method, count = ("click", action.click_count) if isinstance(action, actions.Click) else ("dblclick", 1)
+            pressed = {"click_count": None if count == 1 else count, "delay": action.delay_ms or None}
+            steps = _steps(action.steps)
+            return _on_target(action, method, button=_button(action), **pressed, **around, steps=steps)
         case _:
             assert_never(action)
+
+
+def _steps(count: int) -> int | None:
+    return None if count == 1 else count
 
 
 def _button(action: actions.Click | actions.DoubleClick | actions.Mouse) -> str | None:
@@ -272,7 +289,7 @@ def _mouse_calls(action: actions.Mouse) -> tuple[PythonCall, ...]:
     button, delay = _button(action), action.delay_ms or None
     if action.event == "click":
         return (_call("mouse", "click", action.x, action.y, button=button, click_count=count, delay=delay),)
-    moved = _call("mouse", "move", action.x, action.y, steps=None if action.steps == 1 else action.steps)
+    moved = _call("mouse", "move", action.x, action.y, steps=_steps(action.steps))
     if action.event == "move":
         return (moved,)
     if action.event == "wheel":

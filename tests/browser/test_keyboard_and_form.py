@@ -10,6 +10,7 @@ from eikon_engine.trace.actions import (
     Click,
     FileInput,
     Fill,
+    Focus,
     Mouse,
     Navigate,
     Press,
@@ -259,3 +260,40 @@ def test_what_scrolling_requests_is_not_driven_by_a_timer(desk: Desk, action: Ac
     assert performed.observation is not None
     assert [each for each in performed.observation.requests if each.endswith("/more")]
     assert performed.observation.timer_requests == ()
+
+
+TYPED = """<input id=t value=1><p id=log></p><script>
+let pressed;
+const note = text => { log.textContent += text + ' '; };
+t.onkeydown = () => { pressed ??= performance.now(); };
+t.onkeyup = event => { note(`${event.key} ${Math.round((performance.now() - pressed) / 100)}`); pressed = null; };
+t.oninput = event => note(`input ${event.data}`);
+</script>"""
+
+
+@pytest.mark.parametrize("focused", [Focus(target=at("#t")), None])
+def test_each_typed_key_is_held_for_its_delay(desk: Desk, focused: Focus | None) -> None:
+    """A page sees each key for as long; a character without a key is inserted."""
+    desk.show(TYPED)
+    if focused is not None:
+        desk.ok(focused)
+    before = desk.js("performance.now()")
+
+    desk.ok(TypeText(target=at("#t"), text="aß+", delay_ms=300))
+
+    assert desk.js("log.textContent.trim()") == "input a a 3 input ß input + + 3"
+    assert desk.js("performance.now()") - before >= 900
+
+
+@pytest.mark.parametrize("action", [TypeText(target=at("#t"), text="x"), Press(target=at("#t"), key="x")])
+def test_a_delay_does_not_move_the_caret(desk: Desk, action: TypeText | Press) -> None:
+    """The text is where it is without a delay."""
+    desk.show("<input id=t value=123><button id=b>b</button>")
+    results = []
+    for delay_ms in (0.0, 50.0):
+        desk.js("t.value = '123', t.setSelectionRange(1, 1), b.focus()")
+        desk.ok(action.model_copy(update={"delay_ms": delay_ms}))
+        results.append(desk.js("t.value"))
+
+    assert results[0] == results[1]
+    assert results[0] != "123"

@@ -7,8 +7,12 @@ from eikon_engine.trace.actions import (
     Click,
     DoubleClick,
     Drag,
+    Drop,
+    DropData,
     Hover,
+    Key,
     Modifier,
+    Mouse,
     MouseButton,
     Point,
     Scroll,
@@ -340,3 +344,111 @@ def test_an_element_is_scrolled_into_view_if_it_is_not(desk: Desk) -> None:
     assert after > 1000
     message = desk.fails(ScrollIntoViewIfNeeded(target=at("#gone"), timeout_ms=100), "target-not-actionable")
     assert "not rendered" in message
+
+
+HELD = """<button id=b>Go</button><i id=cover></i><p id=p></p><script>
+let pressed, opened;
+const note = text => { p.textContent += text + ' '; };
+for (const each of [b, cover]) {
+  each.onpointerdown = event => {
+    pressed = performance.now();
+    opened = setTimeout(() => note('menu'), 500);
+  };
+  each.onpointerup = event => {
+    clearTimeout(opened);
+    note(`${event.target.id}${event.shiftKey ? ' shift' : ''} ${Math.round((performance.now() - pressed) / 100)}`);
+  };
+}
+b.ondblclick = () => note('double');
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("action", "noted"),
+    [
+        (Click(target=at("#b"), delay_ms=300), "b 3"),
+        (Click(target=at("#b"), delay_ms=700), "menu b 7"),
+        (Click(target=at("#b"), delay_ms=200, click_count=2), "b 2 b 2 double"),
+        (DoubleClick(target=at("#b"), delay_ms=200), "b 2 b 2 double"),
+        (Click(target=at("#b"), delay_ms=600, modifiers=("Shift",)), "menu b shift 6"),
+        (Mouse(event="click", x=20, y=20, delay_ms=600), "menu b 6"),
+    ],
+)
+def test_the_button_is_held_for_page_time(desk: Desk, action: Click | DoubleClick | Mouse, noted: str) -> None:
+    """A page measures the time, and its timers run meanwhile."""
+    desk.show(HELD)
+
+    desk.ok(action)
+
+    assert desk.js("p.textContent.trim()") == noted
+
+
+def test_a_forced_press_is_held_on_what_covers_the_target(desk: Desk) -> None:
+    """The pointer is where Playwright puts it."""
+    desk.show(HELD + "<style>#cover { position: fixed; inset: 0 }</style>")
+
+    desk.ok(Click(target=at("#b"), delay_ms=600, force=True))
+
+    assert desk.js("p.textContent.trim()") == "menu cover 6"
+
+
+def test_a_held_key_is_released_and_pressed_again_around_other_modifiers(desk: Desk) -> None:
+    """Playwright holds exactly the modifiers of the call, also if the button is held."""
+    desk.show(HELD + "<script>onkeydown = onkeyup = event => note(`${event.type} ${event.key}`)</script>")
+
+    desk.ok(Key(event="down", key="ShiftLeft"))
+    desk.ok(Click(target=at("#b"), delay_ms=200, modifiers=("Alt",)))
+    desk.ok(Key(event="up", key="ShiftLeft"))
+
+    noted = "keydown Shift keydown Alt keyup Shift b 2 keyup Alt keydown Shift keyup Shift"
+    assert desk.js("p.textContent.trim()") == noted
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Click(target=at("#b"), steps=7),
+        Click(target=at("#b"), steps=7, force=True),
+        Click(target=at("#b"), steps=7, delay_ms=50),
+        DoubleClick(target=at("#b"), steps=7),
+        DoubleClick(target=at("#b"), steps=7, modifiers=("Alt",)),
+    ],
+)
+def test_the_pointer_moves_in_steps_to_what_it_clicks(desk: Desk, action: Click | DoubleClick) -> None:
+    """A page sees as many moves as the agent made."""
+    desk.show(BUTTON + "<script>let moves = 0; onmousemove = () => { moves += 1; }</script>")
+    desk.ok(Mouse(event="move", x=300, y=300))
+    desk.js("moves = 0")
+
+    desk.ok(action)
+
+    assert desk.js("moves") == 7
+
+
+DROP_ZONE = """<div id=zone style='width:200px;height:100px;background:#eee'>drop</div><p id=p></p><script>
+zone.ondragover = event => event.preventDefault();
+zone.ondrop = async event => {
+  const { files, types } = event.dataTransfer, text = event.dataTransfer.getData('text/plain');
+  const read = await Promise.all(Array.from(files, async each => `${each.name} ${each.type} ${await each.text()}`));
+  p.textContent = [...read, types.includes('text/plain') && text, event.offsetX, event.offsetY].join('|');
+};
+</script>"""
+
+
+def test_data_is_dropped_at_a_position(desk: Desk) -> None:
+    """The page gets the data by their types."""
+    desk.show(DROP_ZONE)
+
+    data = (DropData(mime_type="text/plain", value="seven pears"), DropData(mime_type="text/html", value="<b>7</b>"))
+    desk.ok(Drop(target=at("#zone"), data=data, position=Point(x=20, y=10)))
+
+    assert desk.js("p.textContent") == "seven pears|20|10"
+
+
+def test_what_accepts_no_drop_rejects_the_action(desk: Desk) -> None:
+    """The browser says why."""
+    desk.show(BUTTON)
+
+    message = desk.fails(Drop(target=at("#b"), data=(DropData(mime_type="text/plain", value="x"),)), "action-rejected")
+
+    assert "did not accept the drop" in message

@@ -19,7 +19,16 @@ from eikon_engine.trace.actions import (
     SetInputFiles,
 )
 from eikon_engine.trace.playwright_calls import CallContext, convert_call
-from eikon_engine.trace.playwright_python import Json, Pattern, PythonCall, Texts, Url, UrlPattern, python_calls
+from eikon_engine.trace.playwright_python import (
+    Json,
+    Pattern,
+    Payload,
+    PythonCall,
+    Texts,
+    Url,
+    UrlPattern,
+    python_calls,
+)
 from eikon_engine.trace.target import Target
 from tests.exporters.test_action_kinds import CASES
 from tests.trace.protocol_calls import ACTION_CALLS, WAITS
@@ -82,7 +91,7 @@ class Spy:
             method(*map(self._argument, call.arguments), **call.options, **timeout)
         return self.sent.pop()
 
-    def _argument(self, argument: object) -> object:
+    def _argument(self, argument: object) -> object:  # noqa: PLR0911 - one case a kind
         match argument:
             case Url(text=text) | UrlPattern(text=text):
                 return text
@@ -92,6 +101,8 @@ class Spy:
                 return re.compile(source, sum(getattr(re, flag.upper()) for flag in flags))
             case Texts(values=values):
                 return [self._argument(each) for each in values]
+            case Payload(files=files, data=data):
+                return {"files": files, "data": data} if files else {"data": data}
             case Target():
                 return self._locator(argument)
             case _:

@@ -59,6 +59,8 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
         ("Frame.click", {**TARGET, "timeout": 0}, "click", {"timeout_ms": 300_000.0}),
         ("Frame.click", {**TARGET, "position": {"x": 1, "y": 2}}, "click", {"position": {"x": 1.0, "y": 2.0}}),
         ("Frame.dblclick", TARGET, "double_click", {}),
+        ("Frame.dblclick", {**TARGET, "delay": 30, "steps": 4}, "double_click", {"delay_ms": 30.0, "steps": 4}),
+        ("Frame.click", {**TARGET, "delay": 700, "steps": 4}, "click", {"delay_ms": 700.0, "steps": 4}),
         ("Frame.hover", {**TARGET, "force": True}, "hover", {"force": True}),
         ("Frame.check", TARGET, "check", {}),
         ("Frame.uncheck", TARGET, "uncheck", {}),
@@ -71,6 +73,12 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
         ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "strict": True}, "drag", {}),
         ("Frame.waitForSelector", {**TARGET, "state": "hidden"}, "wait_for", {}),
         ("Frame.waitForFunction", {"expression": "() => true", "arg": {"value": {"v": "undefined"}}}, "wait_for", {}),
+        (
+            "Frame.drop",
+            {**TARGET, "data": [{"mimeType": "text/plain", "value": "x"}], "position": {"x": 1, "y": 2}},
+            "drop",
+            {"data": [{"mime_type": "text/plain", "value": "x"}], "position": {"x": 1.0, "y": 2.0}, "files": []},
+        ),
         (
             "Frame.waitForFunction",
             {**TARGET, "expression": "(e, n) => e.size > n", "arg": {"value": {"n": 1}}},
@@ -121,6 +129,8 @@ def test_calls_become_actions(
             "contain the uploaded files secret.txt",
         ),
         ("Frame.setInputFiles", {**TARGET, "payloads": [{"name": "a", "buffer": "<Buffer>"}]}, "does not contain"),
+        ("Frame.drop", {**TARGET, "localPaths": ["/home/ada/secret.txt"]}, "contain the uploaded files secret.txt"),
+        ("Frame.drop", {**TARGET, "streams": ["<WritableStream>"]}, "the trace does not contain the uploaded files"),
         ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"d": "0"}}}, "JSON cannot represent"),
     ],
 )
@@ -341,11 +351,12 @@ def test_requests_and_mocks_of_the_test_are_noted(tmp_path: Path) -> None:
     ]
 
 
-def test_files_that_the_trace_holds_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Frame.setInputFiles", "Frame.drop"])
+def test_files_that_the_trace_holds_are_kept(tmp_path: Path, name: str) -> None:
     """Their contents are stored in the bundle, and the action refers to them."""
     payload = {"name": "a.csv", "mimeType": "text/csv", "buffer": base64.b64encode(b"name,price").decode()}
 
-    mission = read(tmp_path, *call(2, "Frame.setInputFiles", **TARGET, payloads=[payload]))
+    mission = read(tmp_path, *call(2, name, **TARGET, payloads=[payload]))
 
     assert mission.files == (b"name,price",)
     assert actions(mission)[0]["files"][0]["content"] == blob_ref(b"name,price").model_dump()

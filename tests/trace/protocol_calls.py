@@ -13,6 +13,8 @@ from eikon_engine.trace.actions import (
     DispatchEvent,
     DoubleClick,
     Drag,
+    Drop,
+    DropData,
     Expect,
     ExpectedText,
     Fill,
@@ -82,6 +84,7 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
             "position": {"x": 1, "y": 2},
             "clickCount": 3,
             "force": True,
+            "steps": 4,
         },
         Click(
             target=HERE,
@@ -91,11 +94,12 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
             position=Point(x=1, y=2),
             click_count=3,
             force=True,
+            steps=4,
         ),
     ),
     "Frame.dblclick": (
-        {"selector": "#a", "button": "right", "force": True},
-        DoubleClick(target=HERE, button="right", force=True),
+        {"selector": "#a", "button": "right", "force": True, "delay": 5, "steps": 4},
+        DoubleClick(target=HERE, button="right", force=True, delay_ms=5, steps=4),
     ),
     "Frame.hover": ({"selector": "#a"}, Hover(target=HERE)),
     "Frame.tap": (
@@ -128,6 +132,10 @@ ACTION_CALLS: dict[str, tuple[dict[str, Any], Action]] = {
     "Frame.dragAndDrop": (
         {"source": "#a", "target": "#b", "sourcePosition": {"x": 1, "y": 2}},
         Drag(target=HERE, to=Target(selector="#b"), position=Point(x=1, y=2)),
+    ),
+    "Frame.drop": (
+        {"selector": "#a", "data": [{"mimeType": "text/plain", "value": "b"}], "position": {"x": 1, "y": 2}},
+        Drop(target=HERE, data=(DropData(mime_type="text/plain", value="b"),), position=Point(x=1, y=2)),
     ),
 }
 """One call of each kind, and its action."""

@@ -20,7 +20,7 @@ ACTION = "subgoal_traces[1].actions_taken[0].action"
 KNOWN_ACTIONS = (
     "navigate, go_back, go_forward, reload, click, double_click, hover, tap, touchscreen_tap, fill, type, press, "
     "select_option, set_value, focus, blur, select_text, dispatch_event, mouse, key, insert_text, check, uncheck, "
-    "set_input_files, drag, scroll, scroll_into_view_if_needed, wait_for, answer_dialog, switch_page, open_page, "
+    "set_input_files, drag, drop, scroll, scroll_into_view_if_needed, wait_for, answer_dialog, switch_page, open_page, "
     "close_page, set_viewport, download, screenshot, extract_dom, assert, read, evaluate, expect, note"
 )
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.playwright_errors import translate
-from eikon_engine.errors import PageMissingError
+from eikon_engine.errors import PageMissingError, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from playwright.async_api import Page
+    from playwright.async_api import FilePayload, Page
 
     from eikon_engine.browser.actions.targets import BoundTarget
     from eikon_engine.browser.session import Session
     from eikon_engine.errors import ActionError
-    from eikon_engine.trace.actions import ReadValue
+    from eikon_engine.trace.actions import Drop, ReadValue, SetInputFiles
 
 ACT_TIMEOUT_MS: Final = 10_000.0
 """Wall time for an action on an element that is ready: a last resort, since waiting in page time comes first."""
@@ -51,6 +51,21 @@ def require_page(session: Session, ordinal: int) -> Page:
         message = f"page {ordinal} (in order of opening) is not open; open pages: {listing}"
         raise PageMissingError(message)
     return page
+
+
+def file_payloads(session: Session, action: Drop | SetInputFiles) -> list[FilePayload]:
+    """Return the files of an action with their contents.
+
+    Raises:
+        TraceError: the bundle contains no files.
+    """
+    uploads = session.uploads
+    if uploads is None:
+        message = f"{action.target}: the bundle contains no files to upload"
+        raise TraceError(message, code="attachment-missing")
+    return [
+        {"name": each.name, "mimeType": each.mime_type, "buffer": uploads.get(each.content)} for each in action.files
+    ]
 
 
 @asynccontextmanager

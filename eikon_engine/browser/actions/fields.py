@@ -9,15 +9,18 @@ from eikon_engine.browser.actions.effect import (
     ACT_TIMEOUT_MS,
     ActionEffect,
     delivery_barrier,
+    file_payloads,
     require_page,
     translated_errors,
 )
 from eikon_engine.browser.actions.targets import Readiness, bind
 from eikon_engine.browser.page_activity import dispatch_scroll_events
-from eikon_engine.errors import ActionError, ActionRejectedError, TraceError
+from eikon_engine.errors import ActionError, ActionRejectedError
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from playwright.async_api import Locator, Page
 
     from eikon_engine.browser.actions.targets import BoundTarget
@@ -52,24 +55,43 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
     readiness = Readiness(enabled=True, editable=True)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     _redact_secret(session, bound, action)
-    first = text[:1] if action.delay_ms else text
     async with translated_errors(f"typing into {action.target}"):
+        if action.delay_ms:
+            await _focus_to_type(session, bound)
+            await type_keys(session, page, text, action.delay_ms)
+            return ActionEffect(bound=bound)
         async with delivery_barrier(session, page):
-            timeout = max(ACT_TIMEOUT_MS, 100.0 * len(first))
-            await bound.locator.press_sequentially(first, timeout=timeout, no_wait_after=True)
-        if action.delay_ms and text:
-            await session.stabilizer.pass_time_waiting(action.delay_ms)
-            await type_keys(session, page, text[1:], action.delay_ms)
+            timeout = max(ACT_TIMEOUT_MS, 100.0 * len(text))
+            await bound.locator.press_sequentially(text, timeout=timeout, no_wait_after=True)
     return ActionEffect(bound=bound)
 
 
+async def _focus_to_type(session: Session, bound: BoundTarget) -> None:
+    """Focus a field as before typing: unlike `focus`, this puts the caret at the beginning if it was elsewhere."""
+    async with delivery_barrier(session, bound.locator.page):
+        await bound.locator.press_sequentially("", timeout=ACT_TIMEOUT_MS, no_wait_after=True)
+
+
 async def type_keys(session: Session, page: Page, text: str, delay_ms: float) -> None:
-    """Type a text into whatever has the focus, with page time after each key."""
-    for key in text if delay_ms else (text,):
+    """Type a text into whatever has the focus; each key is held for page time.
+
+    A character without a key is inserted after that time, as Playwright does.
+    """
+    if not delay_ms:
         async with delivery_barrier(session, page):
-            await page.keyboard.type(key)
-        if delay_ms:
-            await session.stabilizer.pass_time_waiting(delay_ms)
+            await page.keyboard.type(text)
+        return
+    for character in text:
+        if _HAS_KEY.fullmatch(character):
+            await _hold_keys(session, page, (character,), delay_ms)
+            continue
+        await session.stabilizer.pass_time_waiting(delay_ms)
+        async with delivery_barrier(session, page):
+            await page.keyboard.insert_text(character)
+
+
+_HAS_KEY: Final = re.compile(r"[ -~\r\n]")
+"""A character that a key of Playwright's keyboard layout types."""
 
 
 async def press(session: Session, action: Press) -> ActionEffect:
@@ -78,7 +100,7 @@ async def press(session: Session, action: Press) -> ActionEffect:
     if action.target is None:
         async with translated_errors(f"pressing {action.key}"):
             if action.delay_ms:
-                await _hold_key(session, page, action)
+                await _hold_keys(session, page, _KEYS_OF_CHORD.findall(action.key), action.delay_ms)
                 return ActionEffect()
             async with delivery_barrier(session, page):
                 await page.keyboard.press(action.key)
@@ -86,22 +108,20 @@ async def press(session: Session, action: Press) -> ActionEffect:
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
     async with translated_errors(f"pressing {action.key} on {action.target}"):
         if action.delay_ms:
-            async with delivery_barrier(session, page):
-                await bound.locator.focus(timeout=ACT_TIMEOUT_MS)
-            await _hold_key(session, page, action)
+            await _focus_to_type(session, bound)
+            await _hold_keys(session, page, _KEYS_OF_CHORD.findall(action.key), action.delay_ms)
             return ActionEffect(bound=bound)
         async with delivery_barrier(session, page):
             await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
     return ActionEffect(bound=bound)
 
 
-async def _hold_key(session: Session, page: Page, action: Press) -> None:
-    """Press a key or a chord, and release it after its page time."""
-    keys = _KEYS_OF_CHORD.findall(action.key)
+async def _hold_keys(session: Session, page: Page, keys: Sequence[str], delay_ms: float) -> None:
+    """Press keys, and release them after some page time."""
     async with delivery_barrier(session, page):
         for key in keys:
             await page.keyboard.down(key)
-    await session.stabilizer.pass_time_waiting(action.delay_ms)
+    await session.stabilizer.pass_time_waiting(delay_ms)
     async with delivery_barrier(session, page):
         for key in reversed(keys):
             await page.keyboard.up(key)
@@ -192,19 +212,13 @@ async def select_text(session: Session, action: SelectText) -> ActionEffect:
 async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffect:
     """Set files of the bundle on the target."""
     page = require_page(session, action.page)
-    if session.uploads is None:
-        message = f"{action.target}: the bundle contains no files to upload"
-        raise TraceError(message, code="attachment-missing")
+    payloads = file_payloads(session, action)
     readiness = Readiness(visible=False, enabled=True)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     async with translated_errors(f"uploading to {action.target}"):
         if not await bound.locator.evaluate(_IS_FILE_INPUT):
             message = f"{action.target}: expected a file input, found another element"
             raise ActionRejectedError(message)
-    uploads = session.uploads
-    payloads: list[Any] = [
-        {"name": file.name, "mimeType": file.mime_type, "buffer": uploads.get(file.content)} for file in action.files
-    ]
     async with translated_errors(f"uploading to {action.target}"), delivery_barrier(session, bound.locator.page):
         await bound.locator.set_input_files(payloads, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)

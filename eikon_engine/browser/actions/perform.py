@@ -28,7 +28,7 @@ from eikon_engine.browser.actions.pages import (
     set_viewport,
     switch_page,
 )
-from eikon_engine.browser.actions.pointer import click, download, drag, hover, set_checked, tap
+from eikon_engine.browser.actions.pointer import click, download, drag, drop, hover, set_checked, tap
 from eikon_engine.browser.actions.raw_input import (
     blur,
     dispatch_event,
@@ -53,6 +53,7 @@ _PointerAction: TypeAlias = (
     | actions.Check
     | actions.Uncheck
     | actions.Drag
+    | actions.Drop
     | actions.Download
 )
 _FieldAction: TypeAlias = (
@@ -163,7 +164,7 @@ async def _perform_read(session: Session, action: actions.Read | actions.Evaluat
             assert_never(action)
 
 
-async def _perform_with_pointer(session: Session, action: _PointerAction) -> ActionEffect:
+async def _perform_with_pointer(session: Session, action: _PointerAction) -> ActionEffect:  # noqa: PLR0911 - one case a kind
     match action:
         case actions.Click() | actions.DoubleClick():
             return await click(session, action)
@@ -175,6 +176,8 @@ async def _perform_with_pointer(session: Session, action: _PointerAction) -> Act
             return await set_checked(session, action)
         case actions.Drag():
             return await drag(session, action)
+        case actions.Drop():
+            return await drop(session, action)
         case actions.Download():
             return await download(session, action)
         case _:

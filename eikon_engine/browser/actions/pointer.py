@@ -1,14 +1,19 @@
-"""Click, double click, hover, tap, check, uncheck, drag, download."""
+"""Click, double click, hover, tap, check, uncheck, drag, drop, download."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeAlias
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
     ACT_TIMEOUT_MS,
     ActionEffect,
     delivery_barrier,
+    file_payloads,
     require_page,
     translated_errors,
 )
@@ -17,7 +22,7 @@ from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import is_forced
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import AsyncIterator, Awaitable
 
     from playwright.async_api import Page, Position
 
@@ -28,50 +33,138 @@ if TYPE_CHECKING:
         DoubleClick,
         Download,
         Drag,
+        Drop,
         Hover,
+        Modifier,
         MouseButton,
         Point,
         Tap,
         Uncheck,
     )
 
+MODIFIER_KEYS: Final = ("Alt", "Control", "Meta", "Shift")
+"""Modifier keys, in the order in which Playwright presses them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickOptions:
+    """How the mouse clicks."""
+
+    button: MouseButton = "left"
+    times: int = 1
+    delay_ms: float = 0.0
+    """Page time for which the button is held, and between two clicks."""
+    steps: int = 1
+    """Number of moves to the position."""
+    modifiers: tuple[Modifier, ...] = ()
+    """Keys held while the button is held for some time."""
+
 
 async def click(session: Session, action: Click | DoubleClick) -> ActionEffect:
     """Click the target, once or more often."""
-    bound = await _bind_pointer(session, action, enabled=True)
-    options = {**_pointer_options(action), "button": action.button}
-    point = _known_point(session, action, bound)
-    page = bound.locator.page
+    is_held = action.delay_ms > 0 and not session.timeline.is_natural
+    bound = await _bind_pointer(session, action, enabled=True, needs_point=is_held)
     times = action.click_count if action.type == "click" else 2
-    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, page):
-        if point is not None:
-            delay_ms = action.delay_ms if action.type == "click" else None
-            await _await_input(click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms))
-        elif action.type == "click":
-            await bound.locator.click(delay=action.delay_ms, click_count=times, no_wait_after=True, **options)
+    point = bound.point if is_held else _known_point(session, action, bound)
+    async with translated_errors(f"clicking {action.target}"):
+        if point is None:
+            await _click_locator(session, action, bound, times)
         else:
-            await bound.locator.dblclick(**options)
+            given = ClickOptions(
+                button=action.button,
+                times=times,
+                delay_ms=action.delay_ms,
+                steps=action.steps,
+                modifiers=action.modifiers,
+            )
+            await click_at(session, bound.locator.page, point, given)
     return ActionEffect(bound=bound)
 
 
-async def click_at(
-    session: Session, page: Page, point: tuple[float, float], *, button: MouseButton, times: int, delay_ms: float | None
-) -> None:
-    """Click a position; an instant of page time passes between two clicks, by which some pages recognize two."""
-    if times == 1:
+async def _click_locator(session: Session, action: Click | DoubleClick, bound: BoundTarget, times: int) -> None:
+    """Have Playwright find the point; it holds the button for wall time, which is page time if it passes by itself."""
+    held_ms = max(0.0, action.delay_ms) * times * 2
+    options: dict[str, Any] = {
+        **_pointer_options(action),
+        "button": action.button,
+        "delay": action.delay_ms,
+        "steps": action.steps,
+        "timeout": ACT_TIMEOUT_MS + held_ms,
+    }
+    async with delivery_barrier(session, bound.locator.page):
+        if action.type == "click":
+            await bound.locator.click(click_count=times, no_wait_after=True, **options)
+        else:
+            await bound.locator.dblclick(**options)
+
+
+async def click_at(session: Session, page: Page, point: tuple[float, float], options: ClickOptions) -> None:
+    """Click a position, once or more often; nothing is delivered meanwhile, unless the button is held."""
+    if options.delay_ms > 0:
+        await _hold_at(session, page, point, options)
+        return
+    async with delivery_barrier(session, page):
+        await _await_input(_click_at_once(session, page, point, options))
+
+
+async def _click_at_once(session: Session, page: Page, point: tuple[float, float], options: ClickOptions) -> None:
+    """Click without pauses; an instant of page time passes between two clicks, by which some pages recognize two."""
+    if options.times == 1 and options.steps == 1:
         session.pointers.pop(page, None)
-        await page.mouse.click(*point, button=button, delay=delay_ms)
+        await page.mouse.click(*point, button=options.button)
         session.pointers[page] = point
         return
-    pause_s = (delay_ms or 0.0) / 1000
-    await move_pointer(session, page, point)
-    for count in range(1, times + 1):
+    await move_pointer(session, page, point, steps=options.steps)
+    for count in range(1, options.times + 1):
         if count > 1:
-            await asyncio.sleep(pause_s)
             await session.stabilizer.pass_instant()
-        await page.mouse.down(button=button, click_count=count)
-        await asyncio.sleep(pause_s)
-        await page.mouse.up(button=button, click_count=count)
+        await page.mouse.down(button=options.button, click_count=count)
+        await page.mouse.up(button=options.button, click_count=count)
+
+
+async def _hold_at(session: Session, page: Page, point: tuple[float, float], options: ClickOptions) -> None:
+    """Click and hold the button for page time, in which responses arrive."""
+    pass_delay = partial(session.stabilizer.pass_time_waiting, options.delay_ms)
+    async with _keys_held(session, page, options.modifiers):
+        for count in range(1, options.times + 1):
+            async with delivery_barrier(session, page):
+                if count == 1:
+                    await _await_input(move_pointer(session, page, point, steps=options.steps))
+                await _await_input(page.mouse.down(button=options.button, click_count=count))
+            await pass_delay()
+            async with delivery_barrier(session, page):
+                await _await_input(page.mouse.up(button=options.button, click_count=count))
+            if count < options.times:
+                await pass_delay()
+
+
+@asynccontextmanager
+async def _keys_held(session: Session, page: Page, modifiers: tuple[Modifier, ...]) -> AsyncIterator[None]:
+    """Hold exactly these modifier keys, as a locator does, and restore those that were held; none leaves them."""
+    if not modifiers:
+        yield
+        return
+    before = session.held_modifiers.get(page, frozenset())
+    requested = frozenset(map(key_of_modifier, modifiers))
+    await _change_held_keys(session, page, before, requested)
+    yield
+    await _change_held_keys(session, page, requested, before)
+
+
+async def _change_held_keys(session: Session, page: Page, held: frozenset[str], requested: frozenset[str]) -> None:
+    async with delivery_barrier(session, page):
+        for key in MODIFIER_KEYS:
+            if key in requested - held:
+                await page.keyboard.down(key)
+            elif key in held - requested:
+                await page.keyboard.up(key)
+
+
+def key_of_modifier(modifier: str) -> str:
+    """Return the key of a modifier on this platform."""
+    if modifier != "ControlOrMeta":
+        return modifier
+    return "Meta" if sys.platform == "darwin" else "Control"
 
 
 async def move_pointer(session: Session, page: Page, point: tuple[float, float], steps: int = 1) -> None:
@@ -137,6 +230,25 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
     return ActionEffect(bound=bound, bound_second=second)
 
 
+async def drop(session: Session, action: Drop) -> ActionEffect:
+    """Drop files of the bundle, or data, on the target.
+
+    Raises:
+        TraceError: the bundle contains no files.
+    """
+    page = require_page(session, action.page)
+    readiness = Readiness(pointer=True, position=action.position)
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    payload: Any = {}
+    if action.files:
+        payload["files"] = file_payloads(session, action)
+    if action.data:
+        payload["data"] = {each.mime_type: session.secrets.resolve(each.value) for each in action.data}
+    async with translated_errors(f"dropping on {action.target}"), delivery_barrier(session, bound.locator.page):
+        await bound.locator.drop(payload, position=_position(action.position), timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound)
+
+
 async def download(session: Session, action: Download) -> ActionEffect:
     """Click the target, and wait for a download to begin.
 
@@ -147,7 +259,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     before = session.tracker.download_count
     async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(click_at(session, bound.locator.page, point, button="left", times=1, delay_ms=None))
+            await _await_input(_click_at_once(session, bound.locator.page, point, ClickOptions()))
         else:
             await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
@@ -164,7 +276,9 @@ async def download(session: Session, action: Download) -> ActionEffect:
 _PointerAction: TypeAlias = "Click | DoubleClick | Download | Hover | Tap"
 
 
-async def _bind_pointer(session: Session, action: _PointerAction | Check | Uncheck, *, enabled: bool) -> BoundTarget:
+async def _bind_pointer(
+    session: Session, action: _PointerAction | Check | Uncheck, *, enabled: bool, needs_point: bool = False
+) -> BoundTarget:
     """Bind the target; one of a forced action must be visible, but whatever receives the pointer is not checked.
 
     Where the pointer is after the action is unknown, unless the action moves it to a known point.
@@ -173,7 +287,7 @@ async def _bind_pointer(session: Session, action: _PointerAction | Check | Unche
     session.pointers.pop(page, None)
     readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
     if is_forced(action):
-        readiness = Readiness()
+        readiness = Readiness(pointer=needs_point, may_be_covered=True, position=action.position)
     return await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
 
 

@@ -12,7 +12,7 @@ from eikon_engine.browser.actions.effect import (
     translated_errors,
 )
 from eikon_engine.browser.actions.fields import type_keys
-from eikon_engine.browser.actions.pointer import click_at, move_pointer
+from eikon_engine.browser.actions.pointer import MODIFIER_KEYS, ClickOptions, click_at, key_of_modifier, move_pointer
 from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.browser.page_scripts.loader import load_script
@@ -56,25 +56,29 @@ async def move_mouse(session: Session, action: Mouse) -> ActionEffect:
     page = require_page(session, action.page)
     if action.event in {"down", "click"}:
         await _wait_for_element_at(session, page, action)
-    async with (
-        translated_errors(f"mouse {action.event} at {action.x:g}, {action.y:g}"),
-        delivery_barrier(session, page),
-    ):
-        point = (action.x, action.y)
+    async with translated_errors(f"mouse {action.event} at {action.x:g}, {action.y:g}"):
         if action.event == "click":
-            times, delay_ms = action.click_count, action.delay_ms
-            await click_at(session, page, point, button=action.button, times=times, delay_ms=delay_ms)
-        elif action.event == "move" or session.pointers.get(page) != point:  # else the page would get another event
-            await move_pointer(session, page, point, steps=action.steps)
-        if action.event == "down":
-            await page.mouse.down(button=action.button, click_count=action.click_count)
-        elif action.event == "up":
-            await page.mouse.up(button=action.button, click_count=action.click_count)
-        elif action.event == "wheel":
-            await page.mouse.wheel(action.dx, action.dy)
-            for _ in range(_FRAMES_OF_A_WHEEL):
-                await dispatch_scroll_events(page)
+            given = ClickOptions(button=action.button, times=action.click_count, delay_ms=action.delay_ms)
+            await click_at(session, page, (action.x, action.y), given)
+        else:
+            async with delivery_barrier(session, page):
+                await _use_mouse(session, page, action)
     return ActionEffect()
+
+
+async def _use_mouse(session: Session, page: Page, action: Mouse) -> None:
+    """Move the pointer, press, release, or turn the wheel."""
+    point = (action.x, action.y)
+    if action.event == "move" or session.pointers.get(page) != point:  # else the page would get another event
+        await move_pointer(session, page, point, steps=action.steps)
+    if action.event == "down":
+        await page.mouse.down(button=action.button, click_count=action.click_count)
+    elif action.event == "up":
+        await page.mouse.up(button=action.button, click_count=action.click_count)
+    elif action.event == "wheel":
+        await page.mouse.wheel(action.dx, action.dy)
+        for _ in range(_FRAMES_OF_A_WHEEL):
+            await dispatch_scroll_events(page)
 
 
 async def tap_touchscreen(session: Session, action: TouchscreenTap) -> ActionEffect:
@@ -99,7 +103,16 @@ async def press_or_release_key(session: Session, action: Key) -> ActionEffect:
             await page.keyboard.down(action.key)
         else:
             await page.keyboard.up(action.key)
+    _note_modifier(session, page, action)
     return ActionEffect()
+
+
+def _note_modifier(session: Session, page: Page, action: Key) -> None:
+    """Remember which modifier keys are held."""
+    name = key_of_modifier(action.key.removesuffix("Left").removesuffix("Right"))
+    if name in MODIFIER_KEYS:
+        held = session.held_modifiers.get(page, frozenset()) - {name}
+        session.held_modifiers[page] = held | {name} if action.event == "down" else held
 
 
 async def insert_text(session: Session, action: InsertText) -> ActionEffect:

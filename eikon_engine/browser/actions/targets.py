@@ -59,6 +59,8 @@ class Readiness:
     editable: bool = False
     pointer: bool = False
     """Whether a pointer at its centre, or at `position`, would hit it."""
+    may_be_covered: bool = False
+    """Whether a pointer there may hit another element."""
     position: Point | None = None
 
 
@@ -187,7 +189,7 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
         if seen.obstacle or seen.point is None or not target.frames:
             return seen
         cover, point = await _point_through_frames(page, target, seen.point)
-        return replace(seen, obstacle=cover, point=point)
+        return replace(seen, obstacle="" if readiness.may_be_covered else cover, point=point)
     except Error as error:
         if re.search(_BEING_REPLACED, error.message):
             return _NO_MATCH
@@ -196,15 +198,16 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
 
 async def _point_through_frames(
     page: Page, target: Target, point: tuple[float, float]
-) -> tuple[str, tuple[float, float] | None]:
+) -> tuple[str, tuple[float, float]]:
     """Convert a point from the innermost frame to the page; return what covers one of the frames, if anything."""
+    cover = ""
     for depth in reversed(range(len(target.frames))):
         frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
         answer = await frame.evaluate(_POINT_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
-        if answer["cover"]:
-            return f"covered by {answer['cover']}", None
+        if answer["cover"] and not cover:
+            cover = f"covered by {answer['cover']}"
         point = (answer["x"], answer["y"])
-    return "", point
+    return cover, point
 
 
 async def bind(
@@ -265,6 +268,7 @@ def _readiness_argument(readiness: Readiness) -> dict[str, Any]:
         "enabled": readiness.enabled,
         "editable": readiness.editable,
         "pointer": readiness.pointer,
+        "mayBeCovered": readiness.may_be_covered,
         "position": {"x": position.x, "y": position.y} if position else None,
     }
 

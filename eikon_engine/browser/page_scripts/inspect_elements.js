@@ -166,7 +166,7 @@
     if (inspection.pointer) {
       point = scrolledPoint(element, inspection.position);
       if (outside(point)) return 'outside of the viewport, also after scrolling';
-      const cover = coveredBy(element, point);
+      const cover = inspection.mayBeCovered ? '' : coveredBy(element, point);
       if (cover) return `covered by ${cover}`;
     }
     return '';
