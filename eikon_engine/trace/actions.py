@@ -193,6 +193,11 @@ class _ForceableAction(_PositionAction):
     """Skip the actionability checks; if another element covers the target, that element is hit."""
 
 
+class _ForceableFieldAction(_TargetAction):
+    force: bool = False
+    """Skip the actionability checks; the element may be hidden."""
+
+
 class _NavigationAction(_Action):
     timeout_ms: float = Field(default=DEFAULT_NAVIGATION_TIMEOUT_MS, gt=0)
     wait_until: LoadState = "load"
@@ -269,7 +274,7 @@ class TouchscreenTap(_Action):
     """The element at this position, in the main frame; it must be the same in a replay."""
 
 
-class Fill(_TargetAction):
+class Fill(_ForceableFieldAction):
     """Set the value of a field in one step."""
 
     type: Literal["fill"] = "fill"
@@ -295,7 +300,7 @@ class Press(_Action):
     """Page time for which the key is held."""
 
 
-class SelectOption(_TargetAction):
+class SelectOption(_ForceableFieldAction):
     """Select options of a select box."""
 
     type: Literal["select_option"] = "select_option"
@@ -337,7 +342,7 @@ class Blur(_TargetAction):
     type: Literal["blur"] = "blur"
 
 
-class SelectText(_TargetAction):
+class SelectText(_ForceableFieldAction):
     """Select the text of an element, and focus it."""
 
     type: Literal["select_text"] = "select_text"
@@ -409,6 +414,8 @@ class Drag(_TargetAction):
     """Point on the target where the drag starts; its centre if None."""
     to_position: Point | None = None
     """Point on the other element where it is dropped; its centre if None."""
+    force: bool = False
+    """Skip the actionability checks of both elements; others that cover them are hit."""
     steps: int = Field(default=1, ge=1)
     """Number of intermediate `mousemove` events, the last one included."""
 
@@ -688,4 +695,4 @@ ACTION_ADAPTER: Final[DeferredAdapter[Action]] = DeferredAdapter(Action)
 
 def is_forced(action: Action) -> bool:
     """Return whether an action skips the actionability checks."""
-    return isinstance(action, _ForceableAction) and action.force
+    return isinstance(action, _ForceableAction | _ForceableFieldAction | Drag) and action.force

@@ -260,7 +260,7 @@ def _on_target(kind: str, /, *names: str, **renamed: str) -> Callable[[Params, C
     """Read an action on a target; `renamed` are parameters by the field of the action."""
 
     def read(params: Params, context: CallContext) -> Fields:
-        _refuse_unrepeatable(params, can_force="force" in names)
+        _refuse_trial(params)
         given = {name: params.get(name) for name in names}
         other = {field: params.get(name) for field, name in renamed.items()}
         return {"type": kind, "target": _target(params, "selector", context), **given, **other}
@@ -273,14 +273,14 @@ def _with_delay(read: Callable[[Params, CallContext], Fields]) -> Callable[[Para
     return lambda params, context: {**read(params, context), "delay_ms": params.get("delay")}
 
 
-def _on_handle(kind: str) -> Callable[[Params, CallContext], Fields]:
+def _on_handle(kind: str, *names: str) -> Callable[[Params, CallContext], Fields]:
     """Read an action that a locator makes on the handle of its element; recorders know the selector of the handle."""
 
     def read(params: Params, context: CallContext) -> Fields:
         if "selector" not in params:
             message = "the trace does not say which element the call was made on"
             raise UnsupportedCallError(message)
-        return _on_target(kind)(params, context)
+        return _on_target(kind, *names)(params, context)
 
     return read
 
@@ -299,7 +299,7 @@ _CLICK_OPTIONS: Final = ("position", "modifiers", "button", "force", "steps")
 
 
 def _read_drag(params: Params, context: CallContext) -> Fields:
-    _refuse_unrepeatable(params)
+    _refuse_trial(params)
     return {
         "type": "drag",
         "target": _target(params, "source", context),
@@ -307,6 +307,7 @@ def _read_drag(params: Params, context: CallContext) -> Fields:
         "position": params.get("sourcePosition"),
         "to_position": params.get("targetPosition"),
         "steps": params.get("steps"),
+        "force": params.get("force"),
     }
 
 
@@ -328,7 +329,7 @@ def _read_options(params: Params, context: CallContext) -> Fields:
     if name not in _OPTION_KEYS or not all(isinstance(each, str | int) for each in chosen):
         message = "an option has no value, label or index"
         raise UnsupportedCallError(message)
-    fields = _on_target("select_option")(params, context)
+    fields = _on_target("select_option", "force")(params, context)
     return {
         **fields,
         "by": "value" if name == "valueOrLabel" else name,
@@ -579,12 +580,9 @@ def _mappings(params: Params, name: str) -> list[Mapping[str, Any]]:
     return [each for each in given if isinstance(each, dict)] if isinstance(given, list | tuple) else []
 
 
-def _refuse_unrepeatable(params: Params, *, can_force: bool = False) -> None:
+def _refuse_trial(params: Params) -> None:
     if params.get("trial"):
         message = "trial=True has no effect and is not replayed"
-        raise UnsupportedCallError(message)
-    if params.get("force") and not can_force:
-        message = "force=True skips the actionability checks; a replay waits for an actionable element"
         raise UnsupportedCallError(message)
 
 
@@ -646,7 +644,7 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Frame.tap": _on_target("tap", "position", "modifiers", "force"),
     "Frame.check": _on_target("check", "position", "force"),
     "Frame.uncheck": _on_target("uncheck", "position", "force"),
-    "Frame.fill": _on_target("fill", text="value"),
+    "Frame.fill": _on_target("fill", "force", text="value"),
     "Frame.type": _with_delay(_on_target("type", "text")),
     "Frame.press": _with_delay(_on_target("press", "key")),
     "Frame.selectOption": _read_options,
@@ -656,7 +654,7 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Frame.dispatchEvent": _read_event,
     "Frame.dragAndDrop": _read_drag,
     "Frame.drop": _read_drop,
-    "ElementHandle.selectText": _on_handle("select_text"),
+    "ElementHandle.selectText": _on_handle("select_text", "force"),
     "ElementHandle.scrollIntoViewIfNeeded": _on_handle("scroll_into_view_if_needed"),
     "ElementHandle.screenshot": _on_handle("screenshot"),
 }

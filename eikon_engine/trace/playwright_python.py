@@ -181,16 +181,17 @@ def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C90
             return (_pointer(action),)
         case actions.Check(position=position, force=force) | actions.Uncheck(position=position, force=force):
             return (_on_target(action, action.type, position=_point(position), force=force or None),)
-        case actions.Fill(text=text):
-            return (_on_target(action, "fill", text),)
+        case actions.Fill(text=text, force=force):
+            return (_on_target(action, "fill", text, force=force or None),)
         case actions.TypeText(text=text, delay_ms=delay):
             return (_on_target(action, "press_sequentially", text, delay=delay or None),)
         case actions.Press(key=key, delay_ms=delay):
             return (_on_target(action, "press", key, delay=delay or None),)
-        case actions.SelectOption(by=by, options=options):
+        case actions.SelectOption(by=by, options=options, force=force):
             indices = by == "index" and all(each.isdecimal() for each in options)
             chosen: list[object] = [int(each) for each in options] if indices else list(options)
-            return (_on_target(action, "select_option", **{by: chosen[0] if len(chosen) == 1 else chosen}),)
+            given: dict[str, object] = {by: chosen[0] if len(chosen) == 1 else chosen}
+            return (_on_target(action, "select_option", **given, force=force or None),)
         case actions.SetValue(text=text, target=target):
             select, fill = _on_target(action, "select_option", text), _on_target(action, "fill", text)
             if target.identity is None:
@@ -198,15 +199,17 @@ def _target_calls(action: _TargetAction) -> tuple[PythonCall, ...]:  # noqa: C90
             return (select,) if target.identity.tag == "select" else (fill,)
         case actions.SetInputFiles(files=files):
             return (_on_target(action, "set_input_files", files),)
-        case actions.Drag(to=to, position=position, to_position=to_position, steps=steps):
+        case actions.Drag(to=to, position=position, to_position=to_position, steps=steps, force=force):
             points = {"source_position": _point(position), "target_position": _point(to_position)}
-            return (_on_target(action, "drag_to", to, **points, steps=_steps(steps)),)
+            return (_on_target(action, "drag_to", to, **points, steps=_steps(steps), force=force or None),)
         case actions.Drop(files=files, data=data, position=position):
-            given = Payload(files, {each.mime_type: each.value for each in data})
-            return (_on_target(action, "drop", given, position=_point(position)),)
+            payload = Payload(files, {each.mime_type: each.value for each in data})
+            return (_on_target(action, "drop", payload, position=_point(position)),)
         case actions.Scroll(dx=dx, dy=dy):
             return (_on_target(action, "evaluate", f"each => each.scrollBy({_scroll_options(dx, dy)})"),)
-        case actions.Blur() | actions.SelectText() | actions.ScrollIntoViewIfNeeded() | actions.Screenshot():
+        case actions.SelectText(force=force):
+            return (_on_target(action, "select_text", force=force or None),)
+        case actions.Blur() | actions.ScrollIntoViewIfNeeded() | actions.Screenshot():
             return (_on_target(action, action.type),)
         case actions.Focus(target=target):
             return (_call("locator", "focus", target=target),)

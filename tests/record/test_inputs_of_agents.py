@@ -185,3 +185,37 @@ def test_a_function_is_waited_for_in_its_frame(chromium: Browser, site: PageSite
     assert result.code == "wait-timeout"
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
+
+
+HIDDEN: Final = """<style>#cover { position: fixed; inset: 0 }</style><p id=log></p>
+<input id=token style="width: 0; border: 0; padding: 0">
+<select id=size style="display: none"><option>S<option>L</select>
+<button id=from>from</button><button id=to>to</button><i id=cover></i><script>
+const note = text => { log.textContent += text + ' '; };
+token.oninput = () => note(`token ${token.value}`);
+size.onchange = () => note(`size ${size.value}`);
+cover.onmousedown = () => note('down');
+cover.onmouseup = () => note('up');
+</script>"""
+
+
+def test_fields_that_nobody_sees_and_covered_drags_are_forced_in_replays(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """What an agent forced into hidden elements is done again; before, replays skipped it."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        page = agent.page
+        page.goto(site.put(HIDDEN))
+        page.locator("#token").fill("seven", force=True)
+        page.locator("#size").select_option("L", force=True)
+        page.locator("#from").drag_to(page.locator("#to"), force=True)
+        page.locator("#log").select_text(force=True)
+        assert page.inner_text("#log") == "token seven size L down up"
+
+    found = [each for each in recorded_actions(tmp_path / "b") if each.type not in {"evaluate", "read"}]
+    assert [(each.type, is_forced(each)) for each in found] == [
+        *(("fill", True), ("select_option", True), ("drag", True), ("select_text", True))
+    ]
+    assert warnings(tmp_path / "b") == ""
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings

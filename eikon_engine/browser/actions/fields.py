@@ -13,7 +13,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
-from eikon_engine.browser.actions.targets import Readiness, bind
+from eikon_engine.browser.actions.targets import Readiness, bind, readiness_for
 from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.errors import ActionError, ActionRejectedError
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
@@ -40,11 +40,10 @@ async def fill(session: Session, action: Fill) -> ActionEffect:
     """Set the text of the target at once."""
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
-    readiness = Readiness(enabled=True, editable=True)
-    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    bound = await bind(page, action.target, session.stabilizer, readiness_for(action), action.timeout_ms)
     _redact_secret(session, bound, action)
     async with translated_errors(f"filling {action.target}"), delivery_barrier(session, page):
-        await bound.locator.fill(text, timeout=ACT_TIMEOUT_MS)
+        await bound.locator.fill(text, force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -151,7 +150,7 @@ async def select_option(session: Session, action: SelectOption) -> ActionEffect:
         ActionError: the target has no such option at the deadline.
     """
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
+    bound = await bind(page, action.target, session.stabilizer, readiness_for(action), action.timeout_ms)
     await _wait_for_options(session, action, bound.locator)
     choice: dict[str, Any] = {
         action.by: [int(option) for option in action.options] if action.by == "index" else list(action.options)
@@ -160,7 +159,7 @@ async def select_option(session: Session, action: SelectOption) -> ActionEffect:
         translated_errors(f"selecting {', '.join(action.options)} in {action.target}"),
         delivery_barrier(session, bound.locator.page),
     ):
-        await bound.locator.select_option(**choice, timeout=ACT_TIMEOUT_MS)
+        await bound.locator.select_option(**choice, force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -203,9 +202,9 @@ async def _wait_for_options(session: Session, action: SelectOption, locator: Loc
 async def select_text(session: Session, action: SelectText) -> ActionEffect:
     """Select the text of the target."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    bound = await bind(page, action.target, session.stabilizer, readiness_for(action), action.timeout_ms)
     async with translated_errors(f"selecting the text of {action.target}"), delivery_barrier(session, page):
-        await bound.locator.select_text(timeout=ACT_TIMEOUT_MS)
+        await bound.locator.select_text(force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 

@@ -212,7 +212,7 @@ async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect
 async def drag(session: Session, action: Drag) -> ActionEffect:
     """Drag the target onto another element."""
     page = require_page(session, action.page)
-    readiness = Readiness(pointer=True, position=action.position)
+    readiness = Readiness() if action.force else Readiness(pointer=True, position=action.position)
     session.pointers.pop(page, None)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     second = await bind(page, action.to, session.stabilizer, Readiness(), action.timeout_ms)
@@ -225,6 +225,7 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
             source_position=_position(action.position),
             target_position=_position(action.to_position),
             steps=action.steps,
+            force=action.force,
             timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound, bound_second=second)

@@ -95,11 +95,13 @@ _ENABLED_REQUIRED: Final = (
 
 def readiness_for(action: actions.Action) -> Readiness:
     """Return what an action requires of its target, except that a pointer reaches it."""
+    is_forced = actions.is_forced(action)
+    may_be_hidden = is_forced and isinstance(action, actions.Fill | actions.SelectOption | actions.SelectText)
     return Readiness(
-        visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED),
+        visible=not isinstance(action, _VISIBILITY_NOT_REQUIRED) and not may_be_hidden,
         rendered=isinstance(action, actions.ScrollIntoViewIfNeeded),
-        enabled=isinstance(action, _ENABLED_REQUIRED) and not actions.is_forced(action),
-        editable=isinstance(action, actions.Fill | actions.TypeText),
+        enabled=isinstance(action, _ENABLED_REQUIRED) and not is_forced,
+        editable=isinstance(action, actions.Fill | actions.TypeText) and not is_forced,
     )
 
 
