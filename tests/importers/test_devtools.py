@@ -12,6 +12,7 @@ from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.trace.actions import (
     Click,
+    DoubleClick,
     Expect,
     FunctionCondition,
     Navigate,
@@ -145,6 +146,18 @@ def test_waits_hold_on_the_recorded_page_only(tmp_path: Path) -> None:
             site.answers["/"] = Answer(body=PAGE.replace(before, now))
             again = ["record", "--trace", str(tmp_path / "imported"), "-o", str(tmp_path / f"b{number}")]
             assert (run_command(eikon, again, "eikon") == 0) == (before == now), now
+
+
+def test_a_double_click_holds_the_button_as_recorded() -> None:
+    """Its duration is the time for which the button is held, as for a click."""
+    (double,) = (
+        read_content(flow({"type": "doubleClick", "selectors": [["#a"]], "offsetX": 1, "offsetY": 2, "duration": 70}))
+        .subgoals[0]
+        .actions
+    )
+
+    assert isinstance(double, DoubleClick)
+    assert double.delay_ms == 70
 
 
 def test_a_flow_becomes_actions() -> None:
