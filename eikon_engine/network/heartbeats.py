@@ -35,8 +35,8 @@ EFFECT_MS: Final = 2000.0
 NAMED_HEARTBEAT: Final = re.compile(rb"\b(?:ping|ka|hb)\b|heart[-_ ]?beat|keep[-_ ]?alive", re.IGNORECASE)
 UNNAMED_HEARTBEATS: Final = frozenset({b"", b"h", b"\n", b'{"type":6}\x1e'})
 """Heartbeats of servers with empty messages, SockJS, STOMP and SignalR."""
-MAX_NAMED_HEARTBEAT: Final = 200
-"""Bytes of the longest message that may be a heartbeat because of a word in it."""
+MAX_HEARTBEAT: Final = 200
+"""Bytes of the longest message that may be a heartbeat."""
 LONG_NUMBER: Final = re.compile(rb"\d{9,}")
 """A time in a heartbeat, such as those of Action Cable."""
 ENGINE_IO_PING: Final = b"2"
@@ -169,7 +169,7 @@ def _engine_io_heartbeat(messages: Sequence[RecordedMessage], handshake: EngineI
 def is_usual_heartbeat(content: bytes) -> bool:
     """Return whether a message has the content of a usual heartbeat, or names itself one."""
     return content in UNNAMED_HEARTBEATS or (
-        len(content) <= MAX_NAMED_HEARTBEAT and NAMED_HEARTBEAT.search(content) is not None
+        len(content) <= MAX_HEARTBEAT and NAMED_HEARTBEAT.search(content) is not None
     )
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.sockets import SOCKET_MARK, notify_lost, notify_page
-from eikon_engine.errors import EikonError
+from eikon_engine.errors import EikonError, TraceError
 from eikon_engine.network.heartbeats import (
     EFFECT_MS,
     ENGINE_IO_PING,
     ENGINE_IO_PONG,
+    MAX_HEARTBEAT,
     SERVER_PINGS_SINCE,
     MessageKey,
     RecordedMessage,
@@ -354,11 +355,24 @@ class _PlayedSocket:
         """Page time at which the interval began that sends the next message; None if no interval does."""
         self._is_closed = self._is_accepted = self._closed_by_page = False
         messages = [
-            RecordedMessage(each.sender, each.binary, player.content(each), each.moment.at_ms)
+            RecordedMessage(each.sender, each.binary, self._short_content(each), each.moment.at_ms)
             for each in recorded
             if isinstance(each, SocketMessage)
         ]
         self.heartbeats = _ServerHeartbeats(self._url, messages, self._send)
+
+    def _short_content(self, message: SocketMessage) -> bytes:
+        """Return a recorded message; of one that is too long for a heartbeat, or unreadable, what no other one equals.
+
+        An unreadable one is reported when it is delivered, or compared.
+        """
+        unequal = f"message {message.moment.order}".encode()
+        if message.body is not None and message.body.size > MAX_HEARTBEAT:
+            return unequal
+        try:
+            return self._player.content(message)
+        except TraceError:
+            return unequal
 
     def _send(self, content: str | bytes) -> None:
         from playwright.async_api import Error
