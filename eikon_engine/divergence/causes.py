@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.divergence.response_diff import ABSENT
+from eikon_engine.divergence.response_diff import ABSENT, ERROR_TEXT_PART, FIRST_ERROR_STATUS, SIGN_IN_PART
+from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
+from eikon_engine.network.exchange import PASSIVE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +54,6 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
     {401: "login required", 403: "access denied", 419: "page expired", 440: "login required"}
 )
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
-FIRST_ERROR_STATUS: Final = 400
 LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Failure codes that mean that the target element could not be identified."""
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
@@ -83,6 +84,8 @@ class DivergenceCase:
     network_mode: NetworkMode = "sealed"
     is_answered_by_other: bool = False
     """Whether another recording served the responses."""
+    is_before_sign_in: bool = False
+    """Whether nobody had signed in when the step began, neither in the mission nor before it."""
     possible_cause: str | None = None
     """The differences of the environment, if there are any."""
     is_other_playwright: bool = False
@@ -92,6 +95,18 @@ class DivergenceCase:
     def changed_values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
         """Yield every changed value of the responses behind the divergence, most likely first."""
         return ((change, value) for change in self.related_changes for value in change.what)
+
+    @property
+    def calls(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
+        """Yield the changed values of the responses behind the divergence, then those of all calls of the action.
+
+        A page seldom shows why a call failed, so what its response says of the session counts whatever the page shows.
+        """
+        yield from self.changed_values
+        for change in self.changes:
+            is_here = (change.subgoal, change.sequence) == (self.first.subgoal, self.first.sequence)
+            if is_here and change.resource_type not in PASSIVE_TYPES and change not in self.related_changes:
+                yield from ((change, value) for value in change.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +141,23 @@ def _skill(case: DivergenceCase) -> str | None:
 
 def _session(case: DivergenceCase) -> str | None:
     for load in _new_documents(case):
-        ended = _session_end(case, load.status)
+        ended = _session_end(case, load.url, load.status)
         if ended and load.status not in _recorded_statuses(case):
             return f"{load.url} returned status {load.status} ({ended}){_quoted_title(case, load)}"
-        if _is_login(load.url) and not any(_is_login(each.url) for each in _documents(case.recorded)):
+        if is_login(load.url) and not any(is_login(each.url) for each in _documents(case.recorded)):
             return f"the site redirected to a login page, {load.url}"
-    for change, value in case.changed_values:
-        ended = _session_end(case, int(value.live)) if value.part == "status" and value.live.isdigit() else ""
-        if ended:
-            return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}"
-        if value.part == "header location" and _is_login(value.live) and not _is_login(value.recorded):
-            return f"{change.key} redirected to a login page, {value.live}"
+    return next((reason for each in case.calls if (reason := _session_of_call(case, *each)) is not None), None)
+
+
+def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueChange) -> str | None:
+    """Return how the response to a request shows that the session ended."""
+    if value.part == "status" and value.live.isdigit():
+        ended = _session_end(case, change.key.split(" ")[1], int(value.live))
+        return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
+    if value.part in {"header location", "url"} and is_login(value.live) and not is_login(value.recorded):
+        return f"{change.key} redirected to a login page, {value.live}"
+    if value.part == SIGN_IN_PART and change.resource_type != "document":
+        return f"{change.key} returned a page with a sign-in form: '{value.live}'"
     return None
 
 
@@ -154,28 +175,40 @@ def _site_error(case: DivergenceCase) -> str | None:
     return None
 
 
-def _session_end(case: DivergenceCase, status: int | None) -> str:
+def _session_end(case: DivergenceCase, url: str, status: int | None) -> str:
     """Return what a status means for the session; empty if nothing. 403 counts only if there may be a session."""
     shown = case.before or case.observed
-    has_session = shown is None or shown.storage is None or bool(shown.storage)
-    return SESSION_STATUSES.get(status or 0, "") if has_session or status != HTTPStatus.FORBIDDEN else ""
+    has_session = not case.is_before_sign_in and (shown is None or shown.storage is None or bool(shown.storage))
+    is_refusal = status == HTTPStatus.FORBIDDEN and (not has_session or is_login(url))
+    return "" if is_refusal else SESSION_STATUSES.get(status or 0, "")
 
 
 def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
-    """Return the title of an error page, quoted."""
+    """Return what an error page says, quoted: its title or, if that only names the status, the error in its text."""
     pages = () if case.observed is None else case.observed.pages
     title = next((page.title for page in pages if page.page == load.page), "")
+    if not title or is_only_status(title):
+        here = (case.first.subgoal, case.first.sequence)
+        answers = (each for each in case.changes if (each.subgoal, each.sequence) == here)
+        mine = (each for each in answers if each.key.split(" ")[1] == load.url.partition("#")[0])
+        title = next((text for each in mine if (text := _error_text(each))), title)
     return f": '{title}'" if title else ""
 
 
 def _quoted_error(change: ResponseChange) -> str:
-    """Return what a JSON body says went wrong, quoted; empty if it does not."""
+    """Return what a body says went wrong, quoted; empty if it does not."""
     texts: dict[str, str] = {}
     for each in change.what:
         found = _ERROR_PART.fullmatch(each.part)
         if found is not None and each.live != ABSENT and not _LITERAL.fullmatch(each.live):
             texts.setdefault(found[1], each.live)
-    return next((f": '{texts[name]}'" for name in _ERROR_MEMBERS if name in texts), "")
+    text = next((texts[name] for name in _ERROR_MEMBERS if name in texts), _error_text(change))
+    return f": '{text}'" if text else ""
+
+
+def _error_text(change: ResponseChange) -> str:
+    """Return the error that an HTML page or a plain text reports; empty if it does not."""
+    return next((each.live for each in change.what if each.part == ERROR_TEXT_PART), "")
 
 
 def _network(case: DivergenceCase) -> str | None:
@@ -299,7 +332,8 @@ def _recorded_statuses(case: DivergenceCase) -> set[int | None]:
     return {load.status for load in _documents(case.recorded)}
 
 
-def _is_login(url: str) -> bool:
+def is_login(url: str) -> bool:
+    """Return whether the path of a URL is that of a login page."""
     return LOGIN_PATH.search(urlsplit(url).path) is not None
 
 

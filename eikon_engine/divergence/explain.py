@@ -6,9 +6,10 @@ import re
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause
+from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause, is_login
 from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
+from eikon_engine.trace.actions import SecretRef
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
@@ -197,8 +198,13 @@ def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
     *,
     is_answered_by_other: bool = False,
     is_other_playwright: bool = False,
+    has_start_storage: bool = False,
 ) -> Explanation | None:
-    """Explain the first divergence; None if there is none. `network` must not contain masked requests."""
+    """Explain the first divergence; None if there is none.
+
+    `network` must not contain masked requests; `has_start_storage` is whether the mission started with cookies or
+    stored items.
+    """
     done = [(subgoal, step) for subgoal in subgoals for step in subgoal.steps]
     place = next((place for place, (_, step) in enumerate(done) if step.divergences), None)
     if place is None:
@@ -218,6 +224,7 @@ def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
         related_changes=find_related_changes(first, changes, here),
         network_mode=network_mode,
         is_answered_by_other=is_answered_by_other,
+        is_before_sign_in=not (has_start_storage or _may_be_signed_in(trace, here)),
         possible_cause=next(iter(possible_causes), None),
         is_other_playwright=is_other_playwright,
     )
@@ -234,6 +241,27 @@ def _recorded_observations(trace: ExecutionTrace, place: _StepKey) -> tuple[Obse
                 return before, seen
             before = seen or before
     return before, None
+
+
+def _may_be_signed_in(trace: ExecutionTrace, place: _StepKey) -> bool:
+    """Return whether somebody may have signed in before a step of the mission: with a secret, or on a login page.
+
+    The step that follows the secret submits it, so it is still before the sign-in.
+    """
+    entered = 0
+    for subgoal in trace.subgoal_traces:
+        for step in subgoal.steps:
+            if (subgoal.id, step.sequence) == place or entered > 1:
+                return entered > 1
+            if isinstance(step, ActionTrace) and (entered or _enters_session(step)):
+                entered += 1
+    return entered > 1
+
+
+def _enters_session(step: ActionTrace) -> bool:
+    """Return whether an action types a secret, or loads a login page."""
+    loads = () if step.observation is None else step.observation.documents
+    return isinstance(getattr(step.action, "text", None), SecretRef) or any(is_login(load.url) for load in loads)
 
 
 def _consequences(first: StepOutcome, later: list[tuple[SubgoalOutcome, StepOutcome]]) -> Iterator[Consequence]:

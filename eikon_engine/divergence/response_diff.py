@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from eikon_engine.divergence.response_text import find_error_text, find_sign_in_form
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import canonical_json, child_path
 from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
@@ -117,6 +118,11 @@ def _common_prefix_length(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 ABSENT: Final = "(absent)"
+SIGN_IN_PART: Final = "sign-in form"
+"""`ValueChange.part` of a response that is a page to sign in, where the recorded one was none."""
+ERROR_TEXT_PART: Final = "error text"
+"""`ValueChange.part` of what an error page or a plain text says went wrong."""
+FIRST_ERROR_STATUS: Final = 400
 ENDING_PARTS: Final = frozenset({"status", "ending"})
 """Parts of a response change that say how a request ended."""
 MAX_COMPARED_BYTES: Final = 2 * 1024 * 1024
@@ -317,8 +323,20 @@ def compare_responses(recorded: ComparedResponse, live: ComparedResponse) -> Ite
     yield from compare_values("header location", _header(recorded, "location"), _header(live, "location"))
     yield from compare_values("cookies set", _cookies(recorded), _cookies(live))
     if recorded.body is not None and live.body is not None and recorded.body != live.body:
+        yield from _messages_of_page(recorded, live)
         media_types = {_media_type(recorded), _media_type(live)}
         yield from diff_bodies(recorded.body, live.body, media_types)
+
+
+def _messages_of_page(recorded: ComparedResponse, live: ComparedResponse) -> Iterator[ValueChange]:
+    """Yield that a live response is a sign-in page, and the error that it reports, if the recorded one has neither."""
+    before, now = recorded.body or b"", live.body or b""
+    form = find_sign_in_form(now, _media_type(live))
+    if form and not find_sign_in_form(before, _media_type(recorded)):
+        yield ValueChange(part=SIGN_IN_PART, recorded=ABSENT, live=shorten(form))
+    error = find_error_text(now, _media_type(live), before) if live.status >= FIRST_ERROR_STATUS else ""
+    if error:
+        yield ValueChange(part=ERROR_TEXT_PART, recorded=ABSENT, live=shorten(error))
 
 
 def _header(answer: ComparedResponse, name: str) -> str:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import StepOutcome, SubgoalOutcome
     from eikon_engine.repair.diagnostic_replay import DiagnosticReplay
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import ExecutionTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +60,12 @@ class Diagnosis:
 
 def diagnose(bundle: Bundle, replay: DiagnosticReplay, ignored: frozenset[str] = frozenset()) -> Diagnosis | None:
     """Explain every diverged step; None if there is none, apart from `ignored` codes."""
-    steps = tuple(_diverged_steps(bundle.trace, replay, ignored))
+    steps = tuple(_diverged_steps(bundle, replay, ignored))
     return Diagnosis(bundle=bundle, replay=replay, steps=steps) if steps else None
 
 
-def _diverged_steps(trace: ExecutionTrace, replay: DiagnosticReplay, ignored: frozenset[str]) -> Iterator[DivergedStep]:
-    outcome = replay.outcome
+def _diverged_steps(bundle: Bundle, replay: DiagnosticReplay, ignored: frozenset[str]) -> Iterator[DivergedStep]:
+    outcome, trace = replay.outcome, bundle.trace
     subgoals = tuple(_drop_ignored(each, ignored) for each in outcome.subgoals)
     known = {(each.id, step.sequence): step for each, step in iter_steps(trace)}
     places = [(each.id, step) for each in subgoals for step in each.steps if step.divergences]
@@ -78,6 +77,7 @@ def _diverged_steps(trace: ExecutionTrace, replay: DiagnosticReplay, ignored: fr
             outcome.network_mode,
             outcome.environment_differences,
             is_answered_by_other=bool(outcome.network.response_changes) and outcome.network_mode == "sealed",
+            has_start_storage=bundle.has_start_storage(),
         )
         if explanation is None:
             return

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from eikon_engine.divergence.causes import FIRST_ERROR_STATUS
+from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -53,6 +54,19 @@ class Bundle:
         for blob in dict.fromkeys((each.store, each.ref) for each in _blob_references(self.trace)):
             store, ref = blob
             (self.dom if store == DOM_FOLDER else self.files).verify(ref)
+
+    def has_start_storage(self) -> bool:
+        """Return whether the mission started with cookies or stored items, such as those of a session."""
+        start = self.trace.start
+        if start.session_storage is not None:
+            return True
+        if start.storage_state is None:
+            return False
+        try:
+            state = json.loads(resolve_inside(self.root, start.storage_state, "start.storage_state").read_bytes())
+        except (OSError, ValueError):
+            return True  # what it has is unknown
+        return isinstance(state, dict) and bool(state.get("cookies") or state.get("origins"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,3 +187,27 @@ def test_another_browser_does_not_lose_a_target_on_the_same_page(
     )
 
     assert classify_cause(case).cause == cause
+
+
+@pytest.mark.parametrize("is_before_sign_in", [False, True])
+def test_a_403_ends_only_a_session_that_may_exist(*, is_before_sign_in: bool) -> None:
+    """Access that is denied before anybody signed in, or by the sign-in itself, is an error of the site."""
+    denied, sign_in = (answer("status", "200", "403", key=f"POST http://a/{path}") for path in ("notes", "login"))
+    case = DivergenceCase(first=finding(), related_changes=(denied,), is_before_sign_in=is_before_sign_in)
+
+    assert classify_cause(case).cause == ("site-error" if is_before_sign_in else "session-expired")
+    assert classify_cause(replace(case, related_changes=(sign_in,))).cause == "site-error"
+
+
+@pytest.mark.parametrize(
+    ("part", "live"), [("url", "http://a/login?next=%2F"), ("sign-in form", "Sign in"), ("status", "401")]
+)
+def test_a_call_that_leads_to_a_sign_in_ends_the_session_whatever_the_page_shows(part: str, live: str) -> None:
+    """No value of it is on the page, yet it says what the cause is; responses of other steps and pictures do not."""
+    call = answer(part, "http://a/items", live)
+    case = DivergenceCase(first=finding(), changes=(call,), network_mode="live")
+    picture = call.model_copy(update={"resource_type": "image"})
+    earlier = call.model_copy(update={"sequence": 1})
+
+    assert classify_cause(case).cause == "session-expired"
+    assert classify_cause(replace(case, changes=(picture, earlier))).cause == "site-changed"

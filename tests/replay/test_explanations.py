@@ -56,6 +56,10 @@ ANSWERS = {
 }
 OUT_OF_STOCK = Answer(body='{"error": "out of stock"}', status=500, content_type=JSON)
 FORBIDDEN = Answer(body="<!doctype html><title>Forbidden</title><h1>No access to orders</h1>", status=403)
+FAULT = Answer(
+    body="<!doctype html><title>Shop</title><h1>Shop</h1><p class=error>No stock left. Call us.</p>", status=500
+)
+BUSY = Answer(body="The warehouse is being counted. Come back at noon.\n", status=503, content_type="text/plain")
 RICE, SALT = '{"name": "rice", "price": 2}', '{"name": "salt", "price": 1}'
 
 
@@ -74,7 +78,10 @@ CHANGES: dict[str, Change] = {
     "other price": {"/items": ('"price": 2', '"price": 4')},
     "banner added": {"/": ("<h1>", "<aside>Sale!</aside><h1>")},
     "500 on save": {"/save": OUT_OF_STOCK},
+    "error page on save": {"/save": FAULT},
+    "plain text on save": {"/save": BUSY},
     "403": {"/order": FORBIDDEN},
+    "plain text on order": {"/order": BUSY},
     "redirect to sign-in": {"/order": redirect("/login")},
     "item missing": {"/items": (f"{RICE}, ", "")},
     "list reordered": {"/items": (f"{RICE}, {SALT}", f"{SALT}, {RICE}")},

@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.divergence.causes import FIRST_ERROR_STATUS
 from eikon_engine.divergence.related_responses import describe_change
-from eikon_engine.divergence.response_diff import ENDING_PARTS
+from eikon_engine.divergence.response_diff import ENDING_PARTS, FIRST_ERROR_STATUS
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import PASSIVE_TYPES
 

@@ -1,0 +1,62 @@
+"""What error pages and plain texts say, and which pages ask to sign in."""
+
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.divergence.response_text import MAX_ERROR_LENGTH, find_error_text, find_sign_in_form, is_only_status
+
+HTML, TEXT = "text/html", "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "text"),
+    [
+        ("<h1>500 Internal Server Error</h1><p>No stock left. Call us.</p>", HTML, "No stock left."),
+        ("<h1>Cannot open order 7</h1><p>Please try again.</p>", HTML, "Cannot open order 7"),
+        ("<h1>Shop</h1><div class=error-page><p>Closed</p></div>", HTML, "Closed"),
+        ("<h1>Shop</h1><div role=alert>The cart is\n empty!</div>", HTML, "The cart is empty!"),
+        ("<title>502 Bad Gateway</title><center><h1>502 Bad Gateway</h1></center><hr>nginx", HTML, ""),
+        ("<h1>Oops! Server Error</h1>", HTML, ""),
+        ("version 1.2 is not supported. Update.", TEXT, "version 1.2 is not supported."),
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'cart'\n", TEXT, "KeyError: 'cart'"),
+        ("Service Unavailable", TEXT, ""),
+        ('{"error": "no"}', TEXT, ""),
+        ("<h1>No</h1>", "application/octet-stream", ""),
+        ("", TEXT, ""),
+    ],
+)
+def test_the_sentence_that_says_what_went_wrong_is_found(body: str, media_type: str, text: str) -> None:
+    """It is the message of the page, else its first heading or paragraph that says more than the status."""
+    assert find_error_text(body.encode(), media_type, b"<h1>Shop</h1><p>Welcome</p>") == text
+
+
+def test_a_long_error_is_cut_between_words() -> None:
+    """A text without the end of a sentence ends in an ellipsis."""
+    found = find_error_text(b"word " * 200, TEXT)
+
+    assert len(found) <= MAX_ERROR_LENGTH
+    assert found.endswith("word…")
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "title"),
+    [
+        ("<title>Log in</title><input name=p type='password'>", HTML, "Log in"),
+        ("<INPUT TYPE=password>", HTML, "a password field"),
+        ("<title>Log in</title><input type=text>", HTML, ""),
+        ('"<input type=password>"', "application/json", ""),
+    ],
+)
+def test_a_page_with_a_password_field_is_a_sign_in_form(body: str, media_type: str, title: str) -> None:
+    """It is named by its title."""
+    assert find_sign_in_form(body.encode(), media_type) == title
+
+
+@pytest.mark.parametrize(
+    ("text", "is_status"),
+    [("404 Not Found", True), ("HTTP 500", True), ("Forbidden", True), ("Error", True), ("No such order", False)],
+)
+def test_a_text_of_the_status_alone_is_recognized(text: str, *, is_status: bool) -> None:
+    """Such a text explains nothing."""
+    assert is_only_status(text) == is_status
