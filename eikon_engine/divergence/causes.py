@@ -85,7 +85,7 @@ class DivergenceCase:
     is_answered_by_other: bool = False
     """Whether another recording served the responses."""
     is_before_sign_in: bool = False
-    """Whether nobody had signed in when the step began, neither in the mission nor before it."""
+    """Whether the step began without a sign-in, in the mission or before it, so that no session could end."""
     possible_cause: str | None = None
     """The differences of the environment, if there are any."""
     is_other_playwright: bool = False

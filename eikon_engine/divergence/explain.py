@@ -244,7 +244,7 @@ def _recorded_observations(trace: ExecutionTrace, place: _StepKey) -> tuple[Obse
 
 
 def _may_be_signed_in(trace: ExecutionTrace, place: _StepKey) -> bool:
-    """Return whether somebody may have signed in before a step of the mission: with a secret, or on a login page.
+    """Return whether the mission may have signed in before a step: with a secret, or on a login page.
 
     The step that follows the secret submits it, so it is still before the sign-in.
     """

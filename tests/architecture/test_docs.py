@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -203,6 +204,18 @@ def test_every_decision_is_in_the_list() -> None:
         title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix(f"# {path.name[:4]} ")
 
         assert f"]({path.name}) | {title} |" in _pages()["adr/README.md"]
+
+
+def test_the_picture_shows_the_command_of_the_readme_and_a_cause() -> None:
+    """`scripts/build_picture` drew what the command in the README prints, which explains why the replay diverged."""
+    picture = unescape(re.sub(r"<[^>]*>", "", (DOCS / "divergence.svg").read_text(encoding="utf-8")))
+
+    command = re.search(r"^\$ (eikon replay .*)$", picture, re.MULTILINE)
+    cause = re.search(r"^Cause +(\S+)$", picture, re.MULTILINE)
+    assert command is not None
+    assert f"\n{command[1]}\n" in README.read_text(encoding="utf-8")
+    assert cause is not None
+    assert cause[1] == "site-changed"
 
 
 def test_commands_of_the_readme_exist() -> None:

@@ -191,7 +191,7 @@ def test_another_browser_does_not_lose_a_target_on_the_same_page(
 
 @pytest.mark.parametrize("is_before_sign_in", [False, True])
 def test_a_403_ends_only_a_session_that_may_exist(*, is_before_sign_in: bool) -> None:
-    """Access that is denied before anybody signed in, or by the sign-in itself, is an error of the site."""
+    """Access that is denied before a sign-in, or by the sign-in itself, is an error of the site."""
     denied, sign_in = (answer("status", "200", "403", key=f"POST http://a/{path}") for path in ("notes", "login"))
     case = DivergenceCase(first=finding(), related_changes=(denied,), is_before_sign_in=is_before_sign_in)
 
