@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.network.rule_learner import site_glob
 from eikon_engine.network.rules import SOCKET_METHOD
-from eikon_engine.outcome.outcomes import ELLIPSIS
 from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
@@ -113,7 +113,7 @@ def _rule(  # noqa: PLR0911 - one return per rule type
 
 def _whole_value(value: str | None) -> str | None:
     """Return a value, decoded if it is a JSON string; None if it is absent or shortened."""
-    if value is None or value.endswith(ELLIPSIS):
+    if value is None or value.startswith(ELLIPSIS) or value.endswith(ELLIPSIS):
         return None
     try:
         return str(json.loads(value)) if value.startswith('"') else value

@@ -17,6 +17,7 @@ from eikon_engine.debug.replay_context import open_context
 from eikon_engine.debug.state_digest import PERSISTENT_LAYERS, STATE_LAYERS
 from eikon_engine.errors import EikonError, ReplayError, UsageError
 from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.text import shorten, shorten_pair
 from eikon_engine.replay.context import launch_replay_browser
 from eikon_engine.replay.engine import find_browser_for, verify_bundle_files
 from eikon_engine.replay.options import ReplayOptions
@@ -376,13 +377,10 @@ async def _repeat_evaluations(context: ReplayContext, history: History) -> int:
 
 
 def _different_result_message(before: Evaluation, now: Evaluation) -> str:
-    requested, found = (each.error or _shorten(canonical_json(each.result)) for each in (before, now))
-    what = f"{_shorten(before.expression)!r} (run manually at {before.iteration})"
+    results = (each.error or canonical_json(each.result) for each in (before, now))
+    requested, found = shorten_pair(next(results), next(results), _MAX_SHOWN)
+    what = f"{shorten(before.expression, _MAX_SHOWN)!r} (run manually at {before.iteration})"
     return f"{what}: expected its earlier result {requested}, got {found}; rewind to before it was run"
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
 
 
 def _next_evaluation(context: ReplayContext, history: History) -> Evaluation | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from eikon_engine.divergence.response_text import find_error_text, find_sign_in_form
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import canonical_json, child_path
+from eikon_engine.files.text import differing_part, excerpt
 from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
 from eikon_engine.outcome.outcomes import ValueChange
 
@@ -123,6 +124,8 @@ SIGN_IN_PART: Final = "sign-in form"
 ERROR_TEXT_PART: Final = "error text"
 """`ValueChange.part` of what an error page or a plain text says went wrong."""
 FIRST_ERROR_STATUS: Final = 400
+DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
+"""Start of `ValueChange.part` for data, as opposed to markup and scripts."""
 ENDING_PARTS: Final = frozenset({"status", "ending"})
 """Parts of a response change that say how a request ended."""
 MAX_COMPARED_BYTES: Final = 2 * 1024 * 1024
@@ -140,7 +143,14 @@ _TEXT_TYPE_WORDS: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphq
 def compare_values(part: str, recorded: str, live: str) -> Iterator[ValueChange]:
     """Yield a change if two values differ."""
     if recorded != live:
-        yield ValueChange(part=part, recorded=shorten(recorded) or ABSENT, live=shorten(live) or ABSENT)
+        yield _value_change(part, recorded, live)
+
+
+def _value_change(part: str, recorded: str, live: str, absent: str = ABSENT) -> ValueChange:
+    """Return a changed value; of long texts, the surroundings of the first difference. `absent` is an empty side."""
+    before, now = _sound(recorded), _sound(live)
+    start, stop = differing_part(before, now, _MAX_SHOWN_LENGTH)
+    return ValueChange(part=part, recorded=_cut(before, start, stop) or absent, live=_cut(now, start, stop) or absent)
 
 
 def diff_bodies(before: bytes, after: bytes, media_types: set[str]) -> Iterator[ValueChange]:
@@ -198,7 +208,15 @@ def compare_message(name: str, recorded: bytes | None, live: bytes | None) -> It
     for each in found:
         yield each.model_copy(update={"part": f"{name} {each.part.removeprefix('body ')}"})
     if not found:
-        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+        yield _changed_message(name, recorded, live)
+
+
+def _changed_message(name: str, recorded: bytes, live: bytes) -> ValueChange:
+    try:
+        before, now = recorded.decode(), live.decode()
+    except UnicodeDecodeError:
+        return ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+    return _value_change(name, before, now, absent="")
 
 
 def _format_message(content: bytes | None) -> str:
@@ -242,11 +260,13 @@ def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
 def _json_change(change: JsonChange) -> ValueChange:
     part, expected, observed = f"body {change.path}", change.expected, change.observed
     if isinstance(expected, str) and isinstance(observed, str):
-        if max(len(expected), len(observed)) > _MAX_SHOWN_LENGTH:  # show the first difference of two long texts
-            _, expected, observed = next(diff_text(expected, observed), (0, expected, observed))
-        return ValueChange(part=part, recorded=shorten(expected), live=shorten(observed))
-    show = _format_value if _format_value(expected) != _format_value(observed) else canonical_json
-    return ValueChange(part=part, recorded=shorten(show(expected)), live=shorten(show(observed)))
+        is_long = max(len(expected), len(observed)) > _MAX_SHOWN_LENGTH  # then the first difference is shown
+        sides = next(diff_text(expected, observed), (0, expected, observed))[1:] if is_long else (expected, observed)
+        return _value_change(part, *sides, absent="")
+    before, now = (each if isinstance(each, str) else canonical_json(each) for each in (expected, observed))
+    if before == now:
+        before, now = canonical_json(expected), canonical_json(observed)
+    return _value_change(part, before, now)
 
 
 def _leaves(path: str, value: JsonValue) -> list[tuple[str, JsonValue]]:
@@ -269,7 +289,7 @@ def _text_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
     seen = False
     for line, recorded, live in diff_text(*texts):
         seen = True
-        yield ValueChange(part=f"body line {line}", recorded=shorten(recorded) or ABSENT, live=shorten(live) or ABSENT)
+        yield _value_change(f"body line {line}", recorded, live)
     if not seen and texts[0] == texts[1]:
         yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
 
@@ -280,13 +300,38 @@ def _format_value(value: JsonValue) -> str:
 
 def shorten(text: str) -> str:
     """Shorten a long text for display, and replace lone surrogates, which files cannot hold."""
-    sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
-    return sound if len(sound) <= _MAX_SHOWN_LENGTH else f"{sound[:_MAX_SHOWN_LENGTH]}… ({len(sound)} characters)"
+    return _cut(_sound(text), 0, _MAX_SHOWN_LENGTH)
+
+
+def _sound(text: str) -> str:
+    """Replace lone surrogates, which files cannot hold."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _cut(text: str, start: int, stop: int) -> str:
+    """Return a part of a text, marked where it was cut, with the length of the whole text."""
+    if not start and len(text) <= stop:
+        return text
+    return f"{excerpt(text, start, stop)} ({len(text)} characters)"
+
+
+_CUT_PART: Final = re.compile(r"(?P<start>…?)(?P<part>.*?)(?P<end>…?) \(\d+ characters\)", re.DOTALL)
+
+
+def _cut_match(text: str) -> re.Match[str] | None:
+    found = _CUT_PART.fullmatch(text)
+    return found if found is not None and (found["start"] or found["end"]) else None
 
 
 def is_shortened(text: str) -> bool:
-    """Return whether `shorten` has cut a text."""
-    return len(text) > _MAX_SHOWN_LENGTH and text.endswith(" characters)")
+    """Return whether a text to be shown was cut."""
+    return _cut_match(text) is not None
+
+
+def uncut_part(text: str) -> str:
+    """Return what is left of a text that was cut, without the marks; any other text as it is."""
+    found = _cut_match(text)
+    return text if found is None else found["part"]
 
 
 def _describe_digest(body: bytes) -> str:

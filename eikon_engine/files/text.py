@@ -2,7 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+ELLIPSIS: Final = "…"
+"""Stands where text was cut."""
+_CONTEXT_SHARE: Final = 4
+"""One part in this many of a cut text precedes the first difference."""
+
 
 def pluralize(number: int, noun: str) -> str:
     """Return a number with its noun: `1 place`, `3 places`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return a text, cut after `length` characters."""
+    return text if len(text) <= length else f"{text[:length]}{ELLIPSIS}"
+
+
+def shorten_pair(first: str, second: str, length: int) -> tuple[str, str]:
+    """Cut two texts to at most `length` characters each around their first difference, so that both show it."""
+    start, stop = differing_part(first, second, length)
+    return excerpt(first, start, stop), excerpt(second, start, stop)
+
+
+def differing_part(first: str, second: str, length: int) -> tuple[int, int]:
+    """Return the range of at most `length` characters in which two texts differ first, with some context.
+
+    It is the beginning if they differ there, or if both are short enough to be shown whole.
+    """
+    if max(len(first), len(second)) <= length:
+        return 0, length
+    shorter = min(len(first), len(second))
+    place = next((each for each in range(shorter) if first[each] != second[each]), shorter)
+    start = max(0, place - length // _CONTEXT_SHARE) if place >= length // 2 else 0
+    return start, start + length
+
+
+def excerpt(text: str, start: int, stop: int) -> str:
+    """Return a part of a text, with an ellipsis where text was cut."""
+    return f"{ELLIPSIS if start else ''}{text[start:stop]}{ELLIPSIS if stop < len(text) else ''}"

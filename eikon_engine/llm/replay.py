@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoReplayDataError
 from eikon_engine.files.json_text import canonical_json
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, shorten_pair
 from eikon_engine.llm.completion import no_redaction, prompt_digest, redact_request
 from eikon_engine.llm.model_response import ResponseKey, ServedResponse, ignore_response, report_response
 from eikon_engine.outcome.terminal import escape_control_characters
@@ -110,14 +110,14 @@ def _setting_differences(request: CompletionRequest, recorded: ModelResponse) ->
     for name in sorted({*request.parameters, *recorded.parameters}):
         before, after = _parameter_text(recorded.parameters, name), _parameter_text(request.parameters, name)
         if before != after:
-            yield f"parameter {name}: recorded {before}, requested {after}"
+            recorded_text, requested_text = shorten_pair(before, after, _MAX_VALUE_LENGTH)
+            yield f"parameter {name}: recorded {recorded_text}, requested {requested_text}"
 
 
 def _parameter_text(parameters: Mapping[str, JsonValue], name: str) -> str:
     if name not in parameters:
         return "none"
-    text = canonical_json(parameters[name])
-    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…"
+    return canonical_json(parameters[name])
 
 
 def _join_names(names: list[str]) -> str:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import parse_qsl
 
 from eikon_engine.files.blobs import BlobRef
+from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request, is_json
 from eikon_engine.network.rules import TIMESTAMP
-from eikon_engine.outcome.outcomes import ELLIPSIS, RequestDifference, shorten_value
+from eikon_engine.outcome.outcomes import RequestDifference, shorten_value
 from eikon_engine.secrets.redaction import strip_encodings
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+from eikon_engine.files.text import shorten_pair
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import (
@@ -266,8 +267,9 @@ class RuleLearner:
         """Return the rule that ignores a difference; None if one of the values may matter."""
         kind, name = difference.kind, difference.name
         recorded, requested = difference.recorded, difference.requested
-        seen = "another value in another run" if self._is_live else f"requested {_shown(requested)}"
-        reason = f"differed in a replay: recorded {_shown(recorded)}, {seen}"
+        shown = shorten_pair(recorded, requested, MAX_SHOWN)
+        seen = "another value in another run" if self._is_live else f"requested {shown[1]!r}"
+        reason = f"differed in a replay: recorded {shown[0]!r}, {seen}"
         if kind == "stamp":
             return QueryStampRule(url=url, method=method, reason=reason)
         if kind == "times":
@@ -534,7 +536,3 @@ def _member_path(path: str, name: str) -> str:
 def _time_in(content: bytes) -> str:
     found = TIMESTAMP.search(content)
     return found[0].decode() if found else "none"
-
-
-def _shown(value: str) -> str:
-    return repr(value if len(value) <= MAX_SHOWN else value[:MAX_SHOWN] + "…")

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.files.json_text import canonical_json, child_path
+from eikon_engine.files.text import differing_part, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,18 +61,21 @@ def render_json_diff(changes: Sequence[JsonChange]) -> str:
     lines: list[str] = []
     for change in changes:
         lines.append(f"{change.path}: {change.kind}")
+        before, now = canonical_json(change.expected), canonical_json(change.observed)
+        if change.kind is JsonChangeKind.CHANGED:
+            start, stop = differing_part(before, now, _MAX_VALUE_LENGTH)
+        else:
+            start, stop = 0, _MAX_VALUE_LENGTH
         if change.kind is not JsonChangeKind.ADDED:
-            lines.append(f"  - {_format_value(change.expected)}")
+            lines.append(f"  - {_cut(before, start, stop)}")
         if change.kind is not JsonChangeKind.REMOVED:
-            lines.append(f"  + {_format_value(change.observed)}")
+            lines.append(f"  + {_cut(now, start, stop)}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _format_value(value: JsonValue) -> str:
-    text = canonical_json(value)
-    if len(text) <= _MAX_VALUE_LENGTH:
-        return text
-    return f"{text[:_MAX_VALUE_LENGTH]}… ({len(text)} characters)"
+def _cut(text: str, start: int, stop: int) -> str:
+    shown = excerpt(text, start, stop)
+    return text if shown == text else f"{shown} ({len(text)} characters)"
 
 
 def _changes(path: str, expected: JsonValue, observed: JsonValue) -> Iterator[JsonChange]:

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AliasChoices, AwareDatetime, Field, JsonValue, field_validator
 
 from eikon_engine.files.models import FileModel, FiniteJson
+from eikon_engine.files.text import shorten, shorten_pair
 from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
 from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.trace.certificate import CertificateStatus
@@ -121,8 +122,6 @@ DifferingPart: TypeAlias = Literal[
 ]
 MAX_VALUE_LENGTH: Final = 60
 """Maximum number of characters of a name or value that differs."""
-ELLIPSIS: Final = "…"
-"""End of a shortened name or value."""
 
 
 class RequestDifference(FileModel):
@@ -139,12 +138,15 @@ class RequestDifference(FileModel):
 
     @classmethod
     def shortened(cls, part: DifferingPart, name: str, recorded: str | None, sent: str | None) -> RequestDifference:
-        """Build a difference with shortened name and values."""
+        """Build a difference with a shortened name, and with values that are cut around their first difference."""
+        before, now = shorten_pair(recorded or "", sent or "", MAX_VALUE_LENGTH)
+        if recorded is None or sent is None:
+            before, now = shorten_value(recorded or ""), shorten_value(sent or "")
         return cls(
             part=part,
             name=shorten_value(name),
-            recorded=None if recorded is None else shorten_value(recorded),
-            sent=None if sent is None else shorten_value(sent),
+            recorded=None if recorded is None else before,
+            sent=None if sent is None else now,
         )
 
     @property
@@ -180,7 +182,7 @@ class RequestDifference(FileModel):
 
 def shorten_value(text: str) -> str:
     """Shorten a name or value of a request to be shown."""
-    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + ELLIPSIS
+    return shorten(text, MAX_VALUE_LENGTH)
 
 
 _VALUE_PARTS: Final = frozenset({"query", "header", "body", "times"})

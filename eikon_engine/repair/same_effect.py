@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.snapshot_elements import locate_elements
 from eikon_engine.dom.roles import FIELD_TAGS
+from eikon_engine.files.text import shorten_pair
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
 from eikon_engine.trace.steps import iter_steps
@@ -258,8 +259,9 @@ def changed_skill_results(old: Bundle, repaired: Path) -> tuple[str, ...]:
     """Return one sentence for each skill use with another result in the re-recorded mission."""
     pairs = zip(_skill_uses(old.trace), _skill_uses(read_trace(repaired)), strict=True)
     return tuple(
-        f"skill {before.skill} ({before.id}): expected {_result_text(before)}, got {_result_text(after)}"
+        f"skill {before.skill} ({before.id}): expected {texts[0]}, got {texts[1]}"
         for before, after in pairs
+        for texts in (shorten_pair(_result_text(before), _result_text(after), _SHOWN),)
         if before.output_recorded and (before.output, before.result.kind) != (after.output, after.result.kind)
     )
 
@@ -269,7 +271,6 @@ def _skill_uses(trace: ExecutionTrace) -> list[SkillUsage]:
 
 
 def _result_text(usage: SkillUsage) -> str:
-    text = (
+    return (
         json.dumps(usage.output, ensure_ascii=False) if usage.result.kind == "ok" else f"an error ({usage.result.kind})"
     )
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, assert_never, cast
 
 from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.text import shorten, shorten_pair
 from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
 from eikon_engine.scenario.fixtures import fixture_name
 
@@ -73,6 +74,9 @@ def format_changes(changes: tuple[JsonChange, ...]) -> str:
 
 def _format_change(change: JsonChange) -> str:
     recorded, requested = _short_json(change.expected), _short_json(change.observed)
+    if change.kind is JsonChangeKind.CHANGED:
+        sides = (canonical_json(each) for each in (change.expected, change.observed))
+        recorded, requested = shorten_pair(next(sides), next(sides), _MAX_JSON)
     match change.kind:
         case JsonChangeKind.ADDED:
             return f"{change.path}: expected nothing, got {requested}"
@@ -97,8 +101,7 @@ def _short_path(fixture: Fixture) -> str:
 
 
 def _short_json(value: JsonValue) -> str:
-    text = canonical_json(value)
-    return text if len(text) <= _MAX_JSON else f"{text[:_MAX_JSON]}…"
+    return shorten(canonical_json(value), _MAX_JSON)
 
 
 _RECORDER_FIELDS: Final = frozenset({"identity", "under", "alternatives"})

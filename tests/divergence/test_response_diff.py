@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,29 @@ def test_a_long_text_is_shown_where_it_differs() -> None:
     found = shown(answer(json.dumps([before]).encode()), answer(json.dumps([after]).encode()))
 
     assert found == ["body $[0]: recorded cheap, live dear"]
+
+
+@pytest.mark.parametrize("media", [JSON, HTML, (("content-type", "text/event-stream"),)])
+def test_two_long_values_are_never_cut_to_the_same_text(media: tuple[tuple[str, str], ...]) -> None:
+    """Whatever the type of a body, what is shown of two values differs."""
+    before, after = ("word" * 100 + end + "more" * 100 for end in ("cheap", "dear"))
+    bodies = [f'["{each}"]' if media is JSON else f"data: {each}\n\n" for each in (before, after)]
+
+    (change,) = compare_responses(*(answer(each.encode(), media) for each in bodies))
+
+    assert "cheap" in change.recorded
+    assert "dear" in change.live
+    assert max(len(change.recorded), len(change.live)) < 200
+
+
+def test_a_long_url_is_cut_around_its_difference() -> None:
+    """Also what is no body."""
+    urls = [f"http://h/{'a' * 300}?page={page}" for page in (1, 2)]
+
+    (change,) = compare_responses(*(answer(url=each) for each in urls))
+
+    assert (change.recorded[-20:], change.live[-20:]) == ("ge=1 (316 characters)"[-20:], "ge=2 (316 characters)"[-20:])
+    assert change.recorded.startswith("…a")
 
 
 def test_order_and_spaces_of_json_are_no_difference() -> None:

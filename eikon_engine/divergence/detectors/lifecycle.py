@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.divergence.causes import describe_missing_document
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, shorten_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -210,7 +210,9 @@ def _errors(
     if not added and not removed:
         return
     parts = ((f"new {kind}", added), (f"{kind} no longer reported", removed))
-    message = "; ".join(f"{name}: {_first_error(errors)}" for name, errors in parts if errors)
+    first, last = shorten_pair(_first_line(added), _first_line(removed), _MAX_ERROR_LENGTH)
+    shown = ((*parts[0], first), (*parts[1], last))
+    message = "; ".join(f"{name}: {line}{_more_errors(errors)}" for name, errors, line in shown if errors)
     yield comparison.make_divergence(
         "lifecycle",
         f"{code}-changed",
@@ -220,11 +222,12 @@ def _errors(
     )
 
 
-def _first_error(errors: list[str]) -> str:
-    """Return the first line of the first error, and the number of further errors."""
-    line = errors[0].strip().partition("\n")[0]
-    shown = line if len(line) <= _MAX_ERROR_LENGTH else f"{line[:_MAX_ERROR_LENGTH]}…"
-    return shown if len(errors) == 1 else f"{shown} (and {len(errors) - 1} more)"
+def _first_line(errors: list[str]) -> str:
+    return errors[0].strip().partition("\n")[0] if errors else ""
+
+
+def _more_errors(errors: list[str]) -> str:
+    return "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
 
 
 def _describe_document(load: DocumentLoad | None) -> str:

@@ -6,6 +6,7 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.text import shorten_pair
 from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.read_values import is_same_value, value_text
@@ -32,11 +33,13 @@ def detect_read(comparison: Comparison) -> Iterator[Divergence]:
         return
     before, now = comparison.read_texts or (None, None)
     is_script = isinstance(comparison.recorded.action, Evaluate)
+    sides = (_shown(expected, before), _shown(observed, now))
+    shown = shorten_pair(*sides, _MAX_SHOWN) if expected.long is not None or observed.long is not None else sides
     yield comparison.make_divergence(
         "value" if is_script else "result",
         READ_CHANGED,
-        expected=_shown(expected, before),
-        observed=_shown(observed, now),
+        expected=shown[0],
+        observed=shown[1],
         message=f"The {'script' if is_script else 'read'} returned a different value than in the recording.",
         detail="" if before is None or now is None else _difference(before, now),
     )
@@ -57,7 +60,7 @@ def _shown(value: ReadValue, text: str | None) -> str:
         return value_text(value.value)
     if text is None:
         return f"{value.long.size} bytes, SHA-256 {value.long.sha256}"
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+    return text
 
 
 def _difference(before: str, now: str) -> str:
