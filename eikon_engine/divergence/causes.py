@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.divergence.response_diff import ABSENT, ERROR_TEXT_PART, FIRST_ERROR_STATUS, SIGN_IN_PART
+from eikon_engine.divergence.response_diff import ABSENT, DATA_PART, ERROR_TEXT_PART, FIRST_ERROR_STATUS, SIGN_IN_PART
 from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
 from eikon_engine.network.exchange import PASSIVE_TYPES
@@ -62,8 +62,6 @@ _ERROR_PART: Final = re.compile(rf"body \$(?:\.errors?)?\.({'|'.join(_ERROR_MEMB
 """Members of JSON bodies that say what went wrong: RFC 9457, section 3.1, and what is common."""
 _LITERAL: Final = re.compile(r"true|false|null|-?[\d.]+|[\[{].*|")
 """Values that are no text."""
-DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
-"""Start of `ValueChange.part` for data, as opposed to markup and scripts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +263,10 @@ def _site(case: DivergenceCase) -> str | None:
         return f"the site responds differently than in the recording: {change.key}: {value}"
     if case.network_mode == "live" and case.possible_cause is None:
         return "the page, served by the live site, differs from the recorded one"
+    if case.is_answered_by_other and case.changes and case.possible_cause is None:
+        return (
+            "the page, served from the other recording, differs, and so do responses, though it shows no value of them"
+        )
     return None
 
 
@@ -293,7 +295,8 @@ def _unknown(case: DivergenceCase) -> CauseAssessment:
             "did something else than in the recording",
         )
     if case.possible_cause is not None:
-        why = f"no response is known to differ; {case.possible_cause}"
+        known = "the page shows no changed value of a response" if case.changes else "no response is known to differ"
+        why = f"{known}; {case.possible_cause}"
         return CauseAssessment(
             cause="unknown", why=why, settle="replay with the recorded browser on the recorded platform"
         )

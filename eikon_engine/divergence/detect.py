@@ -71,7 +71,8 @@ def _with_explanation(comparison: Comparison, divergence: Divergence) -> Diverge
     if divergence.because or not comparison.response_changes:
         return divergence
     here = (comparison.position.subgoal, comparison.position.sequence)
-    behind = explain_by_responses([(divergence.expected, divergence.observed)], comparison.response_changes, here)
+    observed = "\n".join((divergence.observed, *map(str, divergence.candidates or ())))
+    behind = explain_by_responses([(divergence.expected, observed)], comparison.response_changes, here)
     return divergence.model_copy(update={"because": behind})
 
 

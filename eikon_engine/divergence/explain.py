@@ -7,6 +7,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause, is_login
+from eikon_engine.divergence.masks import without_masked_evidence
 from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
 from eikon_engine.trace.actions import SecretRef
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMode, NetworkOutcome, StepOutcome, SubgoalOutcome
     from eikon_engine.trace.certificate import LastCertification
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
+    from eikon_engine.trace.masks import Mask
     from eikon_engine.trace.observation import Observation
 
 _OPENINGS: Final[dict[Cause, str]] = {
@@ -199,11 +201,12 @@ def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
     is_answered_by_other: bool = False,
     is_other_playwright: bool = False,
     has_start_storage: bool = False,
+    masks: tuple[Mask, ...] = (),
 ) -> Explanation | None:
     """Explain the first divergence; None if there is none.
 
     `network` must not contain masked requests; `has_start_storage` is whether the mission started with cookies or
-    stored items.
+    stored items. What `masks` cover explains nothing.
     """
     done = [(subgoal, step) for subgoal in subgoals for step in subgoal.steps]
     place = next((place for place, (_, step) in enumerate(done) if step.divergences), None)
@@ -212,14 +215,15 @@ def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
     subgoal, step = done[place]
     so_far = {(each.id, other.sequence) for each, other in done[: place + 1]} | {("", 0)}
     before, recorded = _recorded_observations(trace, (subgoal.id, step.sequence))
+    observed = step.observation if step.kind == "action" else None
     first, here = step.divergences[0], (subgoal.id, step.sequence)
     changes = tuple(each for each in network.response_changes if (each.subgoal, each.sequence) in so_far)
     case = DivergenceCase(
         first=first,
         other_divergences=step.divergences[1:],
         before=before,
-        recorded=recorded,
-        observed=step.observation if step.kind == "action" else None,
+        recorded=None if recorded is None else without_masked_evidence(recorded, masks),
+        observed=None if observed is None else without_masked_evidence(observed, masks),
         changes=changes,
         related_changes=find_related_changes(first, changes, here),
         network_mode=network_mode,

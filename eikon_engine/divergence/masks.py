@@ -135,6 +135,17 @@ def unmasked_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -
     return tuple(change for change in changes if not any(part.matches(change.key) for part in parts))
 
 
+def without_masked_evidence(observation: Observation, masks: Sequence[Mask]) -> Observation:
+    """Return an observation without the documents and console errors that masks cover, which explain nothing then."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    loads = tuple(
+        load
+        for load in observation.documents
+        if not any(part.matches(f"{method} {load.url}") for part in parts for method in ("GET", "POST"))
+    )
+    return _without_errors(observation, tuple(masks), set()).model_copy(update={"documents": loads})
+
+
 def remove_masked_storage(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:
     """Remove masked cookies and storage items; add the names of the masks that matched to `names`."""
     parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, StoragePart)]

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.response_diff import ABSENT
+from eikon_engine.divergence.response_diff import ABSENT, DATA_PART, uncut_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,12 @@ MIN_SHOWN_LENGTH: Final = 6
 """Minimum length, in characters, of a text that explains a divergence on its own."""
 _TRIVIAL: Final = frozenset({"", "true", "false", "null", "[]", "{}"})
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
-_SHORTENED_SUFFIX: Final = re.compile(r"… \(\d+ characters\)\Z")
+_THOUSANDS: Final = re.compile(r"(?<=\d)[,'\u00a0\u202f](?=\d{3}(?!\d))")
+"""Marks between groups of three digits."""
+_CENTS: Final = re.compile(r"\d\.\d\d\Z")
+_WORD: Final = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
+_MIN_WORD_LENGTH: Final = 4
+"""Minimum length, in characters, of a word that explains a divergence if the other side has none."""
 
 
 def explain_by_responses(
@@ -31,22 +36,21 @@ def explain_by_responses(
     `texts` are the expected and observed texts of the divergence, `changes` the changed responses up to the action
     `here` (subgoal attempt and sequence). A change explains the divergence if its recorded value occurs in an expected
     text and its live value in an observed one; if none does, if its live value is a longer text that occurs in an
-    observed one, since the page may not have shown the recorded value yet. Otherwise the changes during the action
-    itself are returned, or else those of the last action before it, since a script loaded earlier may behave
-    differently.
+    observed one, since the page may not have shown the recorded value yet. A response whose changed values the page
+    does not show explains nothing: it may differ for any other reason.
     """
     expected = "\n".join(text for text, _ in texts)
     observed = "\n".join(text for _, text in texts)
     newest_first = [change for change in changes if _is_here(change, here)]
     newest_first += [change for change in reversed(changes) if not _is_here(change, here)]
     values = [(change, value) for change in newest_first for value in change.what]
-    found = [describe_change(change, value, here) for change, value in values if _explains(value, expected, observed)]
+    found = [
+        describe_change(change, value, here)
+        for change, value in values
+        if _explains(value, expected, observed) or _has_moved(change, value, expected, observed)
+    ]
     if not found:
         found = [describe_change(change, value, here) for change, value in values if _is_shown(value, observed)]
-    if not found and newest_first:
-        first = newest_first[0]
-        last = [change for change in changes if (change.subgoal, change.sequence) == (first.subgoal, first.sequence)]
-        found = [describe_change(change, value, here) for change in last for value in change.what]
     return tuple(dict.fromkeys(found))[:MAX_EXPLANATIONS]
 
 
@@ -77,24 +81,41 @@ def describe_change(change: ResponseChange, value: ValueChange, here: tuple[str,
 
 def _explains(value: ValueChange, expected: str, observed: str) -> bool:
     """Return whether both sides of a changed value occur in the texts of the divergence; an absent side always does."""
-    recorded, live = (_SHORTENED_SUFFIX.sub("", side) for side in (value.recorded, value.live))
-    sides = [
-        _contains_value(side, text)
-        for side, text in ((recorded, expected), (live, observed))
-        if side not in {ABSENT, ""}
-    ]
-    return bool(sides) and all(sides)
+    recorded, live = _shown_sides(value)
+    sides = [_contains_value(side, text) for side, text in ((recorded, expected), (live, observed)) if side]
+    if sides and all(sides):
+        return True
+    return not DATA_PART.match(value.part) and _explains_words(recorded, live, expected, observed)
+
+
+def _explains_words(recorded: str, live: str, expected: str, observed: str) -> bool:
+    """Return whether the words in which two pieces of markup or script differ occur in the texts of the divergence."""
+    before, after = (set(_WORD.findall(side)) for side in (recorded, live))
+    old, new = before - after, after - before
+    is_one_sided = not old or not new
+    if is_one_sided and not any(len(word) >= _MIN_WORD_LENGTH and not word.isdigit() for word in old | new):
+        return False
+    return old <= set(_WORD.findall(expected)) and new <= set(_WORD.findall(observed))
+
+
+def _has_moved(change: ResponseChange, value: ValueChange, expected: str, observed: str) -> bool:
+    """Return whether a value moved within its response, and is on both sides of the divergence: in another order."""
+    recorded = _shown_sides(value)[0]
+    if not any(other is not value and _shown_sides(other)[1] == recorded for other in change.what):
+        return False
+    return _contains_value(recorded, expected) and _contains_value(recorded, observed)
 
 
 def _is_shown(value: ValueChange, observed: str) -> bool:
     """Return whether the live side of a changed value is a text that does not occur by chance, and is observed."""
-    live = _SHORTENED_SUFFIX.sub("", value.live)
-    return (
-        len(live) >= MIN_SHOWN_LENGTH
-        and live != ABSENT
-        and not _NUMBER.fullmatch(live)
-        and _contains_value(live, observed)
-    )
+    live = _shown_sides(value)[1]
+    return len(live) >= MIN_SHOWN_LENGTH and not _NUMBER.fullmatch(live) and _contains_value(live, observed)
+
+
+def _shown_sides(value: ValueChange) -> tuple[str, str]:
+    """Return both sides of a changed value, without the marks of what was cut; an absent side is empty."""
+    recorded, live = (uncut_part(side) for side in (value.recorded, value.live))
+    return ("" if recorded == ABSENT else recorded), ("" if live == ABSENT else live)
 
 
 def _contains_value(value: str, text: str) -> bool:
@@ -104,7 +125,14 @@ def _contains_value(value: str, text: str) -> bool:
         return False
     if re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", " ".join(text.split())):
         return True
-    return _NUMBER.fullmatch(plain) is not None and _number(plain) in {_number(each) for each in _NUMBER.findall(text)}
+    return _NUMBER.fullmatch(plain) is not None and _number(plain) in _shown_numbers(text)
+
+
+def _shown_numbers(text: str) -> set[Decimal | None]:
+    """Return the numbers in a text; of amounts such as 3.10 also the cents, and 1,234 as 1234."""
+    numbers = _NUMBER.findall(_THOUSANDS.sub("", text))
+    cents = [each.replace(".", "") for each in numbers if _CENTS.search(each)]
+    return {_number(each) for each in (*_NUMBER.findall(text), *numbers, *cents)}
 
 
 def _number(text: str) -> Decimal | None:

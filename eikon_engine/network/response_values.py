@@ -60,6 +60,20 @@ def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
     return {value: one for value, one in pairs.items() if value != one and times[one] == 1}
 
 
+def with_recorded_values(rules: Iterable[VolatileRule], url: str, recorded: str, live: str) -> str:
+    """Return the text of a live response with the recorded values where rules say that the server draws them."""
+    for rule in rules:
+        if not isinstance(rule, ResponseValueRule) or not matches_wildcard(rule.url, url_location(url)):
+            continue
+        ours = (each[1] for each in re.finditer(rule.pattern, recorded))
+        parts, end = [], 0
+        for found, value in zip(re.finditer(rule.pattern, live), ours, strict=False):
+            parts += [live[end : found.start(1)], value]
+            end = found.end(1)
+        live = "".join((*parts, live[end:]))
+    return live
+
+
 class DrawnValues:
     """Learns the values that a server drew in one run, response by response; mutable."""
 

@@ -78,6 +78,7 @@ def _diverged_steps(bundle: Bundle, replay: DiagnosticReplay, ignored: frozenset
             outcome.environment_differences,
             is_answered_by_other=bool(outcome.network.response_changes) and outcome.network_mode == "sealed",
             has_start_storage=bundle.has_start_storage(),
+            masks=trace.masks,
         )
         if explanation is None:
             return

@@ -187,6 +187,7 @@ class Collector:
             is_answered_by_other=by_other,
             is_other_playwright=len({each and each.playwright_version for each in environments}) > 1,
             has_start_storage=self.plan.bundle.has_start_storage() or self.options.storage_state is not None,
+            masks=self._masks,
         )
 
     def _network_mode_of_first_divergence(self, subgoals: tuple[SubgoalOutcome, ...]) -> NetworkMode:

@@ -97,7 +97,7 @@ class ProbeTraffic(LiveTraffic):
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
         """Requests without a recorded one, as they were when they were sent."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._changed = ResponseChanges(recording)
+        self._changed = ResponseChanges(recording, rules)
         self._stood_in: set[int] = set()
         """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
         self._warnings: list[str] = []

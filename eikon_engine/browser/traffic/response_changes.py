@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
 
 from eikon_engine.divergence.response_diff import (
     ABSENT,
@@ -16,9 +17,10 @@ from eikon_engine.divergence.response_diff import (
     diff_messages,
 )
 from eikon_engine.network.exchange import ABORTED_ERROR
-from eikon_engine.network.keys import request_key, unpack_body
+from eikon_engine.network.keys import canonical_request, request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.rules import blank_socket_url
+from eikon_engine.network.response_values import comparable_text, with_recorded_values
+from eikon_engine.network.rules import blank_request, blank_socket_url, find_telemetry_rule
 from eikon_engine.network.websocket import SocketClosed, SocketMessage, SocketOpened, describe_close, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
@@ -98,9 +100,10 @@ class RedactedRequest:
 class ResponseChanges:
     """The responses of one replay that differ from the recorded ones, in order of arrival."""
 
-    def __init__(self, recording: NetworkRecording) -> None:
-        """Compare with `recording`."""
+    def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
+        """Compare with `recording`; `rules` name what varies from run to run, which is no difference."""
         self._recording = recording
+        self._rules = rules
         self._count = 0
         self._changes: list[ResponseChange] = []
 
@@ -116,8 +119,10 @@ class ResponseChanges:
         return (f"{self._count} responses differ from the recorded ones; the first {MAX_CHANGED_RESPONSES} are listed",)
 
     def differences(self, exchange: Exchange, live: RequestEnd) -> tuple[ValueChange, ...]:
-        """List the values in which a response differs from that of a recorded exchange."""
+        """List the values in which a response differs from that of a recorded exchange, apart from what rules cover."""
         recorded = exchange.response
+        if find_telemetry_rule(exchange.key, self._rules) is not None:
+            return ()
         if recorded is None or live.response is None:
             ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
             ends = f"status {live.response.status}" if live.response else live.failure or ABSENT
@@ -128,7 +133,35 @@ class ResponseChanges:
             same = hashlib.sha256(live.response.body).hexdigest() == recorded.body.sha256
             body = live.response.body if same else self._recording.body(recorded.body)
         before = ComparedResponse(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
-        return tuple(compare_responses(before, live.response))
+        return tuple(compare_responses(*self._without_covered(before, live.response)))
+
+    def _without_covered(
+        self, recorded: ComparedResponse, live: ComparedResponse
+    ) -> tuple[ComparedResponse, ComparedResponse]:
+        """Return both responses with the same values wherever rules cover them."""
+        if not self._rules:
+            return recorded, live
+        before = dict(recorded.headers).get("location", "")
+        headers = tuple(
+            (name, self._recorded_url(recorded.url, before, value) if name == "location" else value)
+            for name, value in live.headers
+        )
+        live = replace(live, url=self._recorded_url(recorded.url, recorded.url, live.url), headers=headers)
+        if recorded.body is None or live.body is None or recorded.body == live.body:
+            return recorded, live
+        ours, theirs = comparable_text(recorded.body), comparable_text(live.body)
+        covered = with_recorded_values(self._rules, recorded.url, ours, theirs)
+        if covered == theirs:
+            return recorded, live
+        return replace(recorded, body=ours.encode()), replace(live, body=covered.encode())
+
+    def _recorded_url(self, base: str, recorded: str, live: str) -> str:
+        """Return the recorded URL in place of a live one that differs only in what rules cover."""
+        keys = {
+            blank_request(canonical_request("GET", urljoin(base, each), None, None), self._rules).key
+            for each in (recorded, with_recorded_values(self._rules, urljoin(base, live), recorded, live))
+        }
+        return recorded if len(keys) == 1 else live
 
     def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "") -> None:
         """Store what differs in the response to one recorded request, or on one recorded socket."""
@@ -171,7 +204,7 @@ class RecordingComparison:
             if isinstance(event, SocketOpened):
                 self._sockets[self._socket_name(event.url)].append(event)
         self._opened: defaultdict[str, int] = defaultdict(int)
-        self.changes = ResponseChanges(original)
+        self.changes = ResponseChanges(original, rules)
 
     def compare(self, request: RedactedRequest, served: Exchange) -> None:
         """Compare the response that a request is served; one that is not in the recording has no counterpart."""

@@ -64,9 +64,15 @@ def _make_divergence(comparison: Comparison, page: PageObservation, now: PageObs
         f"{first.kind} at {first.path}{more}.",
         detail=render_diff(changes),
     )
-    texts = [(change.expected, change.observed) for change in changes]
+    texts = [(_whole_side(change, 0), _whole_side(change, 1)) for change in changes]
     here = (comparison.position.subgoal, comparison.position.sequence)
     return finding.model_copy(update={"because": explain_by_responses(texts, comparison.response_changes, here)})
+
+
+def _whole_side(change: DomChange, side: int) -> str:
+    """Return all that is known of one side of a change, with the name of an attribute or state; empty if absent."""
+    value = change.whole[side]
+    return "" if value == ABSENT else f"{change.name} {value}".strip()
 
 
 _DIGEST: Final = re.compile("[0-9a-f]{16}")
