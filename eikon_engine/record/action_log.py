@@ -280,10 +280,14 @@ class ActionLog(ABC, Generic[OpenActionT]):
 
     def _write_attempt_ends(self) -> None:
         """Write the end of closed attempts whose actions are all written."""
-        in_progress = {entry.attempt for entry in self._open_actions}
+        in_progress = {entry.attempt for entry in self._open_actions} | self._unfinished_attempts()
         for ending in [each for each in self._deferred_ends if each[0] not in in_progress]:
             self._deferred_ends.remove(ending)
             ending[1]()
+
+    def _unfinished_attempts(self) -> set[Attempt]:
+        """Return the attempts that may get another step though their block has ended."""
+        return set()
 
     def _write_instant_action(self, attempt: Attempt, sequence: int, action: Action) -> None:
         """Write an action without duration."""

@@ -67,11 +67,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.attach.call_interceptor import PlaywrightCall, PlaywrightWait
     from eikon_engine.browser.attach.element_probe import ElementSnapshot
+    from eikon_engine.record.bundle_writer import Attempt
     from eikon_engine.record.pending_action import ReadAction
     from eikon_engine.record.recording import Recording
     from eikon_engine.trace.actions import ReadValue
     from eikon_engine.trace.execution import ActionTrace, Result
 
+_FINAL_PAUSE: Final = "the mission ended after a pause of"
 _STATE_WAIT: Final = "ElementHandle.waitForElementState"
 _STATE_WAIT_FAILURES: Final = ("target-not-actionable", "wait-timeout")
 UNORDERED: Final = "it ran during another call, so that it has no position among the steps"
@@ -117,6 +119,10 @@ class AgentRecorder(ActionLog[PendingAction]):
         by what it read and got."""
         self._ordered_reads: set[tuple[str, str]] = set()
         """What reads with a position read and got."""
+        self._last_closed: PendingAction | None = None
+        """The last action that was closed."""
+        self._ended_ms = 0.0
+        """Page time at which the last call that is a step, or wait, ended."""
         self._last_script: PendingAction | None = None
         """The last script that the agent ran."""
         self._without_deadline = 0
@@ -188,7 +194,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         if pending.read is not None:
             self._finish_read(pending, response, error)
             return
-        pending.ended_at = self._now()
+        pending.ended_at, self._ended_ms = self._now(), self._session.timeline.now_ms
         pending.response = response or {}
         pending.files = self._session.request_bodies.with_browser_types(pending.files)
         pending.result = self._result(pending, response, error)
@@ -241,7 +247,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         )
 
     def _finish_wait(self, pending: PendingAction, waited: AgentWait) -> None:
-        pending.ended_at = self._now()
+        pending.ended_at, self._ended_ms = self._now(), self._session.timeline.now_ms
         pending.waited = build_wait(waited, self._session)
         pending.result = Succeeded()
         if isinstance(pending.waited, WaitFor):
@@ -259,6 +265,39 @@ class AgentRecorder(ActionLog[PendingAction]):
         current.waited = Note(page=current.page, text=f"{waited.label}: the agent continued meanwhile")
         current.ended_at, current.result = self._now(), Succeeded()
         self._session.timeline.begin_acting_phase()
+
+    def _has_paused(self) -> bool:
+        """Return whether the agent has done nothing for longer than it takes to close an action."""
+        is_over = self._current is None or self._current.result is not None
+        return is_over and self._session.timeline.now_ms - self._ended_ms > SETTLE_S * 1000
+
+    def _open_final_pause(self) -> None:
+        """Open a note at the end of a mission that went on after its last action was closed."""
+        last, page = self._last_closed, next((number for number, _ in self._session.tracker.open_pages()), None)
+        if last is None or page is None or self._session.tracker.is_dead:
+            return
+        if self._session.page(last.page) is not None:
+            page = last.page
+        paused_s = (self._session.timeline.now_ms - self._ended_ms) / 1000
+        self._session.timeline.mark_begin()
+        pending = self._current = PendingAction(
+            call=last.call,
+            method=last.method,
+            page=page,
+            frames=(),
+            base_url=None,
+            attempt=last.attempt,
+            sequence=last.attempt.next_sequence(),
+            started_at=self._now(),
+            ended_at=self._now(),
+            waited=Note(page=page, text=f"{_FINAL_PAUSE} {paused_s:.1f} s"),
+            result=Succeeded(),
+        )
+        self._open_actions.add(pending)
+
+    def _unfinished_attempts(self) -> set[Attempt]:
+        """Return the attempt of the last action until the recording ends: a final pause belongs to it."""
+        return set() if self.is_closed or self._last_closed is None else {self._last_closed.attempt}
 
     def _start_timer(self) -> None:
         """Start the time after which the agent counts as waiting, or the current action as closed."""
@@ -395,7 +434,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         read = pending.read
         assert read is not None  # noqa: S101 - it is the step of a read
         pending.ended_at = self._now()
-        pending.last_read_ms = self._session.timeline.now_ms
+        pending.last_read_ms = self._ended_ms = self._session.timeline.now_ms
         if response is None and error is None and not isinstance(pending.read, Evaluate):
             pending.is_cancelled, pending.result = True, Succeeded()
         elif isinstance(pending.read, Expect):
@@ -444,8 +483,14 @@ class AgentRecorder(ActionLog[PendingAction]):
             return None
 
     async def settle(self) -> None:
-        """Wait until the pages are idle after the last action; skipped if its call is still running."""
+        """Wait until the pages are idle after the last action; skipped if its call is still running.
+
+        Time that passed since that action is a step of its own, during which pages may have changed.
+        """
         self._continue_during_wait()
+        if self._has_paused():
+            self.close_current()
+            self._open_final_pause()
         if self._current is None or self._current.result is not None:
             self._stop_timer()
             await self.wait_until_idle()
@@ -455,6 +500,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         if self.is_closed:
             return
         super().close()
+        self._write_attempt_ends()
         self._interceptor.stop()
         self._target_probe.stop()
         stop_listening(self._session.context, self._on_report)
@@ -599,6 +645,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         if pending is None:
             return
         self.close_action(pending, self._session.tracker.take_events())
+        self._last_closed = pending
 
     def _result(self, pending: PendingAction, response: Mapping[str, Any] | None, error: Exception | None) -> Result:
         if error is not None:
