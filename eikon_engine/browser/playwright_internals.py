@@ -216,8 +216,20 @@ def has_sender(connection: Connection, send: SendCall) -> bool:
 
 WAIT_INFO: Final = "__waitInfo__"
 """Method of the messages that tell the driver that the client begins, or ends, to wait for an event."""
-NoteWait: TypeAlias = "Callable[[str, Literal['timeout', 'frame', 'result'], Any], None]"
-"""Called with the id of a wait, and its timeout in ms, its frame, or what it got."""
+WaitDetail: TypeAlias = Literal["timeout", "frame", "pattern", "state", "result"]
+NoteWait: TypeAlias = "Callable[[str, WaitDetail, Any], None]"
+"""Called with the id of a wait, and its timeout in ms, its frame, the URL pattern or load state that it waits for, or
+what it got."""
+ANY_URL: Final = "**"
+"""Pattern of a wait for any request or response."""
+_CLIENT_PREDICATES: Final = frozenset({"playwright._impl.frame", "playwright._impl.page"})
+_PREDICATE_VARIABLES: Final[Mapping[str, WaitDetail]] = {
+    "url": "pattern",
+    "url_or_predicate": "pattern",
+    "state": "state",
+    "wait_until": "state",
+}
+"""What the predicates of the client are made from."""
 _wait_observers: WeakKeyDictionary[Connection, list[NoteWait]] = WeakKeyDictionary()
 
 
@@ -276,7 +288,7 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
     from playwright._impl.frame import Frame
     from playwright._impl.waiter import Waiter
 
-    def notify(waiter: Any, name: Literal["timeout", "frame", "result"], value: object) -> None:  # noqa: ANN401 - has no public type
+    def notify(waiter: Any, name: WaitDetail, value: object) -> None:  # noqa: ANN401 - has no public type
         for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
             note(waiter._wait_id, name, value)
 
@@ -298,6 +310,8 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
     def observe_event(wait_for_event: Any) -> object:  # noqa: ANN401 - as above
         def wait_for_event_observed(self: Any, emitter: Any, event: str, predicate: Any = None) -> Any:  # noqa: ANN401 - as above
             waiting = wait_for_event(self, emitter, event, predicate)
+            for name, value in _awaited_by(predicate):
+                notify(self, name, value)
 
             async def wait() -> Any:  # noqa: ANN401 - as above
                 result = await waiting
@@ -313,6 +327,30 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
         (Waiter, "reject_on_timeout"): observe_timeout,
         (Waiter, "wait_for_event"): observe_event,
     }
+
+
+def _awaited_by(predicate: Any) -> Iterator[tuple[WaitDetail, object]]:  # noqa: ANN401 - as above
+    """Yield the URL pattern and the load state that a predicate of the client compares with."""
+    if predicate is None:
+        yield "pattern", ANY_URL
+    elif getattr(predicate, "__module__", "") in _CLIENT_PREDICATES:
+        for variable, cell in zip(predicate.__code__.co_freevars, predicate.__closure__ or (), strict=True):
+            if variable in _PREDICATE_VARIABLES:
+                yield _PREDICATE_VARIABLES[variable], cell.cell_contents
+
+
+def resolve_glob(base_url: str | None, glob: str) -> str:
+    """Return a glob for whole URLs, as Playwright resolves it against the `baseURL` of a context."""
+    from playwright._impl.isomorphic.url_match import resolve_glob_base
+
+    return resolve_glob_base(base_url, glob)
+
+
+def glob_matches(glob: str, url: str) -> bool:
+    """Return whether Playwright matches a URL with a glob for whole URLs."""
+    from playwright._impl.isomorphic.url_match import url_matches
+
+    return url_matches(None, url, glob)
 
 
 @contextmanager

@@ -57,6 +57,8 @@ class PerformedAction:
     """Snapshots and downloads behind the observation."""
     long_text: str | None = field(default=None, repr=False)
     """The JSON text of a long value that was read."""
+    waited_ms: float | None = None
+    """Page time after which the condition of a wait held; None if it did not, and for other actions."""
 
 
 class Worker(Protocol):
@@ -218,6 +220,7 @@ class BrowserWorker:
             screenshot=effect.screenshot,
             captured=captured,
             long_text=effect.long_text,
+            waited_ms=effect.waited_ms,
         )
 
     async def snapshot(self, page: int) -> PageSnapshot:

@@ -66,6 +66,8 @@ class Comparison:
     compares_stored_values: bool = False
     """Whether the values of cookies and storage items are compared as well. False for recordings with the natural
     clock, whose values may contain times, and if another recording serves the responses, with sessions of its own."""
+    waited_ms: float | None = None
+    """Page time after which the condition of a wait held; None if it did not, and for other actions."""
     read_texts: tuple[str, str] | None = field(default=None, repr=False)
     """JSON texts of what was read, recorded and now, if both are long."""
     screenshots: Screenshots | None = None

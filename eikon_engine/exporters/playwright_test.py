@@ -60,6 +60,7 @@ from eikon_engine.trace.actions import (
     SetValue,
     SwitchPage,
     TouchscreenTap,
+    TrafficCondition,
     WaitFor,
 )
 from eikon_engine.trace.base_urls import map_action_urls, map_storage_state
@@ -457,6 +458,8 @@ def _action_statements(
         lines = lines[1:]
     if isinstance(action, OpenPage):
         return (f"{page_variable(action.page)} = {lines[0]}",)
+    if lines and isinstance(action, WaitFor) and isinstance(action.condition, TrafficCondition):
+        return (Block(f"with {lines[0]}:", ("pass",)),)
     if isinstance(action, SetValue) and len(lines) > 1:
         select, fill = lines
         condition = f'if {element}.evaluate("each => each.localName") == "select":'

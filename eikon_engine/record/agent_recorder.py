@@ -34,7 +34,7 @@ from eikon_engine.browser.playwright_internals import (
     parse_result,
 )
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
-from eikon_engine.record.agent_waits import AgentWait, build_wait
+from eikon_engine.record.agent_waits import AgentWait, build_wait, is_unchecked
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction, action_for_call, read_for_call
 from eikon_engine.record.target_probe import WAITS, TargetProbe, dispatches_event, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, Result
 
 _FINAL_PAUSE: Final = "the mission ended after a pause of"
+_IS_FUNCTION: Final = "depends on a function of the agent"
 _STATE_WAIT: Final = "ElementHandle.waitForElementState"
 _STATE_WAIT_FAILURES: Final = ("target-not-actionable", "wait-timeout")
 UNORDERED: Final = "it ran during another call, so that it has no position among the steps"
@@ -209,7 +210,7 @@ class AgentRecorder(ActionLog[PendingAction]):
         if self.is_closed or context_of_call(wait.call) is not self._context:
             return
         page, since = self._page_ordinal(wait.call, wait.call.name), self._session.timeline.steps_begun
-        self._waits[wait] = AgentWait(wait=wait, page=page, since=since)
+        self._waits[wait] = AgentWait(wait=wait, page=page, since=since, begun_ms=self._session.timeline.now_ms)
         if self._timer is None and not self._is_in_call:
             self._start_timer()
 
@@ -248,8 +249,13 @@ class AgentRecorder(ActionLog[PendingAction]):
 
     def _finish_wait(self, pending: PendingAction, waited: AgentWait) -> None:
         pending.ended_at, self._ended_ms = self._now(), self._session.timeline.now_ms
-        pending.waited = build_wait(waited, self._session)
-        pending.result = Succeeded()
+        pending.waited, result = build_wait(waited, self._session)
+        if isinstance(result, Failed):
+            result = result.model_copy(update={"message": self._recording.redact(result.message)})
+        pending.result = result
+        if is_unchecked(waited):
+            why = f"replays do not check that it times out, as it {_IS_FUNCTION}"
+            pending.warnings.append(f"{pending.id}: {waited.label}: {why}")
         if isinstance(pending.waited, WaitFor):
             self._without_deadline += not waited.wait.timeout_ms
         self._session.timeline.begin_acting_phase()

@@ -1,4 +1,8 @@
-"""What an agent waited for in its Playwright client: a URL, a load state, a request, a response or another event."""
+"""What an agent waited for in its Playwright client: a URL, a load state, a request, a response or another event.
+
+A wait that ended in time has what it got as its condition. One that timed out has what the agent gave to Playwright: a
+pattern for URLs or a load state. What a function of the agent would have accepted is unknown.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.actions.conditions import URL_FLAGS, matches_url
 from eikon_engine.browser.attach.call_interceptor import awaited_request, frame_selectors
-from eikon_engine.browser.playwright_internals import impl_of
+from eikon_engine.browser.playwright_internals import context_options, impl_of, resolve_glob
 from eikon_engine.network.keys import canonical_method, canonical_url
 from eikon_engine.trace.actions import (
     UNBOUNDED_TIMEOUT_MS,
@@ -15,9 +20,13 @@ from eikon_engine.trace.actions import (
     Note,
     RequestCondition,
     ResponseCondition,
+    TrafficCondition,
     UrlCondition,
+    UrlMatchCondition,
+    UrlMatcher,
     WaitFor,
 )
+from eikon_engine.trace.execution import Failed, Succeeded
 
 if TYPE_CHECKING:
     from typing import Any
@@ -26,8 +35,13 @@ if TYPE_CHECKING:
     from eikon_engine.browser.request_tracker import LoggedTraffic
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import Condition
+    from eikon_engine.trace.execution import Result
 
 _LOAD_STATE_CALL: Final = "wait_for_load_state"
+_URL_CALL: Final = "wait_for_url"
+_TIMED_OUT: Final = "Timeout "
+"""How the client begins the error of a wait that timed out."""
+_REQUEST_EVENTS: Final = frozenset({"request"})
 _NAVIGATION_EVENTS: Final = frozenset({"", "framenavigated"})
 _LOAD_EVENTS: Final = frozenset({"domcontentloaded", "load"})
 _TRAFFIC_EVENTS: Final = frozenset({"request", "requestfailed", "requestfinished", "response"})
@@ -44,6 +58,8 @@ class AgentWait:
     page: int
     since: int
     """Number of steps that had begun when it began."""
+    begun_ms: float
+    """Page time at which it began."""
 
     @property
     def has_condition(self) -> bool:
@@ -57,18 +73,89 @@ class AgentWait:
         return logged or (f'waiting for event "{self.wait.event}"' if self.wait.event else "waiting for a load state")
 
 
-def build_wait(waited: AgentWait, session: Session) -> WaitFor | Note:
-    """Return the action of a wait that ended; it is the last step that began.
+def build_wait(waited: AgentWait, session: Session) -> tuple[WaitFor | Note, Result]:
+    """Return the action of a wait that ended, and its result; it is the last step that began.
 
-    A wait that failed is a note: there is nothing that a replay could wait for.
+    It is a note if a replay cannot tell whether the same came: waits for functions of the agent, for other events, and
+    those that failed for another reason than their timeout.
     """
     wait = waited.wait
-    if wait.error is not None:
-        return Note(page=waited.page, text=f"{waited.label}: {wait.error.splitlines()[0] if wait.error else 'failed'}")
+    if wait.error is None:
+        return _successful_wait(waited, session), Succeeded()
+    why = f"{waited.label}: {wait.error.splitlines()[0] if wait.error else 'failed'}"
+    condition = _missed_condition(waited, session) if wait.error.startswith(_TIMED_OUT) else None
+    if condition is None:
+        return Note(page=waited.page, text=why), Succeeded()
+    action = WaitFor(
+        page=waited.page,
+        timeout_ms=wait.timeout_ms,
+        condition=condition,
+        elapsed_ms=min(wait.timeout_ms, max(0.0, session.timeline.begun_ms - waited.begun_ms)),
+    )
+    return action, Failed(code="wait-timeout", message=why)
+
+
+def is_unchecked(waited: AgentWait) -> bool:
+    """Return whether a wait timed out that depended on a function of the agent, which no replay evaluates."""
+    wait = waited.wait
+    is_timeout = wait.error is not None and wait.error.startswith(_TIMED_OUT)
+    has_url = wait.event in _REQUEST_EVENTS | _RESPONSE_EVENTS or wait.call.api_name.endswith(_URL_CALL)
+    return is_timeout and has_url and not isinstance(wait.pattern, str | re.Pattern)
+
+
+def _successful_wait(waited: AgentWait, session: Session) -> WaitFor | Note:
+    wait = waited.wait
     condition, page = _condition_of(waited, session)
     if condition is None:
         return Note(page=waited.page, text=f"{waited.label}: the event fired")
     return WaitFor(page=page, timeout_ms=wait.timeout_ms or UNBOUNDED_TIMEOUT_MS, condition=condition)
+
+
+def _missed_condition(waited: AgentWait, session: Session) -> Condition | None:
+    """Return the condition that did not hold in time; None if a replay cannot evaluate it."""
+    wait = waited.wait
+    if wait.event in _REQUEST_EVENTS | _RESPONSE_EVENTS:
+        return _missed_traffic(waited, session)
+    if wait.event != "" or wait.frame is None:
+        return None
+    frames = frame_selectors(wait.frame)
+    if wait.state in {"load", "domcontentloaded"}:
+        return LoadStateCondition(state="load" if wait.state == "load" else "domcontentloaded", frames=frames)
+    matcher = _matcher(wait.pattern, session)
+    is_url = wait.call.api_name.endswith(_URL_CALL) and not wait.state
+    return UrlMatchCondition(matcher=matcher, frames=frames) if is_url and matcher is not None else None
+
+
+def _missed_traffic(waited: AgentWait, session: Session) -> TrafficCondition | None:
+    """Return the condition for one more request or response than had come before the wait."""
+    matcher, is_response = _matcher(waited.wait.pattern, session), waited.wait.event in _RESPONSE_EVENTS
+    if matcher is None:
+        return None
+    came = [
+        each
+        for each in session.traffic_log.since(waited.since)
+        if (each.status is not None) == is_response
+        and each.page is session.page(waited.page)
+        and matches_url(matcher, each.request.url)
+    ]
+    return TrafficCondition(
+        event="response" if is_response else "request",
+        matcher=matcher,
+        count=len(came) + 1,
+        steps=session.timeline.steps_begun - waited.since,
+    )
+
+
+def _matcher(pattern: object, session: Session) -> UrlMatcher | None:
+    """Return the pattern of an agent; None for a function, or without one."""
+    if isinstance(pattern, str) and pattern:
+        glob = resolve_glob(context_options(session.context).get("baseURL"), pattern)
+        session.detect_in_text(glob, by_page=True)
+        return UrlMatcher(syntax="glob", text=glob)
+    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+        flags = "".join(letter for letter, flag in URL_FLAGS.items() if pattern.flags & flag)
+        return UrlMatcher(syntax="regex", text=pattern.pattern, flags=flags)
+    return None
 
 
 def _condition_of(waited: AgentWait, session: Session) -> tuple[Condition | None, int]:

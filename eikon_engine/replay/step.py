@@ -39,7 +39,7 @@ from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, Succeeded
 from eikon_engine.trace.labels import action_label, step_label
-from eikon_engine.trace.steps import MISSING_DOCUMENT
+from eikon_engine.trace.steps import MISSING_DOCUMENT, is_failed_wait, look_interval_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -454,7 +454,7 @@ class StepRunner:
         self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None
     ) -> tuple[PerformedAction, float]:
         action = recorded.action
-        if self._options.timeout_ms is not None:
+        if self._options.timeout_ms is not None and not is_failed_wait(recorded):
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
         if isinstance(action, Evaluate) and action.value is not None and read_masks(action, self._masks, action.value):
             action = action.model_copy(update={"is_poll": False})  # any value will do
@@ -471,7 +471,7 @@ class StepRunner:
             return Differences(frozenset(each.code for each in compared.divergences), frozenset(new))
 
         mapped = map_action_urls(action, self.plan.urls)
-        return await perform_until_expected(
+        performed, late_ms = await perform_until_expected(
             self._worker,
             mapped,
             is_expected or is_recorded,
@@ -479,6 +479,7 @@ class StepRunner:
             recorded.timing,
             differences if self._network_mode == "live" and not self._has_diverged else None,
         )
+        return replace(performed, result=_noticed_result(recorded, performed)), late_ms
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before the first action."""
@@ -521,6 +522,7 @@ class StepRunner:
             compares_stored_values=self._clock == "stepped"
             and self._options.responses_from is None
             and not self._options.har,
+            waited_ms=performed.waited_ms,
             read_texts=self._read_texts(recorded, performed),
             screenshots=self.comparable_screenshots(recorded, performed),
             passive_requests=frozenset() if performed.captured is None else performed.captured.passive_requests,
@@ -674,7 +676,23 @@ def _comparable_result(recorded: ActionTrace, performed: PerformedAction) -> Res
     played = performed.observation is None and isinstance(performed.result, Succeeded)
     if played and isinstance(recorded.result, Failed) and not recorded.result.code.startswith("target-"):
         return recorded.result
-    return performed.result
+    return _noticed_result(recorded, performed)
+
+
+_POLL_MS: Final = 50.0
+"""Page time between two looks of a replay that waits."""
+
+
+def _noticed_result(recorded: ActionTrace, performed: PerformedAction) -> Result:
+    """Return the result as an agent would notice it.
+
+    The client of an agent looks less and less often, so it misses a condition that comes to hold just before its
+    deadline: such a wait failed in the recording, and fails again.
+    """
+    if not is_failed_wait(recorded) or performed.waited_ms is None or not isinstance(performed.result, Succeeded):
+        return performed.result
+    certain_ms = recorded.action.timeout_ms - look_interval_ms(recorded.action) - _POLL_MS
+    return recorded.result if performed.waited_ms > max(0.0, certain_ms) else performed.result
 
 
 def _place(planned: PlannedStep) -> StepPosition:

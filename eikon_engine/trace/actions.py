@@ -81,8 +81,46 @@ class ResponseCondition(FileModel):
     """How many of the steps before this one may have caused it: those that ran during the wait, and the one before."""
 
 
+class UrlMatcher(FileModel):
+    """A pattern for URLs, as an agent gave it to Playwright; a relative one is resolved."""
+
+    syntax: Literal["glob", "regex"]
+    """Glob of Playwright, or regular expression of Python that is searched for in the URL."""
+    text: str
+    flags: str = Field(default="", pattern="^[aimsx]*$")
+    """Flags of a regular expression, as in `(?im)`."""
+
+
+class UrlMatchCondition(FileModel):
+    """True when the URL of the page matches a pattern; for waits that failed, whose URL in the end is not known."""
+
+    kind: Literal["url_match"] = "url_match"
+    matcher: UrlMatcher
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the document whose URL it is."""
+
+
+class TrafficCondition(FileModel):
+    """True when the page has sent a request, or received a response, whose URL matches a pattern; for failed waits."""
+
+    kind: Literal["traffic"] = "traffic"
+    event: Literal["request", "response"]
+    matcher: UrlMatcher
+    count: int = Field(default=1, ge=1)
+    """How many must have come since the first of the `steps`: one more than had come before the wait."""
+    steps: int = Field(default=0, ge=0)
+    """How many of the steps before this one may have caused it: those that ran during the wait, and the one before."""
+
+
 Condition: TypeAlias = Annotated[
-    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition | RequestCondition | ResponseCondition,
+    SelectorCondition
+    | UrlCondition
+    | UrlMatchCondition
+    | LoadStateCondition
+    | FunctionCondition
+    | RequestCondition
+    | ResponseCondition
+    | TrafficCondition,
     Field(discriminator="kind"),
 ]
 
@@ -137,7 +175,8 @@ __all__ = [
     "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind",
     "ReadValue", "Reload", "RequestCondition", "ResponseCondition", "Screenshot", "Scroll", "ScrollIntoViewIfNeeded",
     "SecretRef", "SelectOption", "SelectText", "SelectorCondition", "SetInputFiles", "SetValue", "SetViewport",
-    "SwitchPage", "Tap", "Text", "TouchscreenTap", "TypeText", "Uncheck", "UrlCondition", "WaitFor", "is_forced",
+    "SwitchPage", "Tap", "Text", "TouchscreenTap", "TrafficCondition", "TypeText", "Uncheck", "UrlCondition",
+    "UrlMatchCondition", "UrlMatcher", "WaitFor", "is_forced",
 ]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
@@ -455,6 +494,8 @@ class WaitFor(_Action):
 
     type: Literal["wait_for"] = "wait_for"
     condition: Condition
+    elapsed_ms: float = Field(default=0.0, ge=0)
+    """How much of `timeout_ms` had passed when the step began, because the wait began during earlier steps."""
 
 
 class AnswerDialog(_Action):

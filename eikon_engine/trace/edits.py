@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
-from eikon_engine.trace.actions import Action, Drag, RequestCondition, ResponseCondition, WaitFor
+from eikon_engine.trace.actions import Action, Drag, RequestCondition, ResponseCondition, TrafficCondition, WaitFor
 from eikon_engine.trace.execution import (
     ActionTrace,
     CompletionUsage,
@@ -384,7 +384,7 @@ def _with_changed_waits(trace: ExecutionTrace, changes: Mapping[str, int], numbe
 
     def change(step: ActionTrace) -> ActionTrace:
         condition = step.action.condition if isinstance(step.action, WaitFor) else None
-        if not isinstance(condition, RequestCondition | ResponseCondition) or step.id not in places:
+        if not isinstance(condition, RequestCondition | ResponseCondition | TrafficCondition) or step.id not in places:
             return step
         steps, place, left = 0, places[step.id] - 1, condition.steps
         while left > 0 and place >= 0:

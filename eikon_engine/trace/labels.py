@@ -56,7 +56,7 @@ def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912
         case actions.SwitchPage(page=page) | actions.ClosePage(page=page) | actions.OpenPage(page=page):
             return f"{action.type.replace('_', ' ')} {page}"
         case actions.WaitFor(condition=condition):
-            return f"wait for {_condition_label(condition)}"
+            return f"wait for {condition_label(condition)}"
         case actions.Assert(expectation=expectation):
             return f"assert {_expectation_label(expectation)}"
         case actions.Read():
@@ -99,12 +99,22 @@ def expectation_label(action: actions.Expect) -> str:
     return f"{words} {given}".strip()
 
 
-def _condition_label(condition: actions.Condition) -> str:
+def matcher_label(matcher: actions.UrlMatcher) -> str:
+    """Describe a pattern for URLs."""
+    return matcher.text if matcher.syntax == "glob" else f"/{matcher.text}/{matcher.flags}"
+
+
+def condition_label(condition: actions.Condition) -> str:  # noqa: PLR0911 - one case a kind
+    """Describe what a wait waits for."""
     match condition:
         case actions.SelectorCondition(target=target, state=state):
             return f"{_target_label(target)} to be {state}"
         case actions.UrlCondition(url=url):
             return f"URL {url}"
+        case actions.UrlMatchCondition(matcher=matcher):
+            return f"URL {matcher_label(matcher)}"
+        case actions.TrafficCondition(event=event, matcher=matcher):
+            return f"{event} {matcher_label(matcher)}"
         case actions.LoadStateCondition(state=state):
             return f"load state {state}"
         case actions.RequestCondition(method=method, url=url):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from eikon_engine.trace import actions
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A URL argument."""
+    """A URL argument, or a glob for URLs."""
 
     text: str
 
@@ -100,8 +100,8 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
     """Return the calls that perform an action, in order; none if it does nothing to a page.
 
     A read becomes the assertion of Playwright that expresses what it returned, else the read itself. Assertions that
-    Playwright for Python does not have are not written, nor are waits for requests and responses, which steps before
-    may have caused, and for URLs and load states in an iframe.
+    Playwright for Python does not have are not written, nor are waits for requests and responses that came, which steps
+    before may have caused, and for URLs and load states in an iframe.
 
     A dialog is answered by a handler instead of a call. `set_value` becomes `fill` or `select_option` by the recorded
     tag, and both, `select_option` first, if the tag is unknown: the page decides.
@@ -308,7 +308,27 @@ def _scroll_options(dx: float, dy: float) -> str:
     return f"{{left: {dx!r}, top: {dy!r}, behavior: 'instant'}}"
 
 
-def _wait(condition: Condition, timeout: float | None) -> tuple[PythonCall, ...]:
+def _matcher_argument(matcher: actions.UrlMatcher) -> Url | Pattern | None:
+    """Return a pattern for URLs; None for a regular expression with other flags."""
+    if matcher.syntax == "glob":
+        return Url(matcher.text)
+    return Pattern(matcher.text, matcher.flags) if frozenset(matcher.flags) <= _PYTHON_FLAGS else None
+
+
+def _wait_for_match(
+    condition: actions.UrlMatchCondition | actions.TrafficCondition, timeout: float | None
+) -> tuple[PythonCall, ...]:
+    """Return the call for a pattern of URLs, whose wait failed."""
+    given = _matcher_argument(condition.matcher)
+    if given is None:
+        return ()
+    if isinstance(condition, actions.TrafficCondition):
+        return (_call("page", f"expect_{condition.event}", given, timeout_ms=timeout),)
+    call = _call("frame" if condition.frames else "page", "wait_for_url", given, timeout_ms=timeout)
+    return (replace(call, frames=condition.frames),)
+
+
+def _wait(condition: Condition, timeout: float | None) -> tuple[PythonCall, ...]:  # noqa: PLR0911 - one case a kind
     match condition:
         case actions.RequestCondition() | actions.ResponseCondition():
             return ()
@@ -326,6 +346,8 @@ def _wait(condition: Condition, timeout: float | None) -> tuple[PythonCall, ...]
                 timeout_ms=timeout,
             )
             return (call,)
+        case actions.UrlMatchCondition() | actions.TrafficCondition():
+            return _wait_for_match(condition, timeout)
         case _ if condition.frames:
             return ()
         case actions.UrlCondition(url=url):

@@ -11,8 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.actions import Assert, Expect, ExtractDom, Note, Read, Screenshot, ScrollIntoViewIfNeeded
-from eikon_engine.trace.execution import ActionTrace, Blocked, RecordedTiming, SkillUsage
+from eikon_engine.trace.actions import (
+    Assert,
+    Expect,
+    ExtractDom,
+    Note,
+    Read,
+    Screenshot,
+    ScrollIntoViewIfNeeded,
+    SelectorCondition,
+    WaitFor,
+)
+from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, RecordedTiming, SkillUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,6 +146,29 @@ def is_read_only(step: Step) -> bool:
         or isinstance(step.result, Blocked)
         or isinstance(step.action, READ_ONLY_ACTIONS)
     )
+
+
+def is_failed_wait(step: ActionTrace) -> bool:
+    """Return whether a step is a wait or an assertion that timed out in the recording."""
+    code = step.result.code if isinstance(step.result, Failed) else ""
+    return (isinstance(step.action, WaitFor) and code == "wait-timeout") or (
+        isinstance(step.action, Expect) and code == "assertion-failed"
+    )
+
+
+_BACKOFF_MS: Final = (20.0, 50.0, 100.0, 100.0, 500.0)
+"""Pauses of Playwright's server between two looks (`retryWithProgressAndBackoff`); the last one is repeated."""
+_BACKOFFS_IN_TIMEOUT: Final = 5
+"""How often a pause fits into the timeout, at least."""
+
+
+def look_interval_ms(action: Action) -> float:
+    """Return the longest time between two looks of Playwright that waits for an action; 0 if it misses nothing."""
+    is_polled = isinstance(action, Expect) or (
+        isinstance(action, WaitFor) and isinstance(action.condition, SelectorCondition)
+    )
+    pauses = [each for each in _BACKOFF_MS if each <= action.timeout_ms / _BACKOFFS_IN_TIMEOUT]
+    return max(pauses, default=0.0) if is_polled else 0.0
 
 
 def invalidate_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:

@@ -163,6 +163,12 @@ def _map_texts(action: actions.Action, change: Callable[[str], str]) -> actions.
         ):
             moved = condition.model_copy(update={"url": change(condition.url)})
             return action.model_copy(update={"condition": moved})
+        case actions.WaitFor(
+            condition=actions.UrlMatchCondition(matcher=matcher) | actions.TrafficCondition(matcher=matcher)
+        ):
+            moved_matcher = matcher.model_copy(update={"text": change(matcher.text)})
+            matched = action.condition.model_copy(update={"matcher": moved_matcher})
+            return action.model_copy(update={"condition": matched})
         case actions.Assert(expectation=actions.AssertUrl() as expectation):
             expected = expectation.model_copy(update={"url": change(expectation.url)})
             return action.model_copy(update={"expectation": expected})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.reads import find_frame
 from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate
+from eikon_engine.browser.playwright_internals import glob_matches
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
@@ -24,15 +25,18 @@ from eikon_engine.trace.actions import (
     RequestCondition,
     ResponseCondition,
     SelectorCondition,
+    TrafficCondition,
     UrlCondition,
+    UrlMatchCondition,
 )
+from eikon_engine.trace.labels import matcher_label
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Page
 
     from eikon_engine.browser.actions.targets import TargetInspection
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Assert, Condition, WaitFor
+    from eikon_engine.trace.actions import Assert, Condition, UrlMatcher, WaitFor
     from eikon_engine.trace.target import Target
 
 _POLL_MS = 50.0
@@ -65,7 +69,14 @@ class _Found:
 
 
 _NO_FRAME: Final = _Found(holds=False, text="found no such iframe")
-_WITHOUT_LOCATING: Final = (LoadStateCondition, RequestCondition, ResponseCondition, UrlCondition)
+_WITHOUT_LOCATING: Final = (
+    LoadStateCondition,
+    RequestCondition,
+    ResponseCondition,
+    TrafficCondition,
+    UrlCondition,
+    UrlMatchCondition,
+)
 """Conditions that may hold before what fulfils them has completely arrived: that is recorded in the phase after."""
 
 
@@ -78,7 +89,7 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
     page = require_page(session, action.page)
     if isinstance(action.condition, _WITHOUT_LOCATING):
         session.timeline.begin_acting_phase()
-    waited = 0.0
+    waited = action.elapsed_ms
     while not (found := await _evaluate_condition(session, page, action.condition)).holds:
         if waited >= action.timeout_ms:
             if found.is_tolerable and not session.follows_schedule:
@@ -90,7 +101,7 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
         await session.stabilizer.pass_time_waiting(step)
         waited += step
     session.timeline.begin_acting_phase()
-    return ActionEffect()
+    return ActionEffect(waited_ms=waited)
 
 
 async def check_assertion(session: Session, action: Assert) -> ActionEffect:
@@ -134,13 +145,32 @@ def _require_expectation(holds: bool, expected: str, found: str) -> None:  # noq
         raise ActionError(message, code="assertion-failed")
 
 
+URL_FLAGS: Final = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
+"""Flags of regular expressions for URLs, by their letters."""
+
+
+def matches_url(matcher: UrlMatcher, url: str) -> bool:
+    """Return whether a URL matches a pattern of an agent, as Playwright for Python does."""
+    if matcher.syntax == "glob":
+        return glob_matches(matcher.text, url)
+    flags = re.NOFLAG
+    for letter in matcher.flags:
+        flags |= URL_FLAGS[letter]
+    return re.search(matcher.text, url, flags) is not None
+
+
+def _matches_shown(session: Session, matcher: UrlMatcher, url: str) -> bool:
+    """Return whether a URL matches as it is, or as the recording has it: with its tokens for those of the live site."""
+    return matches_url(matcher, url) or matches_url(matcher, session.redactor.redact_text(url))
+
+
 def _evaluate_url(session: Session, expected: str, url: str) -> _Found:
     """Return whether a URL matches; a token of the live site stands for the recorded one."""
     shown = session.redactor.redact_text(url)
     return _Found(url_matches(expected, url) or url_matches(expected, shown), f"the URL is {shown}")
 
 
-async def _evaluate_condition(session: Session, page: Page, condition: Condition) -> _Found:
+async def _evaluate_condition(session: Session, page: Page, condition: Condition) -> _Found:  # noqa: PLR0911 - one case a kind
     """Return whether a condition holds now, and what was found."""
     match condition:
         case SelectorCondition():
@@ -148,6 +178,11 @@ async def _evaluate_condition(session: Session, page: Page, condition: Condition
         case UrlCondition(url=url, frames=frames):
             frame = await _find_frame(page, frames)
             return _NO_FRAME if frame is None else _evaluate_url(session, url, frame.url)
+        case UrlMatchCondition(matcher=matcher, frames=frames):
+            frame = await _find_frame(page, frames)
+            if frame is None:
+                return _NO_FRAME
+            return _Found(_matches_shown(session, matcher, frame.url), f"the URL is {frame.url}")
         case LoadStateCondition(state=state, frames=frames):
             frame = await _find_frame(page, frames)
             if frame is None:
@@ -160,6 +195,8 @@ async def _evaluate_condition(session: Session, page: Page, condition: Condition
             return _Found(*await _evaluate_function(page, condition))
         case RequestCondition() | ResponseCondition():
             return _evaluate_traffic(session, page, condition)
+        case TrafficCondition():
+            return _evaluate_matching_traffic(session, page, condition)
         case _:
             assert_never(condition)
 
@@ -209,6 +246,19 @@ def _evaluate_traffic(session: Session, page: Page, condition: RequestCondition 
     return _Found(count >= condition.count or is_ahead, text, is_tolerable=0 < len(alike) == len(statuses))
 
 
+def _evaluate_matching_traffic(session: Session, page: Page, condition: TrafficCondition) -> _Found:
+    """Count the requests or responses of a page whose URLs match since the first step that may have caused them."""
+    is_response = condition.event == "response"
+    found = [
+        each
+        for each in session.traffic_log.since(session.timeline.steps_begun - condition.steps)
+        if (each.status is not None) == is_response
+        and each.page is page
+        and _matches_shown(session, condition.matcher, each.request.url)
+    ]
+    return _Found(len(found) >= condition.count, f"found {len(found)} of {condition.count}")
+
+
 def _is_alike(live: int | None, recorded: int | None) -> bool:
     """Return whether both statuses are errors or neither is; a live 202 says that what was recorded is yet to come."""
     if live is None or recorded is None or live == HTTPStatus.ACCEPTED:
@@ -241,13 +291,17 @@ def url_matches(pattern: str, url: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None
 
 
-def describe_condition(condition: Condition) -> str:
+def describe_condition(condition: Condition) -> str:  # noqa: PLR0911 - one case a kind
     """Describe a condition in a message."""
     match condition:
         case SelectorCondition(target=target, state=state):
             return f"{target} to be {state}"
         case UrlCondition(url=url):
             return f"the URL {url}"
+        case UrlMatchCondition(matcher=matcher):
+            return f"a URL that matches {matcher_label(matcher)}"
+        case TrafficCondition(event=event, matcher=matcher):
+            return f"a {event} whose URL matches {matcher_label(matcher)}"
         case LoadStateCondition(state=state):
             return f"load state {state}"
         case FunctionCondition(expression=expression, target=target):

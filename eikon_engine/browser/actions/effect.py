@@ -37,6 +37,8 @@ class ActionEffect:
     """The JSON text of a long value."""
     error: ActionError | None = None
     """Why an action failed that read something."""
+    waited_ms: float | None = None
+    """Page time since a wait of the agent began until its condition held; None for other actions."""
 
 
 def require_page(session: Session, ordinal: int) -> Page:

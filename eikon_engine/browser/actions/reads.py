@@ -105,7 +105,7 @@ async def expect(session: Session, action: Expect) -> ActionEffect:
         async with translated_errors(action_label(action)):
             failure = await check_expectation(place, action.expression, _options(action), is_not=action.is_not)
         if failure is None:
-            return ActionEffect()
+            return ActionEffect(waited_ms=waited)
         if waited >= action.timeout_ms or not failure.is_compared:
             message = f"{action_label(action)}: {failure.message.removeprefix('Error: ').splitlines()[0]}"
             error = ActionError(message, code=expectation_code(failure))

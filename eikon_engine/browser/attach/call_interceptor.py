@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eikon_engine.browser.attach.client_views import IS_INTERNAL_CALL, internal_calls
 from eikon_engine.browser.playwright_errors import translate
@@ -31,7 +31,7 @@ from eikon_engine.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from eikon_engine.browser.playwright_internals import SendCall
+    from eikon_engine.browser.playwright_internals import SendCall, WaitDetail
 
 
 NEW_PAGE: Final = "BrowserContext.newPage"
@@ -66,6 +66,10 @@ class PlaywrightWait:
     """0 for no timeout."""
     frame: Any = field(default=None, repr=False)
     """Frame that navigates or loads."""
+    pattern: Any = field(default=None, repr=False)
+    """URL pattern of the agent: a glob, a compiled expression or a function; None for a function of the event."""
+    state: str = ""
+    """Load state that it waits for, once it does."""
     results: list[Any] = field(default_factory=list, repr=False)
     """What it got; for a navigation, that and a load state."""
     log: list[str] = field(default_factory=list, repr=False)
@@ -176,7 +180,7 @@ class CallInterceptor:
             wait.error = message.params.get("error")
             self._listener.on_wait_ended(wait)
 
-    def _note_wait_detail(self, name: str, detail: Literal["timeout", "frame", "result"], value: Any) -> None:  # noqa: ANN401 - as above
+    def _note_wait_detail(self, name: str, detail: WaitDetail, value: Any) -> None:  # noqa: ANN401 - as above
         wait = self._waits.get(name)
         if wait is None:
             return
@@ -185,6 +189,10 @@ class CallInterceptor:
                 wait.timeout_ms = value or 0.0
             case "frame":
                 wait.frame = value
+            case "pattern":
+                wait.pattern = value
+            case "state":
+                wait.state = value
             case "result":
                 wait.results.append(value)
 

@@ -8,10 +8,11 @@ from eikon_engine.divergence.candidates import find_candidates
 from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.divergence.detectors.lifecycle import describe_dialog
 from eikon_engine.errors import PageMissingError
-from eikon_engine.trace.actions import Expect
+from eikon_engine.trace.actions import Expect, WaitFor
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
-from eikon_engine.trace.labels import expectation_label
+from eikon_engine.trace.labels import action_label, condition_label, expectation_label
 from eikon_engine.trace.read_values import value_text
+from eikon_engine.trace.steps import is_failed_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,9 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
     elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
         if failed_by_closing_its_page(comparison.recorded, comparison.observed):
             return
+        if is_failed_wait(comparison.recorded):
+            yield _held_condition(comparison)
+            return
         yield comparison.make_divergence(
             "result",
             "unexpected-success",
@@ -64,6 +68,22 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             observed=_describe_result(observed),
             message=f"The action failed with {observed.code}; in the recording it failed with {recorded.code}.",
         )
+
+
+def _held_condition(comparison: Comparison) -> Divergence:
+    """Return the divergence of a wait that timed out in the recording, and whose condition holds now."""
+    action = comparison.recorded.action
+    what = condition_label(action.condition) if isinstance(action, WaitFor) else action_label(action)
+    deadline = f"{action.timeout_ms / 1000:g} s"
+    waited_ms = comparison.waited_ms or 0.0
+    when = f"held after {waited_ms / 1000:.2g} s" if waited_ms else "held at once"
+    return comparison.make_divergence(
+        "result",
+        "unexpected-success",
+        expected=f"not within {deadline}: {what}",
+        observed=f"it {when}",
+        message=f"The agent waited {deadline} in the recording, and the wait timed out; now its condition {when}.",
+    )
 
 
 def failed_by_closing_its_page(recorded: ActionTrace, observed: Observation | None) -> bool:
