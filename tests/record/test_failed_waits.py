@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 TIMEOUT_MS = 2000
 NOTHING = "<!doctype html><title>page</title><button>Go</button><p>none</p>"
-LATER = NOTHING + "<script>onclick = () => setTimeout(() => {{ {} }}, 900)</script>"
+LATER = NOTHING + "<script>onclick = () => setTimeout(() => {{ {} }}, 1400)</script>"
 SHOW = "document.querySelector('p').textContent = 'done'"
 
 
@@ -136,7 +136,7 @@ def test_what_comes_after_the_deadline_was_waited_for_in_vain(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
     """The page shows it just after the agent has given up; no replay waits for it longer than the agent."""
-    site.answers["/"] = Answer(body=LATER.format(SHOW).replace("900", "2500"))
+    site.answers["/"] = Answer(body=LATER.format(SHOW).replace("1400", "2500"))
 
     record_failed_wait(chromium, site, tmp_path / "b", wait_for_selector)
 
