@@ -288,21 +288,17 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
     from playwright._impl.frame import Frame
     from playwright._impl.waiter import Waiter
 
-    def notify(waiter: Any, name: WaitDetail, value: object) -> None:  # noqa: ANN401 - has no public type
-        for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
-            note(waiter._wait_id, name, value)
-
-    def observe_set_up(set_up: Any) -> object:  # noqa: ANN401 - as above
+    def observe_set_up(set_up: Any) -> object:  # noqa: ANN401 - has no public type
         def set_up_observed(self: Any, timeout: Any) -> Any:  # noqa: ANN401 - as above
             waiter = set_up(self, timeout)
-            notify(waiter, "frame", self)
+            _notify(waiter, "frame", self)
             return waiter
 
         return set_up_observed
 
     def observe_timeout(reject_on_timeout: Any) -> object:  # noqa: ANN401 - as above
         def reject_on_timeout_observed(self: Any, timeout: Any, timeout_message: str) -> None:  # noqa: ANN401 - as above
-            notify(self, "timeout", timeout)
+            _notify(self, "timeout", timeout)
             reject_on_timeout(self, timeout, timeout_message)
 
         return reject_on_timeout_observed
@@ -311,11 +307,11 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
         def wait_for_event_observed(self: Any, emitter: Any, event: str, predicate: Any = None) -> Any:  # noqa: ANN401 - as above
             waiting = wait_for_event(self, emitter, event, predicate)
             for name, value in _awaited_by(predicate):
-                notify(self, name, value)
+                _notify(self, name, value)
 
             async def wait() -> Any:  # noqa: ANN401 - as above
                 result = await waiting
-                notify(self, "result", result)
+                _notify(self, "result", result)
                 return result
 
             return wait()
@@ -327,6 +323,12 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
         (Waiter, "reject_on_timeout"): observe_timeout,
         (Waiter, "wait_for_event"): observe_event,
     }
+
+
+def _notify(waiter: Any, name: WaitDetail, value: object) -> None:  # noqa: ANN401 - as above
+    """Tell the observers of a wait's connection about it."""
+    for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
+        note(waiter._wait_id, name, value)
 
 
 def _awaited_by(predicate: Any) -> Iterator[tuple[WaitDetail, object]]:  # noqa: ANN401 - as above
