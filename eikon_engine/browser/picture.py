@@ -1,7 +1,9 @@
-"""Draw stored documents: no scripts, and no network but stored resources."""
+"""Take pictures of pages, and draw stored documents: no scripts, and no network but stored resources."""
 
 from __future__ import annotations
 
+import asyncio
+import base64
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -13,7 +15,7 @@ from eikon_engine.errors import BrowserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.async_api import Route, ViewportSize
+    from playwright.async_api import Page, Route, ViewportSize
 
     from eikon_engine.browser.session import Session
 
@@ -22,6 +24,28 @@ _TIMEOUT_MS: Final = 5_000
 """Deadline for one document, whose resources are all at hand."""
 _URL: Final = "http://document.invalid/"
 """Address of documents that had none on the web."""
+
+
+_PICTURE_S: Final = 10.0
+"""Deadline for a picture of a page."""
+
+
+async def take_picture(page: Page) -> bytes | None:
+    """Return a PNG of what a page shows; None if it closes or hangs.
+
+    Playwright's own screenshots wait until the fonts of a page have loaded. A replay holds those back that the
+    recording delivers later, and its clock stands still meanwhile.
+    """
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(_PICTURE_S):
+            devtools = await page.context.new_cdp_session(page)
+            taken = await devtools.send("Page.captureScreenshot", {"format": "png"})
+            await devtools.detach()
+    except (Error, TimeoutError):
+        return None
+    return base64.b64decode(taken["data"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from eikon_engine.browser.actions import perform
 from eikon_engine.browser.actions.effect import ActionEffect, require_page
 from eikon_engine.browser.observation import CapturedObservation, capture_page, observe, repeat_observation
+from eikon_engine.browser.picture import take_picture
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.stabilizer import wait_until_quiet
@@ -232,19 +233,14 @@ class BrowserWorker:
         return redact_snapshot(self.session, await capture_page(require_page(self.session, page)))
 
     async def screenshot(self, page: int) -> bytes | None:
-        """Take a PNG of a page; None if it is not open, or waits for a document that is delivered later."""
-        from playwright.async_api import Error
-
+        """Take a PNG of a page; None if it is not open, waits for a document that is delivered later, or hangs."""
         shown = self.session.page(page)
         if shown is None or (
             self.session.stabilizer.pending_deliveries is not None
             and self.session.tracker.requests.is_navigating(shown)
         ):
             return None
-        try:
-            return await shown.screenshot(animations="allow", caret="initial", timeout=10_000)
-        except Error:
-            return None  # evidence only: a page that closes or hangs has no screenshot
+        return await take_picture(shown)
 
     def network_outcome(self) -> NetworkOutcome:
         """Summarize how requests were answered so far."""
