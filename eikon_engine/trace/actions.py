@@ -169,7 +169,7 @@ UNBOUNDED_TIMEOUT_MS: Final = 300_000.0
 
 __all__ = [
     "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Blur", "Check",
-    "Click", "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Drop", "DropData",
+    "Click", "Clip", "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Drop", "DropData",
     "Evaluate", "Expect", "Expectation", "ExpectedText", "ExtractDom", "FileInput", "Fill", "Focus",
     "FunctionCondition", "GoBack", "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition",
     "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Read", "ReadKind",
@@ -198,6 +198,15 @@ class Point(FileModel):
 
     x: float
     y: float
+
+
+class Clip(FileModel):
+    """A rectangle of a page, in CSS pixels from its top left corner or, without `full_page`, that of the viewport."""
+
+    x: float
+    y: float
+    width: float = Field(gt=0)
+    height: float = Field(gt=0)
 
 
 class FileInput(FileModel):
@@ -544,12 +553,14 @@ class Screenshot(_Action):
 
     type: Literal["screenshot"] = "screenshot"
     full_page: bool = False
+    clip: Clip | None = None
+    """The part to show; None for all."""
     target: Target | None = None
 
     @model_validator(mode="after")
     def _check_extent(self) -> Self:
-        if self.full_page and self.target is not None:
-            message = "a screenshot of a target cannot show the full page; omit full_page or target"
+        if self.target is not None and (self.full_page or self.clip is not None):
+            message = "a screenshot of a target shows the target; omit full_page and clip, or target"
             raise ValueError(message)
         return self
 

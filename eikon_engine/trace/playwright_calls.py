@@ -624,7 +624,11 @@ _ACTION_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = 
     "Page.goForward": _navigation("go_forward"),
     "Page.close": _plain("close_page"),
     "Page.bringToFront": _plain("switch_page"),
-    "Page.screenshot": lambda params, _: {"type": "screenshot", "full_page": params.get("fullPage")},
+    "Page.screenshot": lambda params, _: {
+        "type": "screenshot",
+        "full_page": params.get("fullPage"),
+        "clip": params.get("clip"),
+    },
     "Page.setViewportSize": _read_viewport,
     "Page.keyboardPress": _with_delay(_plain("press", "key")),
     "Page.keyboardDown": _plain("key", "key", event="down"),

@@ -141,8 +141,9 @@ def python_calls(action: Action) -> tuple[PythonCall, ...]:  # noqa: C901, PLR09
             return (_call("page", "close"),)
         case actions.SetViewport(width=width, height=height):
             return (_call("page", "set_viewport_size", {"width": width, "height": height}),)
-        case actions.Screenshot(full_page=full_page, target=None):
-            return (_call("page", "screenshot", full_page=full_page or None),)
+        case actions.Screenshot(full_page=full_page, clip=clip, target=None):
+            shown = None if clip is None else clip.model_dump()
+            return (_call("page", "screenshot", clip=shown, full_page=full_page or None),)
         case actions.Note() | actions.AnswerDialog() | actions.ExtractDom():
             return ()
         case _:

@@ -126,6 +126,10 @@ CASES: list[tuple[Action, list[str]]] = [
     (actions.SetViewport(width=800, height=600), ['page.set_viewport_size({"width": 800, "height": 600})']),
     (actions.Download(target=PEAR), [f"{AT}.click()"]),
     (actions.Screenshot(full_page=True), ["page.screenshot(full_page=True)"]),
+    (
+        actions.Screenshot(clip=actions.Clip(x=1, y=2, width=3, height=4)),
+        ['page.screenshot(clip={"x": 1, "y": 2, "width": 3, "height": 4})'],
+    ),
     (actions.Screenshot(target=PEAR), [f"{AT}.screenshot()"]),
     (actions.ExtractDom(), ["pass"]),
     (actions.Assert(expectation=actions.AssertVisible(target=PEAR)), [f"expect({AT}).to_be_visible()"]),

@@ -207,9 +207,10 @@ def test_the_polling_of_a_function_is_noted() -> None:
 
 
 def test_a_screenshot_shows_an_element_or_the_full_page() -> None:
-    """One that is to show both is refused instead of showing one of them."""
-    with pytest.raises(UnsupportedCallError, match="cannot show the full page"):
-        build_action("screenshot", target=HERE, full_page=True)
+    """One that is to show both, or a part of one, is refused instead of showing one of them."""
+    for options in ({"full_page": True}, {"clip": {"x": 0, "y": 0, "width": 1, "height": 1}}):
+        with pytest.raises(UnsupportedCallError, match="shows the target"):
+            build_action("screenshot", target=HERE, **options)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))

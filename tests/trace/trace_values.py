@@ -40,6 +40,7 @@ _PATTERNS = {
     r"^[A-Za-z_][A-Za-z0-9_]*$": r"\A[A-Za-z_][A-Za-z0-9_]{0,5}\Z",
     r"^[^?#]+$": r"\A(\*|https?://[a-z*]{1,5}/[a-z*]{0,5})\Z",
     r'^\$(\.[^.\[\]"]+|\[[0-9]+\]|\[\*\]|\["[^"\\]+"\])+$': r'\A\$(\.[a-z*]|\[[0-9]\]|\[\*\]|\["[a-z ]"\]){1,3}\Z',
+    r"^[aimsx]*$": r"\A[aimsx]{0,2}\Z",
     NODE_PATH: r"\A(\*\* > )?html > body(#a|:nth\([1-9]\))( > (#shadow|\*|text\(\)))?\Z",
 }
 
@@ -66,6 +67,7 @@ def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
         drawn.pop("url", None)
     if drawn.get("target") is not None:
         drawn.pop("full_page", None)
+        drawn.pop("clip", None)
     steps = iter(range(1, 100))
     for name in sorted(drawn.keys() & {"actions_taken", "skills_used", "tools_used", "completions"}):
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])

@@ -23,7 +23,7 @@ from eikon_engine.trace.actions import SecretRef
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from playwright.async_api import Page, Response
+    from playwright.async_api import FloatRect, Page, Response
 
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import (
@@ -166,13 +166,21 @@ async def close_page(session: Session, action: ClosePage) -> ActionEffect:
     return ActionEffect()
 
 
+def _clip(action: Screenshot) -> FloatRect | None:
+    if action.clip is None:
+        return None
+    return {"x": action.clip.x, "y": action.clip.y, "width": action.clip.width, "height": action.clip.height}
+
+
 async def screenshot(session: Session, action: Screenshot) -> ActionEffect:
     """Take a screenshot of an idle page, or of the target on it."""
     page = require_page(session, action.page)
     if action.target is None:
         session.timeline.begin_acting_phase()
         async with translated_errors("taking a screenshot"):
-            picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="hide")
+            picture = await page.screenshot(
+                full_page=action.full_page, clip=_clip(action), animations="allow", caret="hide"
+            )
         return ActionEffect(screenshot=picture)
     bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
     session.timeline.begin_acting_phase()
