@@ -1,17 +1,19 @@
 """Present times: where the recording shows the time at which it was made, an unchanged live site shows its own.
 
 Two texts are the same up to present times if they differ only in dates with a time, in one format, that are as far from
-each other as the replay is from the recording. A date within a year, such as that of a delivery, may have moved by as
-many days, at least one. A time without a date must be that of the clock on both sides. `3 seconds ago` and `just now`
-may be any time shortly before; what was `2 hours ago` in the recording may be as much older as the replay is later, and
-what is done now may be as much ahead of the time of the page, which is that of the recording. A text that counts the
-time of the page in the recording, such as `signed in for 3 s`, may have counted as much more as the page is later.
+each other as the replay is from the recording. A date of the year after the recording, such as that of a delivery, may
+have moved by the days between recording and replay, unless the mission entered it. A time without a date must be that
+of the clock on both sides. `3 seconds ago` and `just now` may be any time shortly before; what was `2 hours ago` in the
+recording may be as much older as the replay is later, and what is `in 9 days` as much nearer. Pages of a replay have
+the time of the recording and their server has the present one, so that `just now` may have become `in 7 days`. A text
+that counts the time of the page in the recording, such as `signed in for 3 s`, may have counted as much more as the
+page is later.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -34,10 +36,12 @@ if TYPE_CHECKING:
 
 PRESENT_TIME: Final = "present time"
 """Name under which steps report what was not compared."""
+MOVED_DATE: Final = "date that moved by the days since the recording"
+"""The same, of dates that are not the present one."""
 TOLERANCE: Final = timedelta(minutes=10)
 """How much the distance of two times may differ from that of recording and replay."""
 _NEAR: Final = timedelta(days=366)
-"""How far from the recording a date may be that is reckoned from the present day, such as that of a delivery."""
+"""How long after the recording a date may be that a site computes from the present day, such as that of a delivery."""
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COLON = "(?::|%3A)"
 _CLOCK = (
@@ -59,7 +63,7 @@ _FORMATS: Final = tuple(
         r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
         _CLOCK,
         rf"{_AGE} ago",
-        rf"(?P<ahead>in) {_AGE}",
+        rf"(?P<ahead>in) {_AGE}(?!\s(?:ago|left))",
         rf"{_AGE} (?P<ahead>from now|left|to go)",
         _ELAPSED,
         r"(?P<just>just now|right now|(?:a moment|moments|seconds) ago)",
@@ -81,6 +85,8 @@ _DIGITS: Final = re.compile(r"\d+")
 _NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
 _NOON: Final = 12
 _CENTURY: Final = 2000
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+"""The present time, of times that are before or after it."""
 _EPOCH_DIGITS: Final = {10: 1, 13: 1_000, 16: 1_000_000}
 
 
@@ -95,15 +101,24 @@ class _FoundTime:
     readings: tuple[datetime | None, ...]
     """What it may mean, read as UTC unless it has a zone; with month or day first, where either may be, None if the
     calendar has no such day."""
-    kind: Literal["time", "date", "clock", "ago", "elapsed"]
-    """A date with a time, one without it, a time without a date, a time before the present one, or an elapsed one."""
+    kind: Literal["time", "epoch", "date", "clock", "ago", "elapsed"]
+    """A date with a time, a number of seconds since 1970, a date without a time, a time without a date, a time before
+    or after the present one, or an elapsed one."""
     resolution: timedelta = timedelta()
-    """How much a time before the present one, or an elapsed one, may be rounded."""
+    """How much a time before or after the present one, or an elapsed one, may be rounded."""
+    ahead: str = ""
+    """The words by which a time is after the present one."""
 
     @property
     def first_reading(self) -> datetime:
         """Return the first reading that exists."""
         return next(each for each in self.readings if each is not None)
+
+
+def _pair_readings(one: _FoundTime, other: _FoundTime) -> list[tuple[datetime, datetime]]:
+    """Return what both times mean if they are read alike."""
+    pairs = zip(one.readings, other.readings, strict=False)
+    return [(first, second) for first, second in pairs if first is not None and second is not None]
 
 
 def page_zone(environment: Environment | None) -> tzinfo:
@@ -130,17 +145,31 @@ class PresentTimes:
     """How much later the step is by the clock of the page; None if unknown."""
     counting_texts: Callable[[], frozenset[str]] = frozenset
     """Returns the texts, with 0 for their number, that count the time of the page in the recording."""
+    entered_dates: Callable[[], frozenset[date]] = frozenset
+    """Returns the dates that the mission entered, which no site computes from the present day."""
+    moved: list[str] = field(default_factory=list)
+    """The texts whose dates moved by the days since the recording, as they are found."""
 
     def are_same(self, recorded: str, observed: str) -> bool:
         """Return whether two different texts are the same up to present times."""
         ours, theirs = list(_find_times(recorded)), list(_find_times(observed))
         if not ours or len(ours) != len(theirs) or _around(recorded, ours) != _around(observed, theirs):
             return False
-        return all(
-            recorded[one.start : one.end] == observed[other.start : other.end]
-            or (self._has_counted(recorded, one, other) if one.kind == "elapsed" else self._is_shifted(one, other))
-            for one, other in zip(ours, theirs, strict=True)
-        )
+        pairs = [
+            pair
+            for pair in zip(ours, theirs, strict=True)
+            if recorded[pair[0].start : pair[0].end] != observed[pair[1].start : pair[1].end]
+        ]
+        others = [
+            (one, other)
+            for one, other in pairs
+            if not (self._has_counted(recorded, one, other) if one.kind == "elapsed" else self._is_shifted(one, other))
+        ]
+        if not all(self._has_moved(*pair) for pair in others):
+            return False
+        if others:
+            self.moved.append(recorded)
+        return True
 
     def _has_counted(self, text: str, recorded: _FoundTime, observed: _FoundTime) -> bool:
         """Return whether an elapsed time is later by as much as the page is, in a text that counts it."""
@@ -156,48 +185,61 @@ class PresentTimes:
             return self._has_aged(recorded, observed)
         if recorded.shape != observed.shape:
             return False
-        here = [tuple(each.astimezone(zone) for each in (self.recorded, self.observed)) for zone in (UTC, self.zone)]
         if recorded.kind == "clock":
             one, other = recorded.first_reading, observed.first_reading
-            return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in here)
-        days = [(before.date(), now.date()) for before, now in here]
-        pairs = [
-            (first, second)
-            for first, second in zip(recorded.readings, observed.readings, strict=False)
-            if first is not None and second is not None
-        ]
-        return any(self._has_moved(*pair, days) or self._is_as_far(*pair, recorded.kind, days) for pair in pairs)
+            return any(_is_near_clock(one, before) and _is_near_clock(other, now) for before, now in self._here())
+        return any(self._is_as_far(*pair, recorded.kind) for pair in _pair_readings(recorded, observed))
 
-    def _is_as_far(self, recorded: datetime, observed: datetime, kind: str, days: list[tuple[date, date]]) -> bool:
+    def _is_as_far(self, recorded: datetime, observed: datetime, kind: str) -> bool:
         """Return whether both are the present day, or a time as far from each other as recording and replay."""
         if kind == "date":
-            return (recorded.date(), observed.date()) in days
+            return (recorded.date(), observed.date()) in self._days()
         shift = self.observed - self.recorded
         return self._is_present(recorded) and abs((observed - recorded) - shift) <= TOLERANCE
 
     def _has_aged(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
-        """Return whether the distance to the present time grew with it, by the clock of the server or that of the page.
-
-        A live page has the time of the recording: what the server did now is ahead of it.
-        """
+        """Return whether the distance to the present time grew with it, by the clock of the server or of the page."""
         grown = observed.first_reading - recorded.first_reading
         shift = self.observed - self.recorded
-        rounded = max(recorded.resolution, observed.resolution)
+        rounded = min(recorded.resolution or observed.resolution, observed.resolution or recorded.resolution)
+        if recorded.ahead != observed.ahead:  # what is done now, at a page that has the time of the recording
+            age = recorded.first_reading - _EPOCH
+            rounded = observed.resolution
+            return not recorded.ahead and age <= TOLERANCE <= shift and -rounded < grown + shift <= rounded
         older = grown - shift  # zero but for rounding, if it was there before
-        is_ahead = shift >= TOLERANCE and -rounded < grown + shift <= rounded
-        return -rounded < older <= rounded or abs(grown) <= TOLERANCE or is_ahead
+        return -rounded < older <= rounded or (not recorded.ahead and abs(grown) <= TOLERANCE)
 
-    def _has_moved(self, recorded: datetime, observed: datetime, days: list[tuple[date, date]]) -> bool:
-        """Return whether a date within a year of the recording, with its time of day, moved with the present day."""
-        if abs(recorded - self.recorded) > _NEAR:
+    def _has_moved(self, recorded: _FoundTime, observed: _FoundTime) -> bool:
+        """Return whether a date of the year after the recording, with its time of day, moved with the present day."""
+        if recorded.shape != observed.shape or recorded.kind not in {"date", "time"}:
             return False
-        return any(observed - recorded == now - before > timedelta() for before, now in days)
+        return any(
+            one.date() >= before
+            and one - self.recorded <= _NEAR
+            and one.date() not in self.entered_dates()
+            and other - one == now - before > timedelta()
+            for one, other in _pair_readings(recorded, observed)
+            for before, now in self._days()
+        )
+
+    def _here(self) -> list[tuple[datetime, datetime]]:
+        """Return the times of recording and replay, in UTC and in the zone of the page."""
+        return [(self.recorded.astimezone(zone), self.observed.astimezone(zone)) for zone in (UTC, self.zone)]
+
+    def _days(self) -> list[tuple[date, date]]:
+        return [(before.date(), now.date()) for before, now in self._here()]
 
     def _is_present(self, time: datetime) -> bool:
         """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""
         offsets = {timedelta(), self.zone.utcoffset(self.recorded.astimezone(self.zone).replace(tzinfo=None))}
         shown = (time - offset for offset in offsets if offset is not None)
         return any(self.begin - TOLERANCE <= each <= self.recorded + TOLERANCE for each in shown)
+
+
+def find_dates(text: str) -> frozenset[date]:
+    """Return what the dates in a text may be."""
+    times = (each for each in _find_times(text) if each.kind in {"date", "time"})
+    return frozenset(reading.date() for each in times for reading in each.readings if reading is not None)
 
 
 def find_elapsed(text: str) -> tuple[str, timedelta, timedelta] | None:
@@ -211,18 +253,21 @@ def find_elapsed(text: str) -> tuple[str, timedelta, timedelta] | None:
     return f"{text[:start]}0{text[end:]}", int(match["elapsed"]) * unit, unit
 
 
-def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[Comparison, bool]:
-    """Give both sides of a comparison the same text where they differ only in present times; return whether any did."""
+def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[Comparison, tuple[str, ...]]:
+    """Give both sides of a comparison the same text where they differ only in present times.
+
+    Also return the names of what is therefore not compared.
+    """
     recorded, observed = comparison.recorded.observation, comparison.observed
     if recorded is None or observed is None:
-        return comparison, False
+        return comparison, ()
     before, after = _PageSide(recorded), _PageSide(observed)
     for ordinal in before.pages.keys() & after.pages.keys():
         pair = comparison.recorded_dom(ordinal), comparison.observed_dom(ordinal)
         _adapt(ordinal, before, after, pair, times)
     changed = _without_read(comparison, times)
     if not before.is_changed and changed is comparison:
-        return comparison, False
+        return comparison, ()
     value = None if changed.observed is None else changed.observed.value
     return (
         replace(
@@ -232,7 +277,7 @@ def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[
             recorded_dom=lambda page: before.snapshots.get(page) or comparison.recorded_dom(page),
             observed_dom=lambda page: after.snapshots.get(page) or comparison.observed_dom(page),
         ),
-        True,
+        (PRESENT_TIME, MOVED_DATE) if times.moved else (PRESENT_TIME,),
     )
 
 
@@ -342,6 +387,7 @@ def _find_times(text: str) -> Iterator[_FoundTime]:
                         readings=readings,
                         kind=_kind(match.groupdict()),
                         resolution=_UNITS.get(_unit(match.groupdict()), timedelta()),
+                        ahead=(match.groupdict().get("ahead") or "").lower(),
                     )
                 )
     end = 0
@@ -357,12 +403,12 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime | None]:
         yield datetime.fromtimestamp(int(epoch) / _EPOCH_DIGITS[len(epoch)], UTC)
         return
     if parts.get("just"):
-        yield datetime.fromtimestamp(0, UTC)
+        yield _EPOCH
         return
     if number := parts.get("ago") or parts.get("elapsed"):
         unit = _UNITS[_unit(parts)]
         sign = -1 if parts.get("ahead") else 1
-        yield datetime.fromtimestamp(0, UTC) + sign * (int(number) if number.isdecimal() else 1) * unit
+        yield _EPOCH + sign * (int(number) if number.isdecimal() else 1) * unit
         return
     year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
     if half := parts.get("half"):
@@ -395,13 +441,13 @@ def _unit(parts: dict[str, str | None]) -> str:
     return (parts.get("unit") or "").lower()
 
 
-def _kind(parts: dict[str, str | None]) -> Literal["time", "date", "clock", "ago", "elapsed"]:
+def _kind(parts: dict[str, str | None]) -> Literal["time", "epoch", "date", "clock", "ago", "elapsed"]:
     if "elapsed" in parts:
         return "elapsed"
     if "ago" in parts or "just" in parts:
         return "ago"
     if "epoch" in parts:
-        return "time"
+        return "epoch"
     if "y" not in parts:
         return "clock"
     return "date" if parts["h"] is None else "time"

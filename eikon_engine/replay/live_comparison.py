@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.present_times import (
     ELAPSED_TOLERANCE,
-    PRESENT_TIME,
     PresentTimes,
+    find_dates,
     find_elapsed,
     page_zone,
     response_without_present_times,
@@ -19,7 +19,17 @@ from eikon_engine.divergence.present_times import (
 )
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.network.exchange import SAFE_METHODS
-from eikon_engine.trace.actions import Evaluate, Expect, Read, WaitFor
+from eikon_engine.trace.actions import (
+    Evaluate,
+    Expect,
+    Fill,
+    InsertText,
+    Read,
+    SelectOption,
+    SetValue,
+    TypeText,
+    WaitFor,
+)
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.read_values import is_same_value
@@ -35,6 +45,8 @@ if TYPE_CHECKING:
 
 READING_ACTIONS: Final = (Expect, Read, WaitFor)
 """Actions that change no page."""
+ENTERING_ACTIONS: Final = (Fill, InsertText, SelectOption, SetValue, TypeText)
+"""Actions that enter a text or choose a value."""
 PAGE_AHEAD: Final = "page that was ahead of the recording"
 """Name under which steps report pages that already showed what the agent saw when it read them next."""
 _LOADING_PAGE: Final = "page that was loading"
@@ -61,6 +73,7 @@ class LiveComparer:
         """Those of them that were sent already."""
         self._reads_after = _reads_after(plan)
         self._counting_texts = cache(partial(_counting_texts, plan))
+        self._entered_dates = cache(partial(_entered_dates, plan))
 
     def adapt(self, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
         """Remove from a comparison what is not compared live; return the names of that, too."""
@@ -88,8 +101,8 @@ class LiveComparer:
             page_shift=_page_time(observed) - _page_time(recorded),
             counting_texts=self._counting_texts,
         )
-        comparison, has_times = without_present_times(comparison, times)
-        return comparison, (*names, PRESENT_TIME) if has_times else names
+        comparison, not_compared = without_present_times(comparison, times)
+        return comparison, (*names, *not_compared)
 
     def adapt_response(self, change: ResponseChange, recorded: ActionTrace) -> ResponseChange:
         """Remove present times from what differs in a response to a step."""
@@ -102,6 +115,7 @@ class LiveComparer:
             recorded=recorded.ended_at or recorded.started_at or begin,
             observed=self._now(),
             zone=self._zone,
+            entered_dates=self._entered_dates,
         )
 
     def later_states(self, recorded: ActionTrace) -> tuple[ActionTrace, ...]:
@@ -181,6 +195,13 @@ def _counting_texts(plan: Plan) -> frozenset[str]:
                 if (found := find_elapsed(text)) is not None:
                     shown.setdefault(found[0], []).append((_page_time(seen), *found[1:]))
     return frozenset(text for text, times in shown.items() if _counts(times))
+
+
+def _entered_dates(plan: Plan) -> frozenset[date]:
+    """Return the dates that the mission types or selects."""
+    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace))
+    entered = (each.action.model_dump_json() for each in steps if isinstance(each.action, ENTERING_ACTIONS))
+    return frozenset[date]().union(*map(find_dates, entered))
 
 
 def _counts(times: list[tuple[timedelta, timedelta, timedelta]]) -> bool:

@@ -174,6 +174,12 @@ class StandInMap:
     def learn(self, recorded: str, live: str) -> None:
         """Do nothing: a recording has no other one to compare with."""
 
+    def learn_unknown(self, recorded: str, live: str) -> None:
+        """Do nothing: as above."""
+
+    def learn_from_equal(self, recorded: str, live: str) -> None:
+        """Do nothing: as above."""
+
     def substitute(self, recorded: Mapping[str, str]) -> None:
         """Do nothing: as above."""
 
@@ -224,10 +230,25 @@ class RecordedStandIns(StandInMap):
         the same characters before and after it. If it has several places, the first one counts. The value learned last
         is the one that is restored.
         """
+        self.substitute(self._pair(recorded, live))
+
+    def learn_unknown(self, recorded: str, live: str) -> None:
+        """Learn, as `learn` does, only values whose stand-ins stand for no live value yet."""
+        pairs = self._pair(recorded, live)
+        self.substitute({value: old for value, old in pairs.items() if old.encode() not in self._restorations})
+
+    def learn_from_equal(self, recorded: str, live: str) -> None:
+        """Learn, as `learn` does, from two texts that are equal but for such values; from no others."""
+        pairs = self._pair(recorded, live)
+        if pairs and re.sub("|".join(map(re.escape, pairs)), lambda found: pairs[found[0]], live) == recorded:
+            self.substitute(pairs)
+
+    def _pair(self, recorded: str, live: str) -> dict[str, str]:
+        """Return the stand-ins of a recorded text by the live values that have their places."""
         learned: dict[str, str] = {}
         for value, replacement in _values_in_place(recorded, live, self._known):
             learned.setdefault(value, replacement)
-        self.substitute(learned)
+        return learned
 
     def substitute(self, recorded: Mapping[str, str]) -> None:
         """Replace live values by recorded ones from now on; `recorded` has the recorded ones by the live ones."""

@@ -24,6 +24,7 @@ from eikon_engine.secrets.stand_ins import (
 VALUES = st.text(string.ascii_letters + string.digits + "-_.~+/=%", min_size=1, max_size=80)
 UUID = "3f2b8c1e-9d4a-4e6f-8a7b-0c1d2e3f4a5b"
 TOKEN = "kJ83hdPq0zLmWv7TnXy2"
+LIVE = "Zx81LqPd93kWvTnXy2Mc"
 
 
 @given(VALUES, st.binary(min_size=1, max_size=32))
@@ -162,3 +163,27 @@ def test_a_live_token_with_two_places_stands_for_the_first() -> None:
 
     assert known.replace_text("Zx81LqPd93kWvTnXy2Mc") == STAND_IN
     assert known.restore_bytes(STAND_IN.encode()) == b"Zx81LqPd93kWvTnXy2Mc"
+
+
+def test_a_known_token_gets_no_other_value_from_a_request() -> None:
+    """A page that sends a value of its own in place of the server's token sends another request."""
+    known = RecordedStandIns([STAND_IN])
+    known.learn(f'csrf="{STAND_IN}"', f'csrf="{LIVE}"')
+    known.learn_unknown(f"csrf={STAND_IN}&save=1", "csrf=Hb6GtR2vQm9YxW4sLp0K&save=1")
+
+    assert known.replace_text(LIVE) == STAND_IN
+    assert known.replace_text("Hb6GtR2vQm9YxW4sLp0K") == "Hb6GtR2vQm9YxW4sLp0K"
+
+    fresh = RecordedStandIns([STAND_IN])
+    fresh.learn_unknown(f"csrf={STAND_IN}&save=1", f"csrf={LIVE}&save=1")
+    assert fresh.replace_text(LIVE) == STAND_IN
+
+
+@pytest.mark.parametrize(("name", "is_known"), [("Apple", True), ("Pear", False)])
+def test_a_message_teaches_tokens_if_all_else_is_equal(name: str, *, is_known: bool) -> None:
+    """Messages in another order have other tokens in the same places."""
+    known = RecordedStandIns([STAND_IN])
+
+    known.learn_from_equal(f'{{"id":"{STAND_IN}","name":"Apple"}}', f'{{"id":"{LIVE}","name":"{name}"}}')
+
+    assert known.replace_text(LIVE) == (STAND_IN if is_known else LIVE)

@@ -182,8 +182,8 @@ class ProbeTraffic(LiveTraffic):
         opened = names.recorded_socket(socket)
         recorded = self._recorded_messages(opened.socket) if opened is not None else []
         if number < len(recorded) and recorded[number] != content:
-            live = self._session.urls.to_old.replace_text(comparable_text(content))
-            redactor.stand_ins.learn(comparable_text(recorded[number]), live)
+            live = redactor.redact_text(self._session.urls.to_old.replace_text(comparable_text(content)))
+            redactor.stand_ins.learn_from_equal(comparable_text(recorded[number]), live)
 
     def _recorded_messages(self, socket: int) -> list[bytes]:
         """Return what the server sent on a recorded socket."""
@@ -212,13 +212,15 @@ class ProbeTraffic(LiveTraffic):
     def _match_again(self, session: Session, request: Request) -> None:
         """Match a request once more if a value in it has been learned since: from a response that was still read.
 
-        What has the place of a token in the most similar recorded request is one that came on another way, such as a
-        socket, a redirect or an open event stream. A rule is learned only for a request that differs in something else.
+        What has the place of a token in the recorded request to the same resource is that token if no response had it:
+        the page may have it from a redirect or an open event stream. A rule is learned only for a request that differs
+        in something else.
         """
         before, miss = self._missed[request]
         redacted = RedactedRequest.of(session, request)
-        if redacted == before and miss.nearest is not None:
-            session.redactor.stand_ins.learn(self._request_text(miss.nearest.exchange), _text_of(redacted))
+        recorded = _changed_exchange(miss)
+        if redacted == before and recorded is not None:
+            session.redactor.stand_ins.learn_unknown(self._request_text(recorded), _text_of(redacted))
             redacted = RedactedRequest.of(session, request)
         if redacted == before and self._learner is None:
             return
