@@ -10,7 +10,9 @@ import pytest
 
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.trace.actions import FunctionCondition, WaitFor
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.trace.labels import condition_label
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.trace_file import read_trace
 
@@ -120,6 +122,32 @@ def test_the_result_is_compared_in_both_directions() -> None:
     ]
 
     assert found == ["target-missing", "unexpected-success", "failure-changed"]
+
+
+@pytest.mark.parametrize(
+    ("waited_ms", "observed"),
+    [
+        (None, "it held at once"),
+        (0.04, "it held at once"),
+        (50.0, "it held after 0.05 s"),
+        (1234.0, "it held after 1.2 s"),
+        (9970.0, "it held after 10 s"),
+        (150_400.0, "it held after 150 s"),
+    ],
+)
+def test_a_failed_wait_whose_condition_holds_now_says_when(waited_ms: float | None, observed: str) -> None:
+    """Expected and observed are clauses, with times as people write them."""
+    action = WaitFor(condition=FunctionCondition(expression="() => done"), timeout_ms=200_000)
+    step = STEPS[0].model_copy(update={"action": action, "result": Failed(code="wait-timeout")})
+    place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+
+    found, *_ = detect_divergences(
+        Comparison(position=place, recorded=step, result=Succeeded(), observed=step.observation, waited_ms=waited_ms)
+    )
+
+    assert found.code == "unexpected-success"
+    assert found.expected == f"the condition does not hold within 200 s: {condition_label(action.condition)}"
+    assert found.observed == observed
 
 
 @pytest.mark.parametrize("code", ["page-missing", "unknown"])

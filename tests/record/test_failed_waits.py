@@ -128,7 +128,7 @@ def test_a_wait_in_vain_is_a_step_that_diverges_if_it_is_fulfilled(
     changed = replay(tmp_path / "b", tmp_path / "changed", network="live", policy="effects")
     kind_of_step, expected, observed = fulfilled(changed)
     assert kind_of_step == last.action.type
-    assert expected.startswith("not within 2 s: ")
+    assert expected.startswith("the condition does not hold within 2 s: ")
     assert re.fullmatch(r"it held (after [\d.]+ s|at once)", observed)
 
 

@@ -27,6 +27,8 @@ DIALOG_MISSING: Final = "dialog-missing"
 UNKNOWN_FAILURE = "unknown"
 """Code of a recorded failure that an older format did not describe; it matches any failure."""
 _ARIA_EXPRESSION: Final = "to.match.aria"
+WHOLE_SECONDS: Final = 10
+"""Seconds from which on no fractions of a second are printed."""
 PAGE_CLOSED_MESSAGE: Final = "Target page, context or browser has been closed"
 """Playwright's message of an action whose page was closed."""
 
@@ -75,15 +77,22 @@ def _held_condition(comparison: Comparison) -> Divergence:
     action = comparison.recorded.action
     what = condition_label(action.condition) if isinstance(action, WaitFor) else action_label(action)
     deadline = f"{action.timeout_ms / 1000:g} s"
-    waited_ms = comparison.waited_ms or 0.0
-    when = f"held after {waited_ms / 1000:.2g} s" if waited_ms else "held at once"
+    when = _describe_held(comparison.waited_ms or 0.0)
     return comparison.make_divergence(
         "result",
         "unexpected-success",
-        expected=f"not within {deadline}: {what}",
+        expected=f"the condition does not hold within {deadline}: {what}",
         observed=f"it {when}",
         message=f"The agent waited {deadline} in the recording, and the wait timed out; now its condition {when}.",
     )
+
+
+def _describe_held(waited_ms: float) -> str:
+    """Describe after which page time a condition held: in whole seconds from 10 on, else with two digits."""
+    if waited_ms < 1:
+        return "held at once"
+    seconds = waited_ms / 1000
+    return f"held after {seconds:.0f} s" if seconds >= WHOLE_SECONDS else f"held after {seconds:.2g} s"
 
 
 def failed_by_closing_its_page(recorded: ActionTrace, observed: Observation | None) -> bool:
