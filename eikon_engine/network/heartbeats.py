@@ -4,7 +4,8 @@ What an action causes is sent once for each action, so two things tell a heartbe
 recorded messages, and a timer that sends it in the replay while no action can be the cause.
 
 Servers send heartbeats as well, and pages close a socket on which none came for too long. What a server would keep
-sending as page time passes is known from the intervals of its recorded messages, or from the handshake of Engine.IO.
+sending after the end of the recording is known from the intervals of its recorded messages, or from the handshake of
+Engine.IO.
 """
 
 from __future__ import annotations
@@ -32,7 +33,14 @@ MAX_JITTER: Final = 1.2
 EFFECT_MS: Final = 2000.0
 """Page time after an action within which what a page sends may be an effect of it, such as a debounced save."""
 
-NAMED_HEARTBEAT: Final = re.compile(rb"\b(?:ping|ka|hb)\b|heart[-_ ]?beat|keep[-_ ]?alive", re.IGNORECASE)
+MIN_SERVER_INTERVAL_MS: Final = 1000.0
+"""Page time that at least passes between two heartbeats of a server, unless a handshake names less."""
+NAME_OF_HEARTBEAT: Final = re.compile(
+    r"(?:\w+(?::+|[./]))?(?:ping|ka|hb|heart[-_ ]?beat|keep[-_ ]?alive)(?:::?\d*)?", re.IGNORECASE
+)
+"""Also with a namespace before it, such as `pusher:ping`, or a time behind it, such as `primus::ping::1700000000`."""
+TYPE_MEMBERS: Final = frozenset({"type", "event", "op", "method", "action"})
+"""Members of JSON objects that name the type of a message."""
 UNNAMED_HEARTBEATS: Final = frozenset({b"", b"h", b"\n", b'{"type":6}\x1e'})
 """Heartbeats of servers with empty messages, SockJS, STOMP and SignalR."""
 MAX_HEARTBEAT: Final = 200
@@ -135,12 +143,16 @@ def read_handshake(url: str, content: bytes) -> EngineIoHandshake | None:
 
 
 def find_server_heartbeat(
-    messages: Sequence[RecordedMessage], handshake: EngineIoHandshake | None
+    messages: Sequence[RecordedMessage], handshake: EngineIoHandshake | None, *, opened_ms: float, ended_ms: float
 ) -> ServerHeartbeat | None:
-    """Return the heartbeat of the server of a socket; None if none is known. `messages` are all recorded ones of it.
+    """Return the heartbeat of the server of a socket; None if none is known.
+
+    `messages` are all recorded ones of the socket. They were recorded from the page time `opened_ms`, when it was
+    accepted, until `ended_ms`, when it was closed or the recording ended.
 
     Without a handshake, it was sent three times at regular intervals, and the page answered each time alike; or it is
-    a usual one, and was sent twice.
+    a usual one, and was sent twice. It was sent as long as the socket was open, with no longer pause before the first
+    one or after the last one.
     """
     if handshake is not None:
         return _engine_io_heartbeat(messages, handshake)
@@ -150,10 +162,13 @@ def find_server_heartbeat(
             by_content[_without_time(each.content)].append(each)
     for content, sent in by_content.items():
         intervals = [after.at_ms - before.at_ms for before, after in pairwise(sent)]
+        interval_ms = max(intervals, default=0.0)
+        pause_ms = max(sent[0].at_ms - opened_ms, ended_ms - sent[-1].at_ms)
+        if interval_ms < MIN_SERVER_INTERVAL_MS or pause_ms > MAX_JITTER * interval_ms:
+            continue
         answer = find_answer(messages, "server", _has_content(content))
-        is_usual = is_usual_heartbeat(content) and max(intervals, default=0.0) > 0
-        if is_usual or (answer is not None and _is_regular(intervals)):
-            return ServerHeartbeat(sent[-1].content, sent[-1].is_binary, max(intervals), answer)
+        if is_usual_heartbeat(sent[-1].content, answer) or (answer is not None and _is_regular(intervals)):
+            return ServerHeartbeat(sent[-1].content, sent[-1].is_binary, interval_ms, answer)
     return None
 
 
@@ -166,11 +181,30 @@ def _engine_io_heartbeat(messages: Sequence[RecordedMessage], handshake: EngineI
     return ServerHeartbeat(ENGINE_IO_PING, False, interval_ms, ENGINE_IO_PONG)  # noqa: FBT003 - a field
 
 
-def is_usual_heartbeat(content: bytes) -> bool:
-    """Return whether a message has the content of a usual heartbeat, or names itself one."""
-    return content in UNNAMED_HEARTBEATS or (
-        len(content) <= MAX_HEARTBEAT and NAMED_HEARTBEAT.search(content) is not None
-    )
+def is_usual_heartbeat(content: bytes, answer: bytes | None = None) -> bool:
+    """Return whether a message of a server is a usual heartbeat: by its whole text, or by the type that its JSON names.
+
+    `answer` is what the page sends back, if anything. It distinguishes the ping of Engine.IO from any other number 2.
+    """
+    if content in UNNAMED_HEARTBEATS or (content, answer) == (ENGINE_IO_PING, ENGINE_IO_PONG):
+        return True
+    return len(content) <= MAX_HEARTBEAT and any(map(NAME_OF_HEARTBEAT.fullmatch, _names(content)))
+
+
+def _names(content: bytes) -> Iterator[str]:
+    """Yield what may name the type of a message: the text itself, or members of its JSON."""
+    try:
+        text = content.decode().strip()
+    except UnicodeDecodeError:
+        return
+    try:
+        message: object = json.loads(text)
+    except ValueError:
+        message = text
+    if isinstance(message, str):
+        yield message
+    elif isinstance(message, dict):
+        yield from (each for name, each in message.items() if name in TYPE_MEMBERS and isinstance(each, str))
 
 
 def find_answer(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.network.heartbeats import EFFECT_MS, SpontaneousMessages, find_regular_messages
+from eikon_engine.network.heartbeats import (
+    EFFECT_MS,
+    MAX_HEARTBEAT,
+    RecordedMessage,
+    ServerHeartbeat,
+    SpontaneousMessages,
+    find_regular_messages,
+    find_server_heartbeat,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,3 +77,86 @@ def test_a_heartbeat_that_stopped_has_not_continued() -> None:
     assert sent.has_continued(KEY, found, end_ms=6000.0)
     sent.note_sent_by_timer(KEY, actions=2, since_action_ms=100.0, recorded_ms=8000.0)
     assert sent.has_continued(KEY, found, end_ms=20_000.0)
+
+
+OPENED_MS = 500.0
+USUAL = [
+    *(b"", b"h", b"\n", b"ping", b"PING\n", b'"ping"', b"pusher:ping", b"primus::ping::1700000000000", b"keep-alive"),
+    *(
+        b'{"type": "ping", "message": "2026-11-27T20:51:24Z"}',
+        b'{"event":"pusher:ping","data":"{}"}',
+        b'{"op":"heartbeat"}',
+    ),
+    *(b'{"method":"ka"}', b'{"action":"hb"}', b'{"type":6}\x1e'),
+]
+UNUSUAL = [
+    *(b'{"toast":"Ping from Bob"}', b"Bob: ping", b"shopping", b'{"type":"message","text":"ping"}', b"hello", b"\xff"),
+    *(b'{"ping":3}', b'["ping"]', b'{"type":{"ping":1}}', b"2", b"3", b"pong", b"ping" + b" " * MAX_HEARTBEAT),
+]
+
+
+def heartbeat(
+    *times: float, content: bytes = b"ping", answer: bytes | None = None, ended_ms: float | None = None
+) -> ServerHeartbeat | None:
+    """Return the heartbeat of a server that sent a message at these times; the socket ended just after the last."""
+    sent = [RecordedMessage("server", is_binary=False, content=content, at_ms=at_ms) for at_ms in times]
+    if answer is not None:
+        answers = [RecordedMessage("page", is_binary=False, content=answer, at_ms=at_ms + 1) for at_ms in times]
+        sent = [each for pair in zip(sent, answers, strict=True) for each in pair]
+    ended_ms = times[-1] + 10 if ended_ms is None else ended_ms
+    return find_server_heartbeat(sent, None, opened_ms=OPENED_MS, ended_ms=ended_ms)
+
+
+@pytest.mark.parametrize("content", USUAL)
+def test_a_usual_heartbeat_of_a_server_needs_two_messages(content: bytes) -> None:
+    """Its whole text is known, or the type that its JSON names."""
+    found = heartbeat(1000.0, 4000.0, content=content)
+
+    assert found is not None
+    assert found.interval_ms == 3000.0
+    assert heartbeat(1000.0, content=content) is None
+
+
+def test_a_usual_heartbeat_may_have_a_time() -> None:
+    """Each differs from the one before it in the time alone."""
+    contents = [b'{"type":"ping","message":%d}' % (1_700_000_000_000 + at_ms) for at_ms in (1000, 4000)]
+    sent = [
+        RecordedMessage("server", is_binary=False, content=each, at_ms=1000.0 + 3000 * place)
+        for place, each in enumerate(contents)
+    ]
+
+    found = find_server_heartbeat(sent, None, opened_ms=OPENED_MS, ended_ms=5000.0)
+
+    assert found is not None
+    assert found.content == contents[-1]
+
+
+@pytest.mark.parametrize("content", UNUSUAL)
+def test_a_text_that_contains_the_name_of_a_heartbeat_is_none(content: bytes) -> None:
+    """People write such words as well, and servers count."""
+    assert heartbeat(1000.0, 4000.0, content=content) is None
+
+
+def test_an_answered_message_is_a_heartbeat() -> None:
+    """Any message is one with three answers at regular intervals; the ping of Engine.IO with two."""
+    assert heartbeat(1000.0, 4000.0, 7000.0, content=b"here?", answer=b"yes") is not None
+    assert heartbeat(1000.0, 4000.0, content=b"here?", answer=b"yes") is None
+    assert heartbeat(1000.0, 4000.0, content=b"2", answer=b"3") is not None
+
+
+@pytest.mark.parametrize("answer", [None, b"pong"])
+def test_a_server_sends_no_heartbeat_more_often_than_once_a_second(answer: bytes | None) -> None:
+    """Equal messages in quick succession are something else, such as keys of a remote terminal."""
+    for interval_ms, is_found in ((20.0, False), (999.0, False), (1000.0, True)):
+        times = [OPENED_MS + place * interval_ms for place in range(3)]
+        assert (heartbeat(*times, content=b"h", answer=answer) is not None) is is_found
+
+
+@pytest.mark.parametrize("answer", [None, b"pong"])
+def test_a_pause_disproves_a_heartbeat_of_a_server(answer: bytes | None) -> None:
+    """A server that sends it while the socket is open sends it soon after the opening, and until the end."""
+    times = (1000.0, 4000.0, 7000.0)
+    assert heartbeat(*times, answer=answer, ended_ms=10_500.0) is not None
+    assert heartbeat(*times, answer=answer, ended_ms=67_000.0) is None
+    assert heartbeat(*times, answer=answer, ended_ms=inf) is None
+    assert heartbeat(*(OPENED_MS + 30_000 + each for each in times), answer=answer) is None

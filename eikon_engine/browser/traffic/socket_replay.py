@@ -359,7 +359,14 @@ class _PlayedSocket:
             for each in recorded
             if isinstance(each, SocketMessage)
         ]
-        self.heartbeats = _ServerHeartbeats(self._url, messages, self._send)
+        self.heartbeats = _ServerHeartbeats(
+            self._url,
+            messages,
+            self._send,
+            opened_ms=next((each for each in recorded if isinstance(each, SocketAccepted)), recorded[0]).moment.at_ms,
+            closed_ms=min((each.moment.at_ms for each in recorded if isinstance(each, SocketClosed)), default=math.inf),
+            recorded_end_ms=player.recorded_end_ms,
+        )
 
     def _short_content(self, message: SocketMessage) -> bytes:
         """Return a recorded message; of one that is too long for a heartbeat, or unreadable, what no other one equals.
@@ -453,7 +460,7 @@ class _PlayedSocket:
     def _compare_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
         url = session.redactor.redact_text(self._route.url)
         data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
-        if self.heartbeats.takes_answer(data):
+        if self.heartbeats.consume_answer(data):
             schedule.queue.wake()
             return
         key = message_key(url, data)
@@ -474,7 +481,7 @@ class _PlayedSocket:
             key = message_key(self._url, heartbeat)
             self.early_heartbeats += 1
             self.heartbeats.answer(heartbeat)
-        elif self._was_not_reached(session.timeline):
+        elif self._is_interval_beyond_recording(session.timeline):
             self.sent_beyond += 1
             schedule.queue.wake()
             return
@@ -486,7 +493,7 @@ class _PlayedSocket:
         session.tracker.note_key(key)
         schedule.queue.wake()
 
-    def _was_not_reached(self, timeline: PageTimeline) -> bool:
+    def _is_interval_beyond_recording(self, timeline: PageTimeline) -> bool:
         """Return whether an interval sends a message now, and the recording ended before this page time.
 
         The page must have begun the interval before the last action, which is not its cause then.
@@ -666,17 +673,33 @@ class _PlayedSocket:
 class _ServerHeartbeats:
     """What the server of one socket sends beyond its recorded messages, so that the page knows that it is connected.
 
-    A heartbeat is due once the page got none for as long as it had to wait for one in the recording. The page gets an
-    answer to each heartbeat of its own that was not recorded, if those that were recorded had one.
+    After the page time at which the recording ended, a heartbeat is due once the page got none for as long as it had to
+    wait for one in the recording. The page gets an answer to each heartbeat of its own that was not recorded, if those
+    that were recorded had one.
     """
 
-    def __init__(self, url: str, messages: Sequence[RecordedMessage], send: Callable[[str | bytes], None]) -> None:
-        """Learn from the recorded messages of a socket; call `start` before anything else."""
+    def __init__(
+        self,
+        url: str,
+        messages: Sequence[RecordedMessage],
+        send: Callable[[str | bytes], None],
+        *,
+        opened_ms: float,
+        closed_ms: float,
+        recorded_end_ms: float,
+    ) -> None:
+        """Learn from the recorded messages of a socket; call `start` before anything else.
+
+        The server accepted the socket at the recorded page time `opened_ms`, and it was closed at `closed_ms`.
+        """
         self._messages = messages
         self._send = send
         first = next((each for each in messages if each.sender == "server"), None)
         self._handshake = None if first is None else read_handshake(url, first.content)
-        self._heartbeat = find_server_heartbeat(messages, self._handshake)
+        self._recorded_end_ms = recorded_end_ms
+        self._heartbeat = find_server_heartbeat(
+            messages, self._handshake, opened_ms=opened_ms, ended_ms=min(closed_ms, recorded_end_ms)
+        )
         self._timeline: PageTimeline | None = None
         self._last_ms: float | None = None
         """Page time at which the page got the last one, or since which it waits for the first one."""
@@ -716,7 +739,7 @@ class _ServerHeartbeats:
             return self._timeline.now_ms
         if self._heartbeat is None or self._last_ms is None:
             return math.inf
-        return self._last_ms + self._heartbeat.interval_ms
+        return max(self._last_ms + self._heartbeat.interval_ms, self._recorded_end_ms)
 
     def deliver(self) -> None:
         """Send what is due."""
@@ -730,8 +753,8 @@ class _ServerHeartbeats:
             content = self._heartbeat.content
             self._send(content if self._heartbeat.is_binary else content.decode())
 
-    def takes_answer(self, content: bytes) -> bool:
-        """Return whether a message of the page answers a heartbeat beyond the recorded ones; it counts once."""
+    def consume_answer(self, content: bytes) -> bool:
+        """Return whether a message of the page answers a heartbeat beyond the recorded ones, which is answered now."""
         if not self._unanswered or self._heartbeat is None or not self._heartbeat.is_answered_by(content):
             return False
         self._unanswered -= 1

@@ -127,9 +127,9 @@ class _SocketConnection:
 
     def _on_page_message(self, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(SOCKET_MARK):
-            news = json.loads(content.removeprefix(SOCKET_MARK))
-            if "protocol" in news:
-                self._queue(self._notify_accepted, news)
+            notice = json.loads(content.removeprefix(SOCKET_MARK))
+            if "protocol" in notice:
+                self._queue(self._notify_accepted, notice)
             return
         self._sockets.record_sent(self._ordinal, self._page_side.url, content)
         self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "page", content))
@@ -198,9 +198,9 @@ class _SocketConnection:
         self._sockets.notify(lambda listener: listener.on_closed(self._ordinal, closer, code, reason or ""))
 
 
-def notify_page(side: WebSocketRoute, **news: object) -> None:
+def notify_page(side: WebSocketRoute, **notice: object) -> None:
     """Notify init_sockets.js about a page's socket."""
-    side.send(SOCKET_MARK + json.dumps(news))
+    side.send(SOCKET_MARK + json.dumps(notice))
 
 
 def notify_lost(side: WebSocketRoute, reason: str, *, was_open: bool) -> None:

@@ -20,7 +20,8 @@ CLOSED_BY_SITE = 4001
 _NAMED_DELAYS = {"a": 0.12, "b": 0.02, "c": 0.07}
 _NOTICE_AFTER = 3
 _NOTICE_DELAY = 0.03
-HEARTBEAT_S = 0.4
+HEARTBEAT_S = 2.0
+"""Wall time. Replays continue heartbeats with intervals of a second of page time, which may pass half as fast."""
 _HEARTBEATS: Final[Mapping[str, Callable[[], str]]] = {
     "ping": lambda: "ping",
     "time": lambda: json.dumps({"type": "ping", "message": time_ns()}),
