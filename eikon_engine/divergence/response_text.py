@@ -1,4 +1,4 @@
-"""Read what the body of a response tells a person: that they have to sign in, or what went wrong."""
+"""Find sign-in forms and error messages in the bodies of responses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,35 @@ MAX_PAGE_BYTES: Final = 512 * 1024
 """Larger bodies, in bytes, are no error or sign-in pages and are not parsed."""
 MAX_ERROR_LENGTH: Final = 160
 """Maximum length of an error text, in characters; longer sentences are cut between two words."""
-_PASSWORD_FIELD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password\b""", re.IGNORECASE)
-_MESSAGES: Final = ", ".join(
-    ("[role=alert]", *(f'[{name}*="{word}" i]' for name in ("class", "id") for word in ("error", "message", "alert")))
+_FIELDS: Final = "input, textarea"
+_OTHER_INPUTS: Final = frozenset(
+    {
+        "password",
+        "search",
+        "hidden",
+        "checkbox",
+        "radio",
+        "submit",
+        "button",
+        "image",
+        "reset",
+        "file",
+        "range",
+        "color",
+    }
 )
-"""Elements that pages show messages in."""
-_HEADINGS_AND_PARAGRAPHS: Final = ("h1", "h2", "p", "pre")
+"""Types of `input` elements that are no text fields."""
+_PASSWORD_FIELD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password\b""", re.IGNORECASE)
+_MESSAGES: Final = (
+    "[role=alert]",
+    '[class*="error" i], [id*="error" i]',
+    *("h1", "h2", "p", "pre"),
+    '[class*="message" i], [id*="message" i], [class*="alert" i], [id*="alert" i]',
+)
+"""Elements that error pages show their message in, most likely first."""
+_FRAME_TAGS: Final = frozenset({"nav", "header", "footer"})
+_NOTICE: Final = re.compile(r"cookie|consent|gdpr", re.IGNORECASE)
+"""Classes and ids of notices that a site shows on every page."""
 _PHRASES: Final = "|".join(sorted((re.escape(each.phrase) for each in HTTPStatus), key=len, reverse=True))
 _ONLY_STATUS: Final = re.compile(
     rf"(?:(?:HTTP|status|server|error|oops)\b[\s:!]*)*(?:\d{{3}})?[\s:|\u2013\u2014-]*(?:{_PHRASES}|error)?[\s.!]*",
@@ -34,11 +57,40 @@ _TRACEBACK: Final = "Traceback (most recent call last)"
 
 
 def find_sign_in_form(body: bytes, media_type: str) -> str:
-    """Return the title of an HTML page with a password field; empty if a body is no such page."""
+    """Return the title of an HTML page or fragment with a sign-in form; empty if a body has none.
+
+    A sign-in form has one password field, and at most one other field to type in: forms to register, to add a user or
+    to change a password have more.
+    """
     if media_type != "text/html" or len(body) > MAX_PAGE_BYTES or _PASSWORD_FIELD.search(body) is None:
         return ""
-    title = LexborHTMLParser(body).css_first("title")
+    page = LexborHTMLParser(body)
+    if not any(map(_is_sign_in, _forms(page))):
+        return ""
+    title = page.css_first("title")
     return ("" if title is None else _text_of(title)) or "a password field"
+
+
+def _forms(page: LexborHTMLParser) -> Iterator[list[LexborNode]]:
+    """Yield the fields of each form, then those in no form."""
+    owned: set[int] = set()
+    for form in page.css("form"):
+        fields = form.css(_FIELDS)
+        owned.update(field.mem_id for field in fields)
+        yield fields
+    yield [field for field in page.css(_FIELDS) if field.mem_id not in owned]
+
+
+def _is_sign_in(fields: list[LexborNode]) -> bool:
+    passwords = [each for each in fields if (each.attributes.get("type") or "").lower() == "password"]
+    if len(passwords) != 1 or sum(map(_is_text_field, fields)) > 1:
+        return False
+    return "new-password" not in (passwords[0].attributes.get("autocomplete") or "")
+
+
+def _is_text_field(node: LexborNode) -> bool:
+    kind = (node.attributes.get("type") or "text").lower()
+    return node.tag == "textarea" or (kind not in _OTHER_INPUTS and "hidden" not in node.attributes)
 
 
 def find_error_text(body: bytes, media_type: str, recorded: bytes = b"") -> str:
@@ -69,13 +121,25 @@ def is_only_status(text: str) -> bool:
 def _page_texts(page: LexborHTMLParser) -> Iterator[str]:
     """Yield the texts of a page that may say what went wrong, most likely first."""
     blocks = "h1, h2, h3, p, div, form, ul"
-    for node in page.css(_MESSAGES):
-        if node.tag not in {"html", "body", "script", "style"} and not any(
-            each.mem_id != node.mem_id for each in node.css(blocks)
-        ):
-            yield _text_of(node)
-    for name in _HEADINGS_AND_PARAGRAPHS:
-        yield from map(_text_of, page.css(name))
+    for selector in _MESSAGES:
+        for node in page.css(selector):
+            if (
+                node.tag not in {"html", "body", "script", "style"}
+                and not any(each.mem_id != node.mem_id for each in node.css(blocks))
+                and not _is_frame(node)
+            ):
+                yield _text_of(node)
+
+
+def _is_frame(node: LexborNode) -> bool:
+    """Return whether an element belongs to the header, navigation, footer or cookie notice of a site."""
+    here: LexborNode | None = node
+    while here is not None and here.tag not in {"html", "body"}:
+        names = f"{here.attributes.get('class') or ''} {here.attributes.get('id') or ''}"
+        if here.tag in _FRAME_TAGS or _NOTICE.search(names):
+            return True
+        here = here.parent
+    return False
 
 
 def _text_of(node: LexborNode) -> str:

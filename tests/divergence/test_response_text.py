@@ -16,6 +16,12 @@ HTML, TEXT = "text/html", "text/plain"
         ("<h1>Cannot open order 7</h1><p>Please try again.</p>", HTML, "Cannot open order 7"),
         ("<h1>Shop</h1><div class=error-page><p>Closed</p></div>", HTML, "Closed"),
         ("<h1>Shop</h1><div role=alert>The cart is\n empty!</div>", HTML, "The cart is empty!"),
+        ("<div class=cookie-alert>We use cookies.</div><h1>Sorry</h1><p>Database is down.</p>", HTML, "Sorry"),
+        ("<div class=cookie-alert>We use cookies.</div><p>Database is down.</p>", HTML, "Database is down."),
+        ("<div class=message>3 new messages</div><p>Database is down.</p>", HTML, "Database is down."),
+        ("<p>Try again.</p><div class=error>Database is down.</div>", HTML, "Database is down."),
+        ("<div class=error>Wrong.</div><div role=alert>Database is down.</div>", HTML, "Database is down."),
+        ("<nav><p>All orders</p></nav><footer><p>Made here</p></footer><div id=alert>Closed</div>", HTML, "Closed"),
         ("<title>502 Bad Gateway</title><center><h1>502 Bad Gateway</h1></center><hr>nginx", HTML, ""),
         ("<h1>Oops! Server Error</h1>", HTML, ""),
         ("version 1.2 is not supported. Update.", TEXT, "version 1.2 is not supported."),
@@ -46,9 +52,15 @@ def test_a_long_error_is_cut_between_words() -> None:
         ("<INPUT TYPE=password>", HTML, "a password field"),
         ("<title>Log in</title><input type=text>", HTML, ""),
         ('"<input type=password>"', "application/json", ""),
+        ("<dialog><form><input name=user><input type=password></form></dialog>", HTML, "a password field"),
+        ("<form><input type=search></form><input name=user><input type=password>", HTML, "a password field"),
+        ("<h2>New user</h2><form><input name=name><input type=email><input type=password></form>", HTML, ""),
+        ("<h2>Change password</h2><form><input type=password><input type=password></form>", HTML, ""),
+        ("<form><input name=user><input type=password autocomplete=new-password></form>", HTML, ""),
+        ("<!doctype html><title>New user</title><form><input><input><input type=password></form>", HTML, ""),
     ],
 )
-def test_a_page_with_a_password_field_is_a_sign_in_form(body: str, media_type: str, title: str) -> None:
+def test_a_page_to_sign_in_has_one_password_field_and_one_other(body: str, media_type: str, title: str) -> None:
     """It is named by its title."""
     assert find_sign_in_form(body.encode(), media_type) == title
 
