@@ -86,9 +86,10 @@ def _of_endings(source: Source, exchange: Exchange) -> Iterator[Mutant]:
         _is_shown(leaf, source.texts(place)) for _, leaf in _recorded(source, exchange)
     ):
         return  # it is unknown whether the page uses it
+    refused = Answer(status=401, body=b'{"error": "log in"}')
     for operator, cause, answer in (
         ("500 of a request", "site-error", Answer(status=500, body=b'{"error": "no"}')),
-        ("cookie expired: 401 of a request", "session-expired", Answer(status=401, body=b'{"error": "log in"}')),
+        ("cookie expired: 401 of a request", "session-expired site-error", refused),
         ("request reset", "network", Answer(failure="net::ERR_CONNECTION_RESET")),
     ):
         yield _mutant(operator, "", diverges(place, NOWHERE, cause), exchange, answer)

@@ -142,7 +142,7 @@ def of_statuses(source: Source) -> Iterator[Mutant]:
         yield mutant("404 that looks well", diverges(place, "lifecycle", "site-error"), Answer(status=404))
         error, login = Answer(status=500, body=ERROR_PAGE), Answer(status=401, body=LOGIN_PAGE)
         yield mutant("500 page", diverges(place, "lifecycle network", "site-error"), error)
-        yield mutant("401 page", diverges(place, "lifecycle network", "session-expired"), login)
+        yield mutant("401 page", diverges(place, "lifecycle network", "session-expired site-error"), login)
         origin = "/".join(exchange.request.url.split("/")[:3])
         yield mutant(
             "cookie expired: led to the login",

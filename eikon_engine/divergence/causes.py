@@ -18,7 +18,7 @@ from eikon_engine.errors import NavigationError
 from eikon_engine.network.exchange import PASSIVE_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Cause, Divergence
@@ -54,6 +54,12 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
     {401: "login required", 403: "access denied", 419: "page expired", 440: "login required"}
 )
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
+_REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+"""Statuses that also refuse visitors who never signed in, and wrong passwords."""
+_LOGIN_PAGE_PATH: Final = re.compile(
+    r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in)(?:[/_.-]|$)|(?:^|[/_.-])(?:auth|sso)(?:\.\w+)?/?$", re.IGNORECASE
+)
+_API_PATH: Final = re.compile(r"(?:^|/)(?:api|rest|ajax|rpc|graphql|v\d+)/(?:.*/)?(?:auth|sso)/?$", re.IGNORECASE)
 LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Failure codes that mean that the target element could not be identified."""
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
@@ -95,12 +101,8 @@ class DivergenceCase:
         return ((change, value) for change in self.related_changes for value in change.what)
 
     @property
-    def calls(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
-        """Yield the changed values of the responses behind the divergence, then those of all calls of the action.
-
-        A page seldom shows why a call failed, so what its response says of the session counts whatever the page shows.
-        """
-        yield from self.changed_values
+    def unrelated_calls(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
+        """Yield the changed values of the calls of the action whose values the page does not show."""
         for change in self.changes:
             is_here = (change.subgoal, change.sequence) == (self.first.subgoal, self.first.sequence)
             if is_here and change.resource_type not in PASSIVE_TYPES and change not in self.related_changes:
@@ -144,17 +146,33 @@ def _session(case: DivergenceCase) -> str | None:
             return f"{load.url} returned status {load.status} ({ended}){_quoted_title(case, load)}"
         if is_login(load.url) and not any(is_login(each.url) for each in _documents(case.recorded)):
             return f"the site redirected to a login page, {load.url}"
-    return next((reason for each in case.calls if (reason := _session_of_call(case, *each)) is not None), None)
+    return _session_end_in(case, case.changed_values)
+
+
+def _session_of_unrelated_call(case: DivergenceCase) -> str | None:
+    """Find the end of a session in any call of the action, if no related response explains the divergence.
+
+    A page seldom shows why a call failed, so what a response says of the session counts although the page lacks it.
+    """
+    return None if case.related_changes else _session_end_in(case, case.unrelated_calls)
+
+
+def _session_end_in(case: DivergenceCase, values: Iterable[tuple[ResponseChange, ValueChange]]) -> str | None:
+    return next((reason for each in values if (reason := _session_of_call(case, *each)) is not None), None)
 
 
 def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueChange) -> str | None:
-    """Return how the response to a request shows that the session ended."""
+    """Return how the response to a request shows that the session ended; None if the recorded one was refused, too."""
+    url = change.key.split(" ")[1]
+    statuses = [int(each.recorded) for each in change.what if each.part == "status" and each.recorded.isdigit()]
+    if any(status in SESSION_STATUSES for status in statuses):
+        return None
     if value.part == "status" and value.live.isdigit():
-        ended = _session_end(case, change.key.split(" ")[1], int(value.live))
+        ended = _session_end(case, url, int(value.live))
         return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
-    if value.part in {"header location", "url"} and is_login(value.live) and not is_login(value.recorded):
-        return f"{change.key} redirected to a login page, {value.live}"
-    if value.part == SIGN_IN_PART and change.resource_type != "document":
+    if value.part in {"header location", "url"} and is_login_page(value.live) and not is_login(value.recorded):
+        return None if is_login(url) else f"{change.key} redirected to a login page, {value.live}"
+    if value.part == SIGN_IN_PART and change.resource_type != "document" and not case.is_before_sign_in:
         return f"{change.key} returned a page with a sign-in form: '{value.live}'"
     return None
 
@@ -166,19 +184,33 @@ def _site_error(case: DivergenceCase) -> str | None:
             and load.status >= FIRST_ERROR_STATUS
             and load.status not in _recorded_statuses(case)
         ):
-            return f"{load.url} returned status {load.status}{_quoted_title(case, load)}"
+            return (
+                f"{load.url} returned status {load.status}{_refused(load.url, load.status)}{_quoted_title(case, load)}"
+            )
     for change, value in case.changed_values:
         if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
-            return f"{change.key} returned status {value.live} instead of {value.recorded}{_quoted_error(change)}"
+            refused = _refused(change.key.split(" ")[1], int(value.live))
+            ended = f"returned status {value.live} instead of {value.recorded}{refused}"
+            return f"{change.key} {ended}{_quoted_error(change)}"
     return None
 
 
 def _session_end(case: DivergenceCase, url: str, status: int | None) -> str:
-    """Return what a status means for the session; empty if nothing. 403 counts only if there may be a session."""
+    """Return what a status means for the session; empty if nothing.
+
+    401 and 403 count only if there was a sign-in, and not for the sign-in itself; 403 only if the site stored anything.
+    """
     shown = case.before or case.observed
-    has_session = not case.is_before_sign_in and (shown is None or shown.storage is None or bool(shown.storage))
-    is_refusal = status == HTTPStatus.FORBIDDEN and (not has_session or is_login(url))
-    return "" if is_refusal else SESSION_STATUSES.get(status or 0, "")
+    has_storage = shown is None or shown.storage is None or bool(shown.storage)
+    is_without_session = case.is_before_sign_in or is_login(url)
+    if status in _REFUSALS and (is_without_session or (status == HTTPStatus.FORBIDDEN and not has_storage)):
+        return ""
+    return SESSION_STATUSES.get(status or 0, "")
+
+
+def _refused(url: str, status: int) -> str:
+    """Return that a status refuses a sign-in, in parentheses; empty if it does not."""
+    return " (the sign-in was refused)" if status in _REFUSALS and is_login(url) else ""
 
 
 def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
@@ -263,9 +295,9 @@ def _site(case: DivergenceCase) -> str | None:
         return f"the site responds differently than in the recording: {change.key}: {value}"
     if case.network_mode == "live" and case.possible_cause is None:
         return "the page, served by the live site, differs from the recorded one"
-    if case.is_answered_by_other and case.changes and case.possible_cause is None:
+    if case.is_answered_by_other and case.changes and case.possible_cause is None:  # nothing else differs
         return (
-            "the page, served from the other recording, differs, and so do responses, though it shows no value of them"
+            "the page differs, and so do responses of the other recording; none of their changed values is on the page"
         )
     return None
 
@@ -316,9 +348,13 @@ CAUSE_TESTS: Final[tuple[tuple[Cause, Callable[[DivergenceCase], str | None]], .
     ("trace-invalid", _trace),
     ("test-data", _test_data),
     ("timing", _timing),
+    ("session-expired", _session_of_unrelated_call),
     ("site-changed", _site),
 )
-"""Ordered by precedence: a login page, for example, is also a changed page, so session-expired is tested first."""
+"""Ordered by precedence: a login page, for example, is also a changed page, so session-expired is tested first.
+
+A call that the page shows nothing of is weaker evidence of it than a changed response that the page shows.
+"""
 
 
 def _documents(observation: Observation | None) -> tuple[DocumentLoad, ...]:
@@ -338,6 +374,12 @@ def _recorded_statuses(case: DivergenceCase) -> set[int | None]:
 def is_login(url: str) -> bool:
     """Return whether the path of a URL is that of a login page."""
     return LOGIN_PATH.search(urlsplit(url).path) is not None
+
+
+def is_login_page(url: str) -> bool:
+    """Return whether the path of a URL is that of a page to log in, and not of an API such as `/api/auth/me`."""
+    path = urlsplit(url).path
+    return _LOGIN_PAGE_PATH.search(path) is not None and _API_PATH.search(path) is None
 
 
 def _frame_digests(observation: Observation) -> list[tuple[int, tuple[tuple[str, str], ...]]]:

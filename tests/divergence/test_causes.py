@@ -211,3 +211,67 @@ def test_a_call_that_leads_to_a_sign_in_ends_the_session_whatever_the_page_shows
 
     assert classify_cause(case).cause == "session-expired"
     assert classify_cause(replace(case, changes=(picture, earlier))).cause == "site-changed"
+
+
+def test_a_call_that_the_page_does_not_show_is_no_cause_beside_one_that_it_shows() -> None:
+    """A background call may be refused for a reason of its own; so may it if the document is an error page."""
+    call = answer("status", "200", "401", key="GET http://a/badge")
+    count = answer("body $.count", "2", "3")
+    case = DivergenceCase(first=finding(), changes=(call, count), related_changes=(count,))
+    failed = showing("2", ("http://a/cart", 500))
+
+    assert classify_cause(case).cause == "test-data"
+    assert classify_cause(replace(case, related_changes=(), observed=failed)).cause == "site-error"
+    assert classify_cause(replace(case, related_changes=())).cause == "session-expired"
+
+
+def test_a_sign_in_that_is_refused_is_no_ended_session() -> None:
+    """The password was changed: there was no session yet. The same status of a later call does end one."""
+    sign_in = answer("status", "200", "401", key="POST http://a/api/login")
+    form, document = showing("1", ("http://a/login", 200)), showing("2", ("http://a/login", 401))
+    case = DivergenceCase(first=finding(), related_changes=(sign_in,), is_before_sign_in=True)
+
+    for each in (case, replace(case, related_changes=(), recorded=form, observed=document)):
+        assert classify_cause(each).cause == "site-error"
+        assert "401" in classify_cause(each).why
+        assert "(the sign-in was refused)" in classify_cause(each).why
+    items = answer("status", "200", "401")
+    assert classify_cause(replace(case, related_changes=(items,))).cause == "site-error"
+    assert classify_cause(replace(case, related_changes=(items,), is_before_sign_in=False)).cause == "session-expired"
+
+
+@pytest.mark.parametrize(
+    ("key", "live", "cause"),
+    [
+        ("GET http://a/api/me", "http://a/api/auth/me", "site-changed"),
+        ("GET http://a/api/auth/me", "http://a/auth/me?v=2", "site-changed"),
+        ("POST http://a/session", "http://a/auth/refresh", "site-changed"),
+        ("POST http://a/sign_in", "http://a/login?failed", "site-changed"),
+        ("GET http://a/api/me", "http://a/api/auth/signin", "session-expired"),
+        ("GET http://a/api/me", "http://a/realms/x/protocol/openid-connect/auth?client=1", "session-expired"),
+    ],
+)
+def test_only_a_page_to_log_in_ends_the_session_of_a_redirected_call(key: str, live: str, cause: Cause) -> None:
+    """Sites have an API below `/api/auth/`; and a refused sign-in leads back to its form."""
+    call = answer("url", "http://a/here", live, key=key)
+
+    assert classify_cause(DivergenceCase(first=finding(), related_changes=(call,))).cause == cause
+
+
+def test_a_sign_in_form_ends_only_a_session_that_there_was() -> None:
+    """Not before a sign-in, and not if the recorded response was refused, too."""
+    form = answer("sign-in form", "(absent)", "Sign in")
+    refused = ValueChange(part="status", recorded="401", live="200")
+    case = DivergenceCase(first=finding(), changes=(form,), network_mode="live")
+    was_refused = form.model_copy(update={"what": (*form.what, refused)})
+
+    assert classify_cause(case).cause == "session-expired"
+    assert classify_cause(replace(case, is_before_sign_in=True)).cause == "site-changed"
+    assert classify_cause(replace(case, changes=(was_refused,))).cause == "site-changed"
+
+
+def test_changed_responses_that_the_page_does_not_show_are_not_said_to_explain_it() -> None:
+    """Only responses differ between two recordings, but which one the page depends on is not known."""
+    case = DivergenceCase(first=finding(), changes=(answer("body line 1", "a{}", "b{}"),), is_answered_by_other=True)
+
+    assert classify_cause(case).why.endswith("none of their changed values is on the page")
