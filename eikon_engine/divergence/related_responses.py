@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.response_diff import ABSENT, DATA_PART, uncut_part
+from eikon_engine.divergence.response_diff import ABSENT, DATA_PART, without_cut_ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,13 @@ _THOUSANDS: Final = re.compile(r"(?<=\d)[,'\u00a0\u202f](?=\d{3}(?!\d))")
 """Marks between groups of three digits."""
 _CENTS: Final = re.compile(r"\d\.\d\d\Z")
 _WORD: Final = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
-_MIN_WORD_LENGTH: Final = 4
-"""Minimum length, in characters, of a word that explains a divergence if the other side has none."""
+_MIN_LETTERS: Final = 4
+"""Minimum number of letters in a word that explains a divergence: digits and short words are on many pages."""
+_URL: Final = re.compile(
+    r"""\b(?:src|srcset|href|action|poster)\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|(?<!\S)(?:[a-z][a-z\d+.-]*:/)?/\S*""",
+    re.IGNORECASE,
+)
+"""URLs, also those in attributes, such as `/app.js?v=3`; their words are not what a page shows."""
 
 
 def explain_by_responses(
@@ -90,17 +95,24 @@ def _explains(value: ValueChange, expected: str, observed: str) -> bool:
 
 def _explains_words(recorded: str, live: str, expected: str, observed: str) -> bool:
     """Return whether the words in which two pieces of markup or script differ occur in the texts of the divergence."""
-    before, after = (set(_WORD.findall(side)) for side in (recorded, live))
+    before, after = (set(_WORD.findall(_URL.sub(" ", side))) for side in (recorded, live))
     old, new = before - after, after - before
-    is_one_sided = not old or not new
-    if is_one_sided and not any(len(word) >= _MIN_WORD_LENGTH and not word.isdigit() for word in old | new):
+    sides = [side for side in (old, new) if side]
+    if not sides or not all(any(map(_is_telling, side)) for side in sides):
         return False
     return old <= set(_WORD.findall(expected)) and new <= set(_WORD.findall(observed))
+
+
+def _is_telling(word: str) -> bool:
+    """Return whether a word is no number, literal or short word, which many pages have by chance."""
+    return word not in _TRIVIAL and sum(map(str.isalpha, word)) >= _MIN_LETTERS
 
 
 def _has_moved(change: ResponseChange, value: ValueChange, expected: str, observed: str) -> bool:
     """Return whether a value moved within its response, and is on both sides of the divergence: in another order."""
     recorded = _shown_sides(value)[0]
+    if not any(map(_is_telling, _WORD.findall(recorded))):
+        return False
     if not any(other is not value and _shown_sides(other)[1] == recorded for other in change.what):
         return False
     return _contains_value(recorded, expected) and _contains_value(recorded, observed)
@@ -113,8 +125,8 @@ def _is_shown(value: ValueChange, observed: str) -> bool:
 
 
 def _shown_sides(value: ValueChange) -> tuple[str, str]:
-    """Return both sides of a changed value, without the marks of what was cut; an absent side is empty."""
-    recorded, live = (uncut_part(side) for side in (value.recorded, value.live))
+    """Return both sides of a changed value, of cut ones the whole words; an absent side is empty."""
+    recorded, live = (without_cut_ends(side) for side in (value.recorded, value.live))
     return ("" if recorded == ABSENT else recorded), ("" if live == ABSENT else live)
 
 

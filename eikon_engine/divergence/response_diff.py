@@ -97,7 +97,10 @@ def _differing_values(recorded: str, live: str) -> Iterator[tuple[str, str]]:
 
 
 def _narrow_to_value(recorded: str, live: str) -> tuple[str, str]:
-    """Reduce two pieces to the values that differ, extended to the next tag or quotation mark."""
+    """Reduce two pieces to the values that differ, extended to the next tag or quotation mark.
+
+    Of a longer text, whole words of the surroundings are kept, if it has white space there.
+    """
     start = _common_prefix_length(recorded, live)
     end = _common_prefix_length(recorded[start:][::-1], live[start:][::-1])
     left = start
@@ -106,6 +109,10 @@ def _narrow_to_value(recorded: str, live: str) -> tuple[str, str]:
     right = end
     while right > 0 and end - right < _VALUE_REACH and recorded[len(recorded) - right] not in _VALUE_END:
         right -= 1
+    if left > 0 and recorded[left - 1] not in _VALUE_END:
+        left = next((place for place in range(left, start) if recorded[place - 1].isspace()), left)
+    if right > 0 and recorded[len(recorded) - right] not in _VALUE_END:
+        right = next((place for place in range(right, end) if recorded[len(recorded) - place].isspace()), right)
     return recorded[left : len(recorded) - right].strip(), live[left : len(live) - right].strip()
 
 
@@ -223,7 +230,7 @@ def _format_message(content: bytes | None) -> str:
     if content is None:
         return ABSENT
     try:
-        return shorten(content.decode())
+        return shorten_value(content.decode())
     except UnicodeDecodeError:
         return _describe_digest(content)
 
@@ -295,10 +302,10 @@ def _text_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
 
 
 def _format_value(value: JsonValue) -> str:
-    return shorten(value if isinstance(value, str) else canonical_json(value))
+    return shorten_value(value if isinstance(value, str) else canonical_json(value))
 
 
-def shorten(text: str) -> str:
+def shorten_value(text: str) -> str:
     """Shorten a long text for display, and replace lone surrogates, which files cannot hold."""
     return _cut(_sound(text), 0, _MAX_SHOWN_LENGTH)
 
@@ -328,10 +335,18 @@ def is_shortened(text: str) -> bool:
     return _cut_match(text) is not None
 
 
-def uncut_part(text: str) -> str:
-    """Return what is left of a text that was cut, without the marks; any other text as it is."""
+def without_cut_ends(text: str) -> str:
+    """Return the whole words of a text that was cut, without the marks; any other text, or a part of a word, as it is.
+
+    The first and the last word of a text that was cut there may be parts of longer words.
+    """
     found = _cut_match(text)
-    return text if found is None else found["part"]
+    if found is None:
+        return text
+    part = found["part"]
+    whole = re.sub(r"^\S*\s+", "", part) if found["start"] else part
+    whole = re.sub(r"\s+\S*$", "", whole) if found["end"] else whole
+    return whole if whole.strip() else part
 
 
 def _describe_digest(body: bytes) -> str:
@@ -378,10 +393,10 @@ def _messages_of_page(recorded: ComparedResponse, live: ComparedResponse) -> Ite
     before, now = recorded.body or b"", live.body or b""
     form = find_sign_in_form(now, _media_type(live))
     if form and not find_sign_in_form(before, _media_type(recorded)):
-        yield ValueChange(part=SIGN_IN_PART, recorded=ABSENT, live=shorten(form))
+        yield ValueChange(part=SIGN_IN_PART, recorded=ABSENT, live=shorten_value(form))
     error = find_error_text(now, _media_type(live), before) if live.status >= FIRST_ERROR_STATUS else ""
     if error:
-        yield ValueChange(part=ERROR_TEXT_PART, recorded=ABSENT, live=shorten(error))
+        yield ValueChange(part=ERROR_TEXT_PART, recorded=ABSENT, live=shorten_value(error))
 
 
 def _header(answer: ComparedResponse, name: str) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from eikon_engine.divergence.related_responses import MAX_EXPLANATIONS, explain_by_responses
+from eikon_engine.divergence.response_diff import diff_bodies
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 HERE = ("buy__attempt_1", 2)
+JSON = {"application/json"}
+MOVED = ((1, "3", "4"), (2, "4", "3"))
 ORDER = ((1, "rice", "salt"), (2, "salt", "rice"))
 
 
@@ -47,8 +52,13 @@ def test_a_response_whose_values_the_page_does_not_show_is_not_named() -> None:
         ("button", "button disabled", "", "disabled true", True),
         ("const a = f(", "const a = none; const _ = f(", "none", "ReferenceError: none is not defined", True),
         ("const a = f(", "const a = g(", "Total 3", "Total 4", False),
-        ("v=1", "v=2", "1", "2", True),
-        ("v=1", "v=2", "1", "3", False),
+        ("v=spring", "v=autumn", "spring", "autumn", True),
+        ("v=spring", "v=autumn", "spring", "winter", False),
+        ("/app.js?v=3", "/app.js?v=4", "3 items", "4 items", False),
+        ("v=3", "v=4", "3 items", "4 items", False),
+        ("<b>at</b> 3", "<b>to</b> 4 carts", "at 3 items", "to 4 carts", False),
+        ('<script src="/spring.js">', '<script src="/autumn.js">', "spring", "autumn", False),
+        ("hidden=true", "hidden=false", "true", "false", False),
     ],
 )
 def test_markup_and_scripts_explain_by_the_words_that_differ(
@@ -69,6 +79,39 @@ def test_a_value_in_another_place_explains_another_order() -> None:
     found = explain_by_responses([("rice as child 2", "rice as child 3")], [page], HERE)
 
     assert found == ("GET http://h/api: body $[1]: recorded rice, live salt",)
+
+
+def test_a_number_that_moved_explains_nothing() -> None:
+    """A digit is in many places by chance."""
+    values = [ValueChange(part=f"body $[{place}]", recorded=one, live=other) for place, one, other in MOVED]
+    page = changed("", "").model_copy(update={"what": tuple(values)})
+
+    assert explain_by_responses([("3 items", "3 items in cart")], [page], HERE) == ()
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "text/html"])
+@pytest.mark.parametrize("size", [1, 40])
+def test_a_page_that_shows_a_long_text_shows_its_changed_part(media_type: str, size: int) -> None:
+    """The surroundings of a difference that are stored of a long text begin and end with a whole word."""
+    before, after = (
+        f"{'introduction ' * 30}{' '.join([word] * size)}{' afterwards' * 30}" for word in ("cheap", "expensive")
+    )
+    bodies = [json.dumps([each]) if "json" in media_type else f"<p>{each}</p>" for each in (before, after)]
+    values = tuple(diff_bodies(bodies[0].encode(), bodies[1].encode(), {media_type}))
+    page = changed("", "").model_copy(update={"what": values})
+
+    assert explain_by_responses([(before, after)], [page], HERE)
+
+
+def test_a_long_text_that_was_added_explains_where_it_is_shown() -> None:
+    """Its beginning is stored, which ends in a word."""
+    text = "introduction " * 30
+    page = changed("", "").model_copy(
+        update={"what": tuple(diff_bodies(b"{}", json.dumps({"a": text}).encode(), JSON))}
+    )
+
+    assert explain_by_responses([("", f"Read: {text}")], [page], HERE)
+    assert explain_by_responses([("", "Read: something else")], [page], HERE) == ()
 
 
 def test_what_was_cut_still_explains() -> None:
