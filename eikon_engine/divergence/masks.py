@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.dom.css import CssSelector, element_positions
 from eikon_engine.dom.digest import frame_digest, visibility_digest
 from eikon_engine.dom.tree import DomNode, PageSnapshot, child_frame_path, is_significant
+from eikon_engine.network.keys import canonical_url
 from eikon_engine.trace.actions import Evaluate, Expect, Read, ReadValue
 from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.labels import action_label
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.masks import Mask
-    from eikon_engine.trace.observation import Observation, PageObservation
+    from eikon_engine.trace.observation import DocumentLoad, Observation, PageObservation
 
 ChildListKind: TypeAlias = Literal["child", "shadow"]
 NodeSlot: TypeAlias = tuple[int, ChildListKind, int]
@@ -135,15 +136,32 @@ def unmasked_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -
     return tuple(change for change in changes if not any(part.matches(change.key) for part in parts))
 
 
+_TO_GET: Final = frozenset({301, 302, 303})
+"""Statuses after which browsers follow a POST request with GET: https://fetch.spec.whatwg.org/#http-redirect-fetch."""
+
+
 def without_masked_evidence(observation: Observation, masks: Sequence[Mask]) -> Observation:
     """Return an observation without the documents and console errors that masks cover, which explain nothing then."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
     loads = tuple(
         load
         for load in observation.documents
-        if not any(part.matches(f"{method} {load.url}") for part in parts for method in ("GET", "POST"))
+        if not any(part.matches(_document_key(load, observation)) for part in parts)
     )
     return _without_errors(observation, tuple(masks), set()).model_copy(update={"documents": loads})
+
+
+def _document_key(load: DocumentLoad, observation: Observation) -> str:
+    """Return method and URL of the request for a document.
+
+    Only the first URL of redirects is among the requests of the action; a redirect may turn POST into GET.
+    """
+    first = canonical_url(load.hops[0].url if load.hops else load.url)
+    methods = {key.split(" ")[0] for key in observation.requests if key.split(" ")[1:2] == [first]}
+    method = "POST" if "POST" in methods and "GET" not in methods else "GET"
+    if any(hop.status in _TO_GET for hop in load.hops):
+        method = "GET"
+    return f"{method} {load.url}"
 
 
 def remove_masked_storage(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:

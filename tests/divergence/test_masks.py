@@ -13,7 +13,13 @@ from pydantic import ValidationError
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.masks import apply_masks, mask_observation, mask_page, remove_masked_requests
+from eikon_engine.divergence.masks import (
+    apply_masks,
+    mask_observation,
+    mask_page,
+    remove_masked_requests,
+    without_masked_evidence,
+)
 from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest, page_digest
 from eikon_engine.outcome.outcomes import NetworkMiss
 from eikon_engine.trace.actions import Note
@@ -31,7 +37,7 @@ from eikon_engine.trace.masks import (
     ValuePart,
     describe_mask,
 )
-from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
+from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation, RedirectHop
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.masks import MaskedComparison
@@ -304,3 +310,28 @@ def test_a_mask_describes_what_it_hides() -> None:
     named = mask(AttributePart(path="html > body > p", name="title"), "token", url="http://shop.test/*", frame="0")
 
     assert describe_mask(named) == "token: attribute title of html > body > p on http://shop.test/*, frame 0"
+
+
+@pytest.mark.parametrize(
+    ("requests", "hops", "masked"),
+    [
+        ((f"GET {URL}",), (), "GET"),
+        ((f"GET {URL}", f"POST {URL} sha256:1"), (), "GET"),  # a call of the page
+        ((f"POST {URL} sha256:1",), (), "POST"),
+        (("POST http://shop.test/add",), ((303, "http://shop.test/add"),), "GET"),
+        (("POST http://shop.test/add",), ((307, "http://shop.test/add"),), "POST"),
+        ((), (), "GET"),
+    ],
+)
+def test_a_mask_hides_only_the_documents_of_its_requests(
+    requests: tuple[str, ...], hops: tuple[tuple[int, str], ...], masked: str
+) -> None:
+    """A mask of POST requests does not hide a document that was requested with GET."""
+    load = DocumentLoad(
+        page=0, url=URL, status=500, hops=tuple(RedirectHop(url=url, status=status) for status, url in hops)
+    )
+    observation = Observation(pages=(), documents=(load,), requests=requests)
+
+    for method in ("GET", "POST"):
+        left = without_masked_evidence(observation, [mask(RequestPart(key=f"{method} {URL}"))])
+        assert left.documents == (() if method == masked else (load,))
