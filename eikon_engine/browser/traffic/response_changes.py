@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin
+from urllib.parse import urldefrag, urljoin
 
 from eikon_engine.divergence.response_diff import (
     ABSENT,
@@ -157,11 +157,14 @@ class ResponseChanges:
 
     def _recorded_url(self, base: str, recorded: str, live: str) -> str:
         """Return the recorded URL in place of a live one that differs only in what rules cover."""
-        keys = {
-            blank_request(canonical_request("GET", urljoin(base, each), None, None), self._rules).key
-            for each in (recorded, with_recorded_values(self._rules, urljoin(base, live), recorded, live))
-        }
-        return recorded if len(keys) == 1 else live
+        covered = with_recorded_values(self._rules, urljoin(base, live), recorded, live)
+        ours, theirs = urldefrag(urljoin(base, recorded)), urldefrag(urljoin(base, covered))
+        before, after = (
+            blank_request(canonical_request("GET", each.url, None, None), self._rules) for each in (ours, theirs)
+        )
+        is_covered = covered != live or bool(before.rules or after.rules)
+        is_same = before.key == after.key and ours.fragment == theirs.fragment
+        return recorded if is_covered and is_same else live
 
     def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "") -> None:
         """Store what differs in the response to one recorded request, or on one recorded socket."""
