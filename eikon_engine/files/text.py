@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 ELLIPSIS: Final = "…"
-"""Stands where text was cut."""
+"""Marks where text was cut."""
 _CONTEXT_SHARE: Final = 4
 """One part in this many of a cut text precedes the first difference."""
 

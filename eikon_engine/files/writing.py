@@ -62,7 +62,7 @@ class AppendOnlyFile:
     """A new file that one writer appends lines to until it is closed; locked until then, see `is_locked`."""
 
     def __init__(self, path: Path, *, exists_message: str) -> None:
-        """Create the file and its folder; `if_there` is the message if the file exists.
+        """Create the file and its folder; `exists_message` is the message if the file exists.
 
         Raises:
             OutputError: the file exists or cannot be written.
