@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import ReplayDivergenceError
+from eikon_engine.network.store import read_network
+from eikon_engine.network.websocket import SocketClosed
 from eikon_engine.replay.engine import ReplayEngine
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Scroll
@@ -272,6 +275,30 @@ def test_messages_of_clicks_between_heartbeats_are_certified(chromium: Browser, 
 
     assert report.status in {"certified", "proposed"}, report.findings
     assert report.certificate is not None
+
+
+def test_a_close_soon_after_its_page_loaded_is_missed(chromium: Browser, tmp_path: Path) -> None:
+    """Only a document that is requested while a socket is open makes the browser close it."""
+    bundle = tmp_path / "bundle"
+    act, name = USES["a close"]
+    with serve_pages() as site, serve_torture() as torture:
+        here = torture.url.replace("http", "ws") + "/ws/named/a"
+        url = site.put(COUNTER.format(url=here, then="", act=act.format(url=here)))
+        with recorded_page(chromium, bundle) as recorded:
+            count(recorded.page, url, clicks=1)
+    replace_action(bundle, places_of(bundle, "send")[0], Scroll(dy=1))
+    closed = next(each for each in read_network(bundle / "network").sockets if isinstance(each, SocketClosed))
+    index = bundle / "network" / "index.jsonl"
+    lines = [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if line.get("request", {}).get("is_navigation"):
+            line["completed_ms"] = float(closed.moment.at_ms)
+    index.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+    report = certify(bundle)
+
+    assert report.status == "unverifiable", report.findings
+    assert any(name in each.message for each in report.findings)
 
 
 @pytest.mark.parametrize("use", list(USES))

@@ -189,10 +189,12 @@ class SocketReplay:
         is_apart = at_ms > end_ms + EFFECT_MS and event.moment.phase >= self.last_phase
         return is_apart or (is_repeated and at_ms > end_ms - SLACK_MS)
 
-    def is_loading_page(self, event: SocketEvent) -> bool:
-        """Return whether a page was loading, in the recording, when something was sent."""
-        exchanges = self._recording.as_recorded.exchanges
-        return any(is_loading_page(each, event.moment.at_ms) for each in exchanges)
+    def is_leaving_page(self, event: SocketEvent) -> bool:
+        """Return whether a page was loading, in the recording, at an event of a socket that was open before."""
+        recorded = self._recording.as_recorded
+        opened = next(each for each in recorded.sockets if each.socket == event.socket)
+        later = (each for each in recorded.exchanges if each.started_ms > opened.moment.at_ms)
+        return any(is_loading_page(each, event.moment.at_ms) for each in later)
 
     async def play(self, route: WebSocketRoute) -> None:
         """Serve a socket that a page opens."""
@@ -657,7 +659,7 @@ class _PlayedSocket:
         explanation = ""
         if self._player.is_after_end(close, end_ms, is_repeated=is_left or not has_cause):
             explanation = AFTER_END
-        elif self._player.is_loading_page(close):
+        elif self._player.is_leaving_page(close):
             explanation = "closed while its page unloaded"
         key = close_key(self._url, close.code, close.reason)
         return Unsent(key=key, phase=close.moment.phase, explanation=explanation, is_observed=False)
