@@ -145,9 +145,13 @@ class ActionLog(ABC, Generic[OpenActionT]):
         """Mark a page as known, so that it needs no `switch_page`."""
         self._known_pages.add(page)
 
+    def needs_page_switch(self, page: int) -> bool:
+        """Return whether the first action on a page is still to come."""
+        return page not in self._known_pages
+
     def record_page_switch(self, page: int) -> None:
         """Record a `switch_page` before the first action on a new page."""
-        if page in self._known_pages:
+        if not self.needs_page_switch(page):
             return
         self.mark_page_known(page)
         self._session.timeline.mark_begin()
@@ -155,10 +159,18 @@ class ActionLog(ABC, Generic[OpenActionT]):
         attempt = self.current_attempt()
         self._write_instant_action(attempt, attempt.next_sequence(), SwitchPage(page=page))
 
+    def insert_page_switch(self, action: OpenActionT, page: int) -> None:
+        """Record a `switch_page` before an action in progress; that action starts over."""
+        self.mark_page_known(page)
+        self._insert_instant_action(action, SwitchPage(page=page))
+
     def insert_dialog_answer(self, action: OpenActionT, answer: AnswerDialog) -> None:
         """Record the answer to a dialog before the action that opened it; that action starts over."""
+        self._insert_instant_action(action, answer)
+
+    def _insert_instant_action(self, action: OpenActionT, inserted: Action) -> None:
         self._session.timeline.end_action()
-        self._write_instant_action(action.attempt, action.sequence, answer)
+        self._write_instant_action(action.attempt, action.sequence, inserted)
         action.sequence = action.attempt.next_sequence()
         self._session.timeline.mark_begin()
         self._session.timeline.mark_acting()

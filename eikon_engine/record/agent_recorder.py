@@ -77,6 +77,8 @@ _FINAL_PAUSE: Final = "the mission ended after a pause of"
 _IS_FUNCTION: Final = "depends on a function of the agent"
 _STATE_WAIT: Final = "ElementHandle.waitForElementState"
 _STATE_WAIT_FAILURES: Final = ("target-not-actionable", "wait-timeout")
+_PASSIVE_CALLS: Final = WAITS | {"Page.screenshot", "ElementHandle.screenshot"}
+"""Calls that change no page, and are no reads."""
 UNORDERED: Final = "it ran during another call, so that it has no position among the steps"
 CLOCK_STEP_MS: Final = 2.0
 """Unix times of documents are whole milliseconds."""
@@ -230,6 +232,12 @@ class AgentRecorder(ActionLog[PendingAction]):
         """Return whether a call, or a wait that is a step, is in progress."""
         return self._current is not None and self._current.result is None
 
+    def _is_passive(self, running: PendingAction) -> bool:
+        """Return whether a call in progress changes no page, as far as is known of the scripts of an agent."""
+        if isinstance(running.read, Evaluate):
+            return not self._session.traffic_log.has_unsafe_request_since(self._session.timeline.steps_begun)
+        return running.read is not None or running.waited is not None or running.method in _PASSIVE_CALLS
+
     def _record_ended_waits(self) -> None:
         """Record waits that have ended as steps, unless a call is in progress."""
         while self._ended_waits and not self._is_in_call and not self.is_closed:
@@ -262,14 +270,15 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._start_timer()
         self.write_if_complete(pending)
 
-    def _continue_during_wait(self) -> None:
-        """End the step of a wait that has not ended, because the agent does something else meanwhile."""
+    def _continue_during_wait(self, why: str = "the agent continued meanwhile") -> None:
+        """End the step of a wait that has not ended, because the agent does something else, or the mission ends."""
         current = self._current
         if current is None or current.waited is None or current.result is not None:
             return
         waited = next(each for each in self._waits.values() if each.wait.call is current.call)
-        current.waited = Note(page=current.page, text=f"{waited.label}: the agent continued meanwhile")
+        current.waited = Note(page=current.page, text=f"{waited.label}: {why}")
         current.ended_at, current.result = self._now(), Succeeded()
+        self._ended_ms = self._session.timeline.now_ms
         self._session.timeline.begin_acting_phase()
 
     def _has_paused(self) -> bool:
@@ -336,7 +345,7 @@ class AgentRecorder(ActionLog[PendingAction]):
     def _start_read(self, call: PlaywrightCall, name: str, params: Mapping[str, Any], read: ReadAction) -> None:
         """Open a step for a read; one that repeats the step before is added to it.
 
-        A read during another call is a step of its own once that call is over.
+        A read during another call is a step of its own once it has ended, unless that call may change pages.
         """
         self._continue_during_wait()
         current = self._current
@@ -401,8 +410,51 @@ class AgentRecorder(ActionLog[PendingAction]):
         if not self._is_in_call:
             self._finish_read(self._open_read(call, *waiting), response, error)
             self._pending.pop(call, None)
-        elif response is not None or error is not None:  # else the agent cancelled it, and learned nothing
+            return
+        if response is None and error is None:
+            return  # the agent cancelled it, and learned nothing
+        running = self._current
+        assert running is not None  # noqa: S101 - it is in progress
+        if self._is_passive(running):
+            self._insert_read(running, call, waiting, response, error)
+        else:
             self._note_unordered_read(*waiting, response, error)
+
+    def _insert_read(
+        self,
+        running: PendingAction,
+        call: PlaywrightCall,
+        waiting: tuple[str, Mapping[str, Any], ReadAction],
+        response: Mapping[str, Any] | None,
+        error: Exception | None,
+    ) -> None:
+        """Record a read as a step before a passive call that is still in progress, whose step starts over."""
+        name, params, read = waiting
+        timeline = self._session.timeline
+        has_acted = timeline.acted_ms is not None
+        if self.needs_page_switch(read.page):
+            self.insert_page_switch(running, read.page)
+        pending = self._current = PendingAction(
+            call=call,
+            method=name,
+            params=params,
+            page=read.page,
+            read=read,
+            frames=(),
+            base_url=None,
+            attempt=running.attempt,
+            sequence=running.sequence,
+            started_at=self._now(),
+            begun_ms=timeline.begun_ms,
+        )
+        self._open_actions.add(pending)
+        running.sequence = running.attempt.next_sequence()
+        self._finish_read(pending, response, error)
+        self.close_current()
+        timeline.mark_begin()
+        if has_acted:
+            timeline.begin_acting_phase()
+        self._current = running
 
     def _note_unordered_read(
         self,
@@ -423,8 +475,11 @@ class AgentRecorder(ActionLog[PendingAction]):
                 )
         except UnsupportedCallError:  # a handle
             pass
-        except ValueError:  # as above, the value itself is not kept
+        except NotJsonError:
             self._recording.lose(what, UNORDERED)
+            return
+        except ValueError as failure:  # the agent gets the same error
+            self._recording.warn(f"replays do not compare {what}: {failure}")
             return
         self._unordered_reads.setdefault(_read_key(read, value, is_failed=error is not None), what)
 
@@ -493,7 +548,7 @@ class AgentRecorder(ActionLog[PendingAction]):
 
         Time that passed since that action is a step of its own, during which pages may have changed.
         """
-        self._continue_during_wait()
+        self._continue_during_wait("the mission ended meanwhile")
         if self._has_paused():
             self.close_current()
             self._open_final_pause()
@@ -682,7 +737,6 @@ class AgentRecorder(ActionLog[PendingAction]):
 
 
 def _read_key(read: ReadAction, value: ReadValue | None, *, is_failed: bool) -> tuple[str, str]:
-    """Return what identifies a read and what the agent got."""
-    plain = read.model_copy(update={"is_poll": False}) if isinstance(read, Evaluate) else read
+    """Return what identifies a read and what the agent got; how long and how often it waited for that is no part."""
     got = "failed" if is_failed else "" if value is None else value.model_dump_json()
-    return plain.model_dump_json(), got
+    return read.model_dump_json(exclude={"is_poll", "timeout_ms", "times"}), got
