@@ -341,6 +341,11 @@ def _awaited_by(predicate: Any) -> Iterator[tuple[WaitDetail, object]]:  # noqa:
                 yield _PREDICATE_VARIABLES[variable], cell.cell_contents
 
 
+def has_load_state(frame: ClientObject, state: str) -> bool:
+    """Return whether the document of a frame has reached a load state."""
+    return state in frame._load_states
+
+
 def resolve_glob(base_url: str | None, glob: str) -> str:
     """Return a glob for whole URLs, as Playwright resolves it against the `baseURL` of a context."""
     from playwright._impl.isomorphic.url_match import resolve_glob_base

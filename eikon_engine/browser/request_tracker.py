@@ -235,6 +235,8 @@ class LoggedTraffic:
 
     step: int
     """Number of steps that had begun by then."""
+    at_ms: float
+    """Page time."""
     request: Request
     status: int | None = None
     """Status of the response; None for a request."""
@@ -264,15 +266,23 @@ class TrafficLog:
         """Yield what was sent and received since a step began, in order."""
         return (each for each in self._entries if each.step >= step)
 
+    def since_wait(self, step: int, begun_ms: float) -> Iterator[LoggedTraffic]:
+        """Yield what was sent and received since a wait began, at a page time, during or after a step.
+
+        What belongs to later steps came during the wait, even if these took another time in the recording.
+        """
+        return (each for each in self.since(step) if each.step > step or each.at_ms >= begun_ms)
+
     def has_unsafe_request_since(self, step: int) -> bool:
         """Return whether something was sent that may change the site, since a step began."""
         return any(each.request.method not in SAFE_METHODS for each in self.since(step))
 
     def _on_request(self, request: Request) -> None:
-        self._entries.append(LoggedTraffic(self._timeline.steps_begun, request))
+        self._entries.append(LoggedTraffic(self._timeline.steps_begun, self._timeline.now_ms, request))
 
     def _on_response(self, response: Response) -> None:
-        self._entries.append(LoggedTraffic(self._timeline.steps_begun, response.request, response.status))
+        timeline = self._timeline
+        self._entries.append(LoggedTraffic(timeline.steps_begun, timeline.now_ms, response.request, response.status))
 
 
 def first_request(request: Request) -> Request:

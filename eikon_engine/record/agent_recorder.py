@@ -34,7 +34,7 @@ from eikon_engine.browser.playwright_internals import (
     parse_result,
 )
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
-from eikon_engine.record.agent_waits import AgentWait, build_wait, is_unchecked
+from eikon_engine.record.agent_waits import AgentWait, build_wait, unchecked_reason
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction, action_for_call, read_for_call
 from eikon_engine.record.target_probe import WAITS, TargetProbe, dispatches_event, is_call_at_pointer
 from eikon_engine.record.weak_targets import find_weak_targets
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, Result
 
 _FINAL_PAUSE: Final = "the mission ended after a pause of"
-_IS_FUNCTION: Final = "depends on a function of the agent"
 _STATE_WAIT: Final = "ElementHandle.waitForElementState"
 _STATE_WAIT_FAILURES: Final = ("target-not-actionable", "wait-timeout")
 _PASSIVE_CALLS: Final = WAITS | {"Page.screenshot", "ElementHandle.screenshot"}
@@ -261,9 +260,8 @@ class AgentRecorder(ActionLog[PendingAction]):
         if isinstance(result, Failed):
             result = result.model_copy(update={"message": self._recording.redact(result.message)})
         pending.result = result
-        if is_unchecked(waited):
-            why = f"replays do not check that it times out, as it {_IS_FUNCTION}"
-            pending.warnings.append(f"{pending.id}: {waited.label}: {why}")
+        if (why := unchecked_reason(waited, pending.waited)) is not None:
+            pending.warnings.append(f"{pending.id}: {waited.label}: replays do not check that it times out: {why}")
         if isinstance(pending.waited, WaitFor):
             self._without_deadline += not waited.wait.timeout_ms
         self._session.timeline.begin_acting_phase()

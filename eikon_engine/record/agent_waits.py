@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.browser.actions.conditions import URL_FLAGS, matches_url
+from eikon_engine.browser.actions.targets import POLL_MS
 from eikon_engine.browser.attach.call_interceptor import awaited_request, frame_selectors
-from eikon_engine.browser.playwright_internals import context_options, impl_of, resolve_glob
+from eikon_engine.browser.playwright_internals import context_options, has_load_state, impl_of, resolve_glob
 from eikon_engine.network.keys import canonical_method, canonical_url
 from eikon_engine.trace.actions import (
     UNBOUNDED_TIMEOUT_MS,
@@ -76,8 +77,8 @@ class AgentWait:
 def build_wait(waited: AgentWait, session: Session) -> tuple[WaitFor | Note, Result]:
     """Return the action of a wait that ended, and its result; it is the last step that began.
 
-    It is a note if a replay cannot tell whether the same came: waits for functions of the agent, for other events, and
-    those that failed for another reason than their timeout.
+    It is a note if a replay cannot tell whether the same happened: waits for functions of the agent, for other events,
+    and those that failed for another reason than their timeout.
     """
     wait = waited.wait
     if wait.error is None:
@@ -90,17 +91,24 @@ def build_wait(waited: AgentWait, session: Session) -> tuple[WaitFor | Note, Res
         page=waited.page,
         timeout_ms=wait.timeout_ms,
         condition=condition,
-        elapsed_ms=min(wait.timeout_ms, max(0.0, session.timeline.begun_ms - waited.begun_ms)),
+        elapsed_ms=max(0.0, session.timeline.begun_ms - waited.begun_ms),
     )
     return action, Failed(code="wait-timeout", message=why)
 
 
-def is_unchecked(waited: AgentWait) -> bool:
-    """Return whether a wait timed out that depended on a function of the agent, which no replay evaluates."""
+def unchecked_reason(waited: AgentWait, action: WaitFor | Note) -> str | None:
+    """Return why no replay checks that a wait times out, as it did in the recording; None for other waits."""
     wait = waited.wait
-    is_timeout = wait.error is not None and wait.error.startswith(_TIMED_OUT)
+    if wait.error is None or not wait.error.startswith(_TIMED_OUT) or isinstance(action, WaitFor):
+        return None
     has_url = wait.event in _REQUEST_EVENTS | _RESPONSE_EVENTS or wait.call.api_name.endswith(_URL_CALL)
-    return is_timeout and has_url and not isinstance(wait.pattern, str | re.Pattern)
+    if has_url and not isinstance(wait.pattern, str | re.Pattern):
+        return "it depends on a function of the agent"
+    if wait.event == "" and (wait.state or has_url):
+        if wait.state == "networkidle":
+            return "a replay always waits until the page is idle"
+        return "its condition held after the timeout, before its step began"
+    return "they cannot check that such an event does not fire"
 
 
 def _successful_wait(waited: AgentWait, session: Session) -> WaitFor | Note:
@@ -112,36 +120,46 @@ def _successful_wait(waited: AgentWait, session: Session) -> WaitFor | Note:
 
 
 def _missed_condition(waited: AgentWait, session: Session) -> Condition | None:
-    """Return the condition that did not hold in time; None if a replay cannot evaluate it."""
+    """Return the condition that did not hold in time; None if a replay cannot evaluate it.
+
+    A URL or load state that was reached after the timeout, but before the step began, cannot be evaluated either: a
+    replay would only see that it was reached.
+    """
     wait = waited.wait
     if wait.event in _REQUEST_EVENTS | _RESPONSE_EVENTS:
         return _missed_traffic(waited, session)
     if wait.event != "" or wait.frame is None:
         return None
-    frames = frame_selectors(wait.frame)
+    condition: LoadStateCondition | UrlMatchCondition
+    frames, matcher = frame_selectors(wait.frame), _matcher(wait.pattern, session)
     if wait.state in {"load", "domcontentloaded"}:
-        return LoadStateCondition(state="load" if wait.state == "load" else "domcontentloaded", frames=frames)
-    matcher = _matcher(wait.pattern, session)
-    is_url = wait.call.api_name.endswith(_URL_CALL) and not wait.state
-    return UrlMatchCondition(matcher=matcher, frames=frames) if is_url and matcher is not None else None
+        state: Literal["load", "domcontentloaded"] = "load" if wait.state == "load" else "domcontentloaded"
+        condition, holds = LoadStateCondition(state=state, frames=frames), has_load_state(wait.frame, state)
+    elif matcher is not None and not wait.state and wait.call.api_name.endswith(_URL_CALL):
+        condition, holds = UrlMatchCondition(matcher=matcher, frames=frames), matches_url(matcher, wait.frame.url)
+    else:
+        return None
+    is_over = session.timeline.begun_ms >= waited.begun_ms + wait.timeout_ms
+    return None if is_over and holds else condition
 
 
 def _missed_traffic(waited: AgentWait, session: Session) -> TrafficCondition | None:
-    """Return the condition for one more request or response than had come before the wait."""
+    """Return the condition for one more request or response than arrived just before the wait."""
     matcher, is_response = _matcher(waited.wait.pattern, session), waited.wait.event in _RESPONSE_EVENTS
     if matcher is None:
         return None
-    came = [
+    matching = [
         each
-        for each in session.traffic_log.since(waited.since)
+        for each in session.traffic_log.since_wait(waited.since, waited.begun_ms - POLL_MS)
         if (each.status is not None) == is_response
         and each.page is session.page(waited.page)
+        and each.at_ms <= waited.begun_ms + waited.wait.timeout_ms
         and matches_url(matcher, each.request.url)
     ]
     return TrafficCondition(
         event="response" if is_response else "request",
         matcher=matcher,
-        count=len(came) + 1,
+        count=len(matching) + 1,
         steps=session.timeline.steps_begun - waited.since,
     )
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from eikon_engine.browser.actions.targets import POLL_MS
 from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
 from eikon_engine.divergence.dependents import find_dependents
 from eikon_engine.divergence.detect import detect_divergences
@@ -34,12 +35,12 @@ from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.skills.skill import SkillInput
-from eikon_engine.trace.actions import Evaluate, Expect, Read
+from eikon_engine.trace.actions import Evaluate, Expect, Read, TrafficCondition, WaitFor
 from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, Succeeded
 from eikon_engine.trace.labels import action_label, step_label
-from eikon_engine.trace.steps import MISSING_DOCUMENT, is_failed_wait, look_interval_ms
+from eikon_engine.trace.steps import MISSING_DOCUMENT, is_failed_wait, poll_interval_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -679,20 +680,25 @@ def _comparable_result(recorded: ActionTrace, performed: PerformedAction) -> Res
     return _noticed_result(recorded, performed)
 
 
-_POLL_MS: Final = 50.0
-"""Page time between two looks of a replay that waits."""
-
-
 def _noticed_result(recorded: ActionTrace, performed: PerformedAction) -> Result:
     """Return the result as an agent would notice it.
 
-    The client of an agent looks less and less often, so it misses a condition that comes to hold just before its
-    deadline: such a wait failed in the recording, and fails again.
+    The client of an agent polls less and less often, so it misses a condition that comes to hold just before its
+    deadline: such a wait failed in the recording, and fails again. A condition that held when the step began did not in
+    the recording, however late in the wait that was.
     """
     if not is_failed_wait(recorded) or performed.waited_ms is None or not isinstance(performed.result, Succeeded):
         return performed.result
-    certain_ms = recorded.action.timeout_ms - look_interval_ms(recorded.action) - _POLL_MS
-    return recorded.result if performed.waited_ms > max(0.0, certain_ms) else performed.result
+    action = recorded.action
+    if isinstance(action, WaitFor) and _held_at_first(action, performed.waited_ms):
+        return performed.result
+    noticed_until_ms = action.timeout_ms - poll_interval_ms(action) - POLL_MS
+    return recorded.result if performed.waited_ms > max(0.0, noticed_until_ms) else performed.result
+
+
+def _held_at_first(action: WaitFor, waited_ms: float) -> bool:
+    """Return whether a condition held when its step began; that of requests and responses has a time of its own."""
+    return not isinstance(action.condition, TrafficCondition) and waited_ms <= action.elapsed_ms
 
 
 def _place(planned: PlannedStep) -> StepPosition:

@@ -107,7 +107,7 @@ class TrafficCondition(FileModel):
     event: Literal["request", "response"]
     matcher: UrlMatcher
     count: int = Field(default=1, ge=1)
-    """How many must have come since the first of the `steps`: one more than had come before the wait."""
+    """How many must have arrived during the wait: one more than just before it, which a replay may see later."""
     steps: int = Field(default=0, ge=0)
     """How many of the steps before this one may have caused it: those that ran during the wait, and the one before."""
 
@@ -504,7 +504,7 @@ class WaitFor(_Action):
     type: Literal["wait_for"] = "wait_for"
     condition: Condition
     elapsed_ms: float = Field(default=0.0, ge=0)
-    """How much of `timeout_ms` had passed when the step began, because the wait began during earlier steps."""
+    """Page time from the beginning of the wait to that of the step; above `timeout_ms` if it timed out before."""
 
 
 class AnswerDialog(_Action):

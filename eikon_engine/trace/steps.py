@@ -157,13 +157,13 @@ def is_failed_wait(step: ActionTrace) -> bool:
 
 
 _BACKOFF_MS: Final = (20.0, 50.0, 100.0, 100.0, 500.0)
-"""Pauses of Playwright's server between two looks (`retryWithProgressAndBackoff`); the last one is repeated."""
+"""Pauses of Playwright's server between two polls (`retryWithProgressAndBackoff`); the last one is repeated."""
 _BACKOFFS_IN_TIMEOUT: Final = 5
 """How often a pause fits into the timeout, at least."""
 
 
-def look_interval_ms(action: Action) -> float:
-    """Return the longest time between two looks of Playwright that waits for an action; 0 if it misses nothing."""
+def poll_interval_ms(action: Action) -> float:
+    """Return the longest time between two polls of Playwright that waits for an action; 0 if it misses nothing."""
     is_polled = isinstance(action, Expect) or (
         isinstance(action, WaitFor) and isinstance(action.condition, SelectorCondition)
     )

@@ -11,7 +11,9 @@ from eikon_engine.trace.actions import (
     LoadStateCondition,
     Navigate,
     SelectorCondition,
+    TrafficCondition,
     UrlCondition,
+    UrlMatcher,
     WaitFor,
 )
 from tests.browser.desk import Desk, Room, at
@@ -87,6 +89,24 @@ def test_a_condition_that_never_holds_fails_at_its_deadline(desk: Desk, conditio
     assert performed.observation is not None
     assert performed.observation.virtual_ms == 10_100
     assert took < 10
+
+
+def test_traffic_counts_from_the_beginning_of_the_wait(desk: Desk) -> None:
+    """A poll just before a wait is not what it waits for; one during the wait is, though its step begins later."""
+    desk.site.answers["/poll"] = Answer(body="pending")
+    desk.show("<script>fetch('/poll')</script>")
+    poll = TrafficCondition(event="response", matcher=UrlMatcher(syntax="glob", text="**/poll"), steps=1)
+
+    before = desk.do(WaitFor(condition=poll, timeout_ms=500))
+
+    assert before.error is not None
+    assert before.error.message.endswith("found 0 of 1")
+    desk.show("<script>fetch('/poll')</script>")
+    during = desk.do(WaitFor(condition=poll, timeout_ms=500, elapsed_ms=2000))
+    assert during.error is not None
+    assert during.error.message.endswith("found 0 of 1")
+    desk.show("<script>fetch('/poll')</script>")
+    assert desk.do(WaitFor(condition=poll, timeout_ms=500, elapsed_ms=300)).error is None
 
 
 def test_a_condition_that_holds_takes_no_page_time(desk: Desk) -> None:

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome
+from eikon_engine.trace.actions import WaitFor
 from eikon_engine.trace.execution import Failed
 from tests.browser.pages import Answer, PageSite
 from tests.exporters.running import export, run
@@ -157,6 +158,67 @@ def test_what_comes_between_two_looks_of_the_client_is_no_divergence(
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
     assert replay(tmp_path / "b", tmp_path / "sealed").verdict == "faithful"
+
+
+def wait_briefly_for_url(page: Page) -> None:
+    """Wait for a URL for a shorter time than an action stays open."""
+    page.wait_for_url("**/done", timeout=400)
+
+
+def wait_briefly_for_response(page: Page) -> None:
+    """Wait for a response for a shorter time than an action stays open."""
+    with page.expect_response("**/done", timeout=400):
+        pass
+
+
+def wait_for_response_during_long_click(page: Page) -> None:
+    """Wait for a response with a deadline that expires while a click waits for its button."""
+    with page.expect_response("**/done", timeout=700):
+        page.click("#later")
+
+
+BRIEF_WAITS: dict[str, tuple[Callable[[Page], None], str]] = {
+    "url": (wait_briefly_for_url, PUSH),
+    "response": (wait_briefly_for_response, FETCH),
+    "response during a click": (wait_for_response_during_long_click, FETCH),
+}
+"""Waits that time out before their steps begin, and what a page does that fulfils them."""
+SLOW_EFFECT = """<!doctype html><title>page</title>
+<button id=start>Start</button><button id=later disabled>Go</button><p>none</p>
+<script>
+start.onclick = () => {{
+  setTimeout(() => {{ later.disabled = false; }}, 1300);
+  setTimeout(() => {{ {effect} }}, {after_ms});
+  setTimeout(() => {{ document.querySelector("p").textContent = "done"; }}, 2500);
+}};
+</script>"""
+
+
+@pytest.mark.parametrize("kind", list(BRIEF_WAITS))
+def test_a_wait_that_timed_out_before_its_step_diverges_if_it_is_fulfilled_in_time(
+    chromium: Browser, site: PageSite, tmp_path: Path, kind: str
+) -> None:
+    """What the page does within the deadline counts, though the step begins later."""
+    wait, effect = BRIEF_WAITS[kind]
+    site.answers |= {"/": Answer(body=SLOW_EFFECT.format(effect=effect, after_ms=2000)), "/done": Answer(body="done")}
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/")
+        agent.page.click("#start")
+        with pytest.raises(Error):
+            wait(agent.page)
+        expect(agent.page.locator("p")).to_have_text("done")
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
+    waits = [step.action for step in steps(tmp_path / "b") if isinstance(step.action, WaitFor)]
+    assert [each.elapsed_ms >= each.timeout_ms - 50 for each in waits] == [True]
+    assert replay(tmp_path / "b", tmp_path / "same", network="live").verdict == "faithful"
+
+    site.answers["/"] = Answer(body=SLOW_EFFECT.format(effect=effect, after_ms=200))
+    changed = replay(tmp_path / "b", tmp_path / "changed", network="live", policy="effects")
+
+    kind_of_step, _, observed = fulfilled(changed)
+    assert kind_of_step == "wait_for"
+    assert observed.startswith("it held ")
 
 
 @pytest.mark.parametrize("kind", ["selector", "text", "url", "url by expression", "response", "request"])

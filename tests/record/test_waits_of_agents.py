@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -249,6 +250,46 @@ def test_a_wait_for_a_function_that_failed_is_a_note(chromium: Browser, site: Pa
     assert warnings(tmp_path / "b").count("depends on a function of the agent") == 2
     assert agent.mission.report is not None
     assert agent.mission.report.status == "certified", agent.mission.report.findings
+
+
+def wait_for_idle_network(page: Page) -> None:
+    """Wait for a page that never stops polling."""
+    page.wait_for_load_state("networkidle", timeout=900)
+
+
+def wait_for_any_navigation(page: Page) -> None:
+    """Wait for a page that stays."""
+    with page.expect_navigation(timeout=900):
+        pass
+
+
+def wait_for_load_event(page: Page) -> None:
+    """Wait for an event that has fired already."""
+    page.wait_for_event("load", timeout=900)
+
+
+def wait_for_failed_request(page: Page) -> None:
+    """Wait for a request that fails."""
+    page.wait_for_event("requestfailed", timeout=900)
+
+
+@pytest.mark.parametrize(
+    "wait", [wait_for_idle_network, wait_for_any_navigation, wait_for_load_event, wait_for_failed_request]
+)
+def test_a_wait_that_timed_out_and_that_no_replay_checks_is_a_warning(
+    chromium: Browser, site: PageSite, tmp_path: Path, wait: Callable[[Page], None]
+) -> None:
+    """It is a note that always succeeds, so a warning says that nothing is compared."""
+    site.answers["/poll"] = Answer(body="pending")
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put("<script>setInterval(() => fetch('/poll'), 100)</script>"))
+        with pytest.raises(Error):
+            wait(agent.page)
+
+    (note,) = recorded_actions(tmp_path / "b")
+    assert isinstance(note, Note)
+    assert "Timeout 900ms exceeded" in note.text
+    assert warnings(tmp_path / "b").count("replays do not check that it times out") == 1
 
 
 def test_a_late_effect_that_the_agent_waited_for_is_in_every_replay(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.reads import find_frame
-from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate
+from eikon_engine.browser.actions.targets import POLL_MS, Readiness, ambiguity_message, inspect_target, locate
 from eikon_engine.browser.playwright_internals import glob_matches
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Assert, Condition, UrlMatcher, WaitFor
     from eikon_engine.trace.target import Target
 
-_POLL_MS = 50.0
 _POLL_SLOWDOWN = 10.0
 """Conditions are polled less and less often: after a tenth of the time so far."""
 _EVALUATE_TRUTH: Final = r"""([expression, ...parameters]) => {
@@ -66,6 +65,8 @@ class _Found:
     is_tolerable: bool = False
     """Whether a live page may leave it at that: its server may respond less often than in the recording, or with a
     similar status."""
+    held_after_ms: float | None = None
+    """Page time after which it came to hold, since the wait began; None if the time is that of the poll."""
 
 
 _NO_FRAME: Final = _Found(holds=False, text="found no such iframe")
@@ -90,18 +91,18 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
     if isinstance(action.condition, _WITHOUT_LOCATING):
         session.timeline.begin_acting_phase()
     waited = action.elapsed_ms
-    while not (found := await _evaluate_condition(session, page, action.condition)).holds:
+    while not (found := await _evaluate_condition(session, page, action)).holds:
         if waited >= action.timeout_ms:
             if found.is_tolerable and not session.follows_schedule:
                 break
             message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found.text}"
             raise ActionError(message, code="wait-timeout")
-        step_ms = max(_POLL_MS, waited // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
+        step_ms = max(POLL_MS, waited // _POLL_SLOWDOWN // POLL_MS * POLL_MS)
         step = await fast_forward(session.stabilizer, step_ms, action.timeout_ms - waited)
         await session.stabilizer.pass_time_waiting(step)
         waited += step
     session.timeline.begin_acting_phase()
-    return ActionEffect(waited_ms=waited)
+    return ActionEffect(waited_ms=waited if found.held_after_ms is None else found.held_after_ms)
 
 
 async def check_assertion(session: Session, action: Assert) -> ActionEffect:
@@ -170,10 +171,10 @@ def _evaluate_url(session: Session, expected: str, url: str) -> _Found:
     return _Found(url_matches(expected, url) or url_matches(expected, shown), f"the URL is {shown}")
 
 
-async def _evaluate_condition(session: Session, page: Page, condition: Condition) -> _Found:  # noqa: PLR0911 - one case a kind
-    """Return whether a condition holds now, and what was found."""
-    match condition:
-        case SelectorCondition():
+async def _evaluate_condition(session: Session, page: Page, action: WaitFor) -> _Found:  # noqa: PLR0911 - one case a kind
+    """Return whether the condition of a wait holds now, and what was found."""
+    match action.condition:
+        case SelectorCondition() as condition:
             return await _evaluate_selector(page, condition)
         case UrlCondition(url=url, frames=frames):
             frame = await _find_frame(page, frames)
@@ -191,14 +192,14 @@ async def _evaluate_condition(session: Session, page: Page, condition: Condition
                 ready = await frame.evaluate("document.readyState")
             holds = ready == "complete" or (state == "domcontentloaded" and ready == "interactive")
             return _Found(holds, f"it is {ready}")
-        case FunctionCondition():
+        case FunctionCondition() as condition:
             return _Found(*await _evaluate_function(page, condition))
-        case RequestCondition() | ResponseCondition():
+        case RequestCondition() | ResponseCondition() as condition:
             return _evaluate_traffic(session, page, condition)
-        case TrafficCondition():
-            return _evaluate_matching_traffic(session, page, condition)
+        case TrafficCondition() as condition:
+            return _evaluate_matching_traffic(session, page, action, condition)
         case _:
-            assert_never(condition)
+            assert_never(action.condition)
 
 
 async def _evaluate_selector(page: Page, condition: SelectorCondition) -> _Found:
@@ -246,17 +247,24 @@ def _evaluate_traffic(session: Session, page: Page, condition: RequestCondition 
     return _Found(count >= condition.count or is_ahead, text, is_tolerable=0 < len(alike) == len(statuses))
 
 
-def _evaluate_matching_traffic(session: Session, page: Page, condition: TrafficCondition) -> _Found:
-    """Count the requests or responses of a page whose URLs match since the first step that may have caused them."""
-    is_response = condition.event == "response"
+def _evaluate_matching_traffic(session: Session, page: Page, action: WaitFor, condition: TrafficCondition) -> _Found:
+    """Count the requests or responses of a page whose URLs match, from the beginning of a wait to its deadline."""
+    timeline, is_response = session.timeline, condition.event == "response"
+    begun_ms = timeline.begun_ms - action.elapsed_ms
     found = [
-        each
-        for each in session.traffic_log.since(session.timeline.steps_begun - condition.steps)
+        each.at_ms - begun_ms
+        for each in session.traffic_log.since_wait(timeline.steps_begun - condition.steps, begun_ms)
         if (each.status is not None) == is_response
         and each.page is page
+        and each.at_ms <= begun_ms + action.timeout_ms
         and _matches_shown(session, condition.matcher, each.request.url)
     ]
-    return _Found(len(found) >= condition.count, f"found {len(found)} of {condition.count}")
+    holds = len(found) >= condition.count
+    return _Found(
+        holds,
+        f"found {len(found)} of {condition.count}",
+        held_after_ms=max(0.0, found[condition.count - 1]) if holds else None,
+    )
 
 
 def _is_alike(live: int | None, recorded: int | None) -> bool:
