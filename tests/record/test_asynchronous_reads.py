@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Error, Page, async_playwright, expect
 
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.record import record_mission
@@ -295,3 +295,27 @@ def test_a_wait_that_has_not_ended_is_the_last_step(site: PageSite, tmp_path: Pa
     (note,) = recorded_actions(tmp_path / "b")
     assert isinstance(note, Note)
     assert note.text.endswith(": the mission ended meanwhile")
+
+
+def test_a_url_that_was_reached_after_the_timeout_but_before_the_step_is_a_warning(
+    site: PageSite, tmp_path: Path
+) -> None:
+    """A replay would see the URL when the step begins, and could not tell whether it was in time."""
+    url = site.put(LATE_BUTTON + "<script>setTimeout(() => history.pushState(0, '', '/done'), 800)</script>")
+
+    async def agent() -> None:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+            page = await browser.new_page()
+            async with record_mission(page, mission_text="Wait", directory=tmp_path / "b", options=QUICK):
+                await page.goto(url)
+                ends = await asyncio.gather(
+                    page.wait_for_url("**/done", timeout=200), page.click("button"), return_exceptions=True
+                )
+                assert isinstance(ends[0], Error)
+            await browser.close()
+
+    asyncio.run(agent())
+
+    assert [action.type for action in recorded_actions(tmp_path / "b")] == ["click", "note"]
+    assert "its condition held after the timeout, before its step began" in warnings(tmp_path / "b")
