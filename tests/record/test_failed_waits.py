@@ -162,34 +162,34 @@ def test_what_comes_between_two_looks_of_the_client_is_no_divergence(
 
 def wait_briefly_for_url(page: Page) -> None:
     """Wait for a URL for a shorter time than an action stays open."""
-    page.wait_for_url("**/done", timeout=400)
+    page.wait_for_url("**/done", timeout=450)
 
 
 def wait_briefly_for_response(page: Page) -> None:
     """Wait for a response for a shorter time than an action stays open."""
-    with page.expect_response("**/done", timeout=400):
+    with page.expect_response("**/done", timeout=450):
         pass
 
 
 def wait_for_response_during_long_click(page: Page) -> None:
     """Wait for a response with a deadline that expires while a click waits for its button."""
-    with page.expect_response("**/done", timeout=700):
+    with page.expect_response("**/done", timeout=1500):
         page.click("#later")
 
 
-BRIEF_WAITS: dict[str, tuple[Callable[[Page], None], str]] = {
-    "url": (wait_briefly_for_url, PUSH),
-    "response": (wait_briefly_for_response, FETCH),
-    "response during a click": (wait_for_response_during_long_click, FETCH),
+BRIEF_WAITS: dict[str, tuple[Callable[[Page], None], str, int]] = {
+    "url": (wait_briefly_for_url, PUSH, 300),
+    "response": (wait_briefly_for_response, FETCH, 300),
+    "response during a click": (wait_for_response_during_long_click, FETCH, 1000),
 }
-"""Waits that time out before their steps begin, and what a page does that fulfils them."""
+"""Waits that time out before their steps begin, what a page does that fulfils them, and after how many milliseconds."""
 SLOW_EFFECT = """<!doctype html><title>page</title>
 <button id=start>Start</button><button id=later disabled>Go</button><p>none</p>
 <script>
 start.onclick = () => {{
-  setTimeout(() => {{ later.disabled = false; }}, 1300);
+  setTimeout(() => {{ later.disabled = false; }}, 2500);
   setTimeout(() => {{ {effect} }}, {after_ms});
-  setTimeout(() => {{ document.querySelector("p").textContent = "done"; }}, 2500);
+  setTimeout(() => {{ document.querySelector("p").textContent = "done"; }}, 4500);
 }};
 </script>"""
 
@@ -199,8 +199,8 @@ def test_a_wait_that_timed_out_before_its_step_diverges_if_it_is_fulfilled_in_ti
     chromium: Browser, site: PageSite, tmp_path: Path, kind: str
 ) -> None:
     """What the page does within the deadline counts, though the step begins later."""
-    wait, effect = BRIEF_WAITS[kind]
-    site.answers |= {"/": Answer(body=SLOW_EFFECT.format(effect=effect, after_ms=2000)), "/done": Answer(body="done")}
+    wait, effect, after_ms = BRIEF_WAITS[kind]
+    site.answers |= {"/": Answer(body=SLOW_EFFECT.format(effect=effect, after_ms=4000)), "/done": Answer(body="done")}
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/")
         agent.page.click("#start")
@@ -213,7 +213,7 @@ def test_a_wait_that_timed_out_before_its_step_diverges_if_it_is_fulfilled_in_ti
     assert [each.elapsed_ms >= each.timeout_ms - 50 for each in waits] == [True]
     assert replay(tmp_path / "b", tmp_path / "same", network="live").verdict == "faithful"
 
-    site.answers["/"] = Answer(body=SLOW_EFFECT.format(effect=effect, after_ms=200))
+    site.answers["/"] = Answer(body=SLOW_EFFECT.format(effect=effect, after_ms=after_ms))
     changed = replay(tmp_path / "b", tmp_path / "changed", network="live", policy="effects")
 
     kind_of_step, _, observed = fulfilled(changed)
