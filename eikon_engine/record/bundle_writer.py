@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from fnmatch import fnmatch
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
@@ -18,6 +19,7 @@ from eikon_engine.network.retiming import correct_phases
 from eikon_engine.network.store import NetworkWriter, read_network, write_network
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
+from eikon_engine.trace.environment import SESSION_STORAGE_FILE, STORAGE_STATE_FILE
 from eikon_engine.trace.execution import (
     ActionTrace,
     ExecutionTrace,
@@ -41,6 +43,7 @@ from eikon_engine.trace.journal import (
     SubgoalStarted,
     ToolRecorded,
     WarningAdded,
+    aside_path,
     read_journal,
 )
 from eikon_engine.trace.steps import acted_times
@@ -56,6 +59,20 @@ if TYPE_CHECKING:
 
 TRACE_FILE = "trace.json"
 NETWORK_FOLDER: Final = "network"
+SCREENSHOTS_FOLDER: Final = "screenshots"
+
+_RECORDED_NAMES: Final = (
+    JOURNAL_FILE,
+    TRACE_FILE,
+    STORAGE_STATE_FILE,
+    SESSION_STORAGE_FILE,
+    NETWORK_FOLDER,
+    FILES_FOLDER,
+    DOM_FOLDER,
+    RESPONSES_FOLDER,
+    SCREENSHOTS_FOLDER,
+)
+"""Files and folders that a recording creates in its folder."""
 
 _logger = logging.getLogger(__name__)
 
@@ -206,7 +223,7 @@ def _move_aside(directory: Path) -> None:
     """Move a folder with an unfinished recording, so that another one can be made there.
 
     Raises:
-        OutputError: the recording is in progress, or the folder cannot be moved.
+        OutputError: the recording is in progress, the folder is a link or has other files, or it cannot be moved.
     """
     if is_locked(directory / JOURNAL_FILE):
         message = f"{directory}: another process is recording into this folder; choose another one"
@@ -215,14 +232,28 @@ def _move_aside(directory: Path) -> None:
     if place == Path.cwd() or place in Path.cwd().parents:
         message = f"{directory}: an unfinished recording is in the current folder; choose another one or remove it"
         raise OutputError(message)
-    names = (place.with_name(f"{place.name}.unfinished-{number}") for number in count(1))
-    to = next(each for each in names if not each.exists())
+    if directory.is_symlink():
+        message = f"{directory}: an unfinished recording is in {place}, which this links to; choose another folder"
+        raise OutputError(message)
+    others = sorted(each.name for each in place.iterdir() if not _is_recorded(each.name))
+    if others:
+        message = (
+            f"{directory}: an unfinished recording is next to files that are not part of it ({', '.join(others)}); "
+            "choose another folder, or move them"
+        )
+        raise OutputError(message)
+    to = next(each for each in (aside_path(place, number) for number in count(1)) if not each.exists())
     try:
         place.rename(to)
     except OSError as error:
         message = f"cannot move the unfinished recording {directory} to {to}: {error.strerror}; choose another folder"
         raise OutputError(message) from error
     _logger.warning("%s: an unfinished recording was there; moved it to %s", directory, to)
+
+
+def _is_recorded(name: str) -> bool:
+    """Return whether a recording created an entry of its folder, or was writing it when it was killed."""
+    return any(name == each or fnmatch(name, f".{each}.*.tmp") for each in _RECORDED_NAMES)
 
 
 class Attempt:

@@ -12,6 +12,7 @@ from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import InternalError, UsageError
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.llm.completion_usage import usage_from_response
+from eikon_engine.record.bundle_writer import SCREENSHOTS_FOLDER
 from eikon_engine.record.skill_runs import SkillCall, find_document
 from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import Evaluate, Expect, FileInput, Navigate, Read
@@ -217,6 +218,6 @@ class MissionRecorder:
         if performed.screenshot is None:
             return ()
         name = safe_file_name(attempt.id, "subgoal")
-        path = f"screenshots/{self._attempts.count:02d}_{name}_{sequence:03d}.png"
+        path = f"{SCREENSHOTS_FOLDER}/{self._attempts.count:02d}_{name}_{sequence:03d}.png"
         self._recording.writer.write_file(path, performed.screenshot)
         return (Artifact(name="screenshot", path=path),)

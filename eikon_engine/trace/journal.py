@@ -6,6 +6,7 @@ written from the journal and takes precedence over it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias, assert_never
 
@@ -153,6 +154,19 @@ JournalRecord: TypeAlias = Annotated[
 
 
 JOURNAL_FILE: Final = "journal.jsonl"
+
+_MOVED_ASIDE: Final = re.compile(r".+\.unfinished-[0-9]+")
+
+
+def aside_path(folder: Path, number: int) -> Path:
+    """Return where the unfinished recording of a folder is moved to, if another one is made there."""
+    return folder.with_name(f"{folder.name}.unfinished-{number}")
+
+
+def is_moved_aside(name: str) -> bool:
+    """Return whether a folder of this name has an unfinished recording that was moved aside."""
+    return _MOVED_ASIDE.fullmatch(name) is not None
+
 
 _MissionRecord: TypeAlias = WarningAdded | SecretsFound | ArtifactAdded | ExtractionAdded | FailureAdded
 _RECORD_ADAPTER: Final[DeferredAdapter[JournalRecord]] = DeferredAdapter(JournalRecord)

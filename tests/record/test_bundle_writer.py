@@ -98,6 +98,37 @@ def test_an_unfinished_recording_makes_room_for_the_next(
     assert not folder.with_name("b.unfinished-3").exists()
 
 
+def test_only_a_recording_is_moved(writer: BundleWriter) -> None:
+    """A test next to the journal would disappear with it; what a killed process was writing is part of it."""
+    folder = writer.directory
+    writer.write_file("storage_state.json", b"{}")
+    writer.write_file("screenshots/1.png", b"png")
+    writer.close()
+    (folder / ".storage_state.json.x1.tmp").touch()
+    (folder / "test_checkout.py").touch()
+    before = sorted(folder.rglob("*"))
+
+    with pytest.raises(OutputError, match=r"files that are not part of it \(test_checkout\.py\); choose another"):
+        BundleWriter(folder)
+
+    assert sorted(folder.rglob("*")) == before
+    (folder / "test_checkout.py").unlink()
+    BundleWriter(folder).close()
+    assert (folder.with_name("b.unfinished-1") / "storage_state.json").exists()
+
+
+def test_a_linked_folder_is_not_moved(writer: BundleWriter, tmp_path: Path) -> None:
+    """The link would lead nowhere."""
+    writer.close()
+    link = tmp_path / "link"
+    link.symlink_to(writer.directory)
+
+    with pytest.raises(OutputError, match="which this links to; choose another folder"):
+        BundleWriter(link)
+
+    assert (link / "journal.jsonl").exists()
+
+
 def test_a_recording_in_progress_is_not_moved(writer: BundleWriter) -> None:
     """Two missions that record into one folder do not disturb each other."""
     with pytest.raises(OutputError, match="another process is recording into this folder; choose another one"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import TraceError
 from eikon_engine.trace.bundle import DOM_FOLDER
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
-from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.journal import JOURNAL_FILE, is_moved_aside
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ _BUNDLE_FILES: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
 def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return the named bundles and those below folders, without duplicates: in argument order, then by path.
 
-    Includes bundles whose trace is missing, so that they are reported. Does not follow links to folders.
+    Includes bundles whose trace is missing, so that they are reported. Does not follow links to folders. Unfinished
+    recordings that were moved aside are found only by name.
 
     Raises:
         TraceError: a path does not exist, or a folder contains no bundle.
@@ -47,7 +48,7 @@ def _walk_bundles(root: Path) -> Iterator[Path]:
         if not _BUNDLE_FILES.isdisjoint(names) or (DOM_FOLDER in folders and _has_blobs(Path(folder, DOM_FOLDER))):
             folders.clear()
             yield Path(folder)
-        folders.sort()
+        folders[:] = sorted(each for each in folders if not is_moved_aside(each))
 
 
 def _has_blobs(folder: Path) -> bool:
