@@ -41,11 +41,23 @@ def redact_command(command: Command, redactor: Redactor) -> Command:
     plain = _redact_value(command.model_dump(mode="json"), "", redactor)
     _reject_tokens(command.type, (text for _, text in _iter_texts(plain, "")))
     assert isinstance(plain, dict)  # noqa: S101 - a model is an object
-    if isinstance(command, BranchInsert) and isinstance(plain["action"], dict) and "text" in plain["action"]:
-        plain["action"]["text"] = _to_reference(plain["action"]["text"])
+    if isinstance(command, BranchInsert):
+        for texts, field in _inserted_texts(plain["action"]):
+            texts[field] = _to_reference(texts[field])
     if isinstance(command, BranchEdit) and isinstance(plain["fields"], dict) and _TEXT_FIELD in plain["fields"]:
         plain["fields"][_TEXT_FIELD] = _to_reference(plain["fields"][_TEXT_FIELD])
     return _COMMAND_ADAPTER.validate_python(plain, strict=False)
+
+
+def _inserted_texts(action: JsonValue) -> Iterator[tuple[dict[str, JsonValue], str]]:
+    """Yield the objects and fields of an action that hold what it types or drops."""
+    if not isinstance(action, dict):
+        return
+    if "text" in action:
+        yield action, "text"
+    dropped = action.get("data")
+    if isinstance(dropped, list):
+        yield from ((each, "value") for each in dropped if isinstance(each, dict))
 
 
 def _reject_tokens(command_type: str, texts: Iterator[str]) -> None:

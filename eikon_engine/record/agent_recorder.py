@@ -170,7 +170,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             attempt=attempt,
             sequence=attempt.next_sequence(),
             started_at=self._now(),
-            files=self._read_files(params) if name in FILE_CALLS else (),
+            files=self._read_files(name, params) if name in FILE_CALLS else (),
         )
         self._open_actions.add(pending)
         self._without_deadline += has_no_deadline(name, deadline)
@@ -641,23 +641,25 @@ class AgentRecorder(ActionLog[PendingAction]):
         elif name not in {"Page.close", "Page.bringToFront"}:
             self.record_page_switch(page)
 
-    def _read_files(self, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
-        files = [
-            (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]))
+    def _read_files(self, call: str, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
+        files: list[tuple[str, str | None, bytes, int | None]] = [
+            (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]), None)
             for each in params.get("payloads") or ()
         ]
-        paths = map(Path, params.get("localPaths") or ())
-        files += [(path.name, None, path.read_bytes()) for path in paths if path.is_file()]
+        for path in filter(Path.is_file, map(Path, params.get("localPaths") or ())):
+            changed_ms = path.stat().st_mtime_ns // 1_000_000 if call == "Frame.drop" else None
+            files.append((path.name, None, path.read_bytes(), changed_ms))
         bodies = self._session.request_bodies
-        for name, _, content in files:
+        for name, _, content, _ in files:
             bodies.add_file(name, content)
         return tuple(
             FileInput(
                 name=name,
                 mime_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream",
                 content=self._recording.writer.store_file(content),
+                last_modified_ms=changed_ms,
             )
-            for name, kind, content in files
+            for name, kind, content, changed_ms in files
         )
 
     def _probe_target(self, pending: PendingAction) -> None:

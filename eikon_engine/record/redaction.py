@@ -14,14 +14,14 @@ from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH
 from eikon_engine.secrets.encodings import ENCODINGS
 from eikon_engine.secrets.redaction import Redaction, TypedSecret
 from eikon_engine.secrets.stand_ins import character_classes, make_password_stand_in
-from eikon_engine.trace.actions import Fill, InsertText, SecretRef, SetValue, TypeText
+from eikon_engine.trace.actions import Drop, Fill, InsertText, SecretRef, SetValue, TypeText
 from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.actions import Action, DropData, Text
 
 
 def redact_action(session: Session, action: Action, resolved: Action | None = None) -> Action:
@@ -31,9 +31,19 @@ def redact_action(session: Session, action: Action, resolved: Action | None = No
         name = session.secret_name(typed)
         if name is not None:
             action = action.model_copy(update={"text": SecretRef(secret=name)})
+    if isinstance(action, Drop):
+        dropped = resolved.data if isinstance(resolved, Drop) else action.data
+        data = [_refer_to_secret(session, each, plain.value) for each, plain in zip(action.data, dropped, strict=True)]
+        action = action.model_copy(update={"data": tuple(data)})
     plain = action.model_dump(mode="json")
     redacted = redact_values(plain, session.redactor.redact_text)
     return action if redacted == plain else validate_redacted(type(action), plain, redacted)
+
+
+def _refer_to_secret(session: Session, data: DropData, value: Text) -> DropData:
+    """Replace dropped data that is a secret by a reference."""
+    name = session.secret_name(value) if isinstance(value, str) else None
+    return data if name is None else data.model_copy(update={"value": SecretRef(secret=name)})
 
 
 STAND_IN_CANDIDATES: Final = 12

@@ -203,7 +203,10 @@ def _with_files(mission: MissionRecorder, action: Action, bundle: Bundle) -> Act
     if not isinstance(action, Drop | SetInputFiles):
         return action
     files = tuple(
-        mission.attach_content(each.name, each.mime_type, bundle.files.get(each.content)) for each in action.files
+        mission.attach_content(each.name, each.mime_type, bundle.files.get(each.content)).model_copy(
+            update={"last_modified_ms": each.last_modified_ms}
+        )
+        for each in action.files
     )
     return action.model_copy(update={"files": files})
 

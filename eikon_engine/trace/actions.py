@@ -215,6 +215,16 @@ class FileInput(FileModel):
     name: str
     mime_type: str
     content: BlobRef
+    last_modified_ms: int | None = Field(default=None, ge=0)
+    """When the file was last changed, in Unix milliseconds; None if that is not known. A drop repeats it, and the page
+    then gets the MIME type that belongs to the name."""
+
+    @model_validator(mode="after")
+    def _check_name(self) -> Self:
+        if self.last_modified_ms is not None and (self.name in {"", ".", ".."} or set(self.name) & {"/", "\0"}):
+            message = f"expected a file name without folders, since last_modified_ms is given, got {self.name!r}"
+            raise ValueError(message)
+        return self
 
 
 class _Action(FileModel):
@@ -472,7 +482,7 @@ class DropData(FileModel):
     """Data of a drop in one format."""
 
     mime_type: str
-    value: str
+    value: Text
 
 
 class Drop(_PositionAction):

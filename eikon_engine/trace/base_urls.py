@@ -254,8 +254,8 @@ def parse_base_url_rules(texts: Iterable[str], option: str = "--base-url") -> di
     return rules
 
 
-USER_INPUT_FIELDS = frozenset({"type", "text", "key"})
-"""Fields of an action that hold user input."""
+USER_INPUT_FIELDS = frozenset({"type", "text", "key", "data"})
+"""Fields of an action that hold user input: what is typed, pressed and dropped."""
 
 
 def map_action_urls(action: Action, urls: BaseUrlMap) -> Action:

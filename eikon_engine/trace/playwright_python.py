@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.actions import Action, Condition, Expectation, ExpectedText, FileInput, ReadValue
+    from eikon_engine.trace.actions import Action, Condition, Expectation, ExpectedText, FileInput, ReadValue, Text
     from eikon_engine.trace.target import Target
 
 
@@ -48,7 +48,7 @@ class Payload:
     """What is dropped, as an argument."""
 
     files: tuple[FileInput, ...]
-    data: Mapping[str, str]
+    data: Mapping[str, Text]
     """Data by MIME type."""
 
 

@@ -156,6 +156,12 @@ def _map_texts(action: actions.Action, change: Callable[[str], str]) -> actions.
             return action.model_copy(update={"text": change(text)})
         case actions.SetValue(text=str() as text) | actions.AnswerDialog(text=str() as text):
             return action.model_copy(update={"text": change(text)})
+        case actions.Drop(data=data):
+            dropped = [
+                each.model_copy(update={"value": change(each.value)}) if isinstance(each.value, str) else each
+                for each in data
+            ]
+            return action.model_copy(update={"data": tuple(dropped)})
         case actions.SelectOption(options=options):
             return action.model_copy(update={"options": tuple(map(change, options))})
         case actions.WaitFor(
@@ -208,7 +214,9 @@ def missing_secret_message(name: str) -> str:
 
 
 def action_secret_names(action: Action) -> tuple[str, ...]:
-    """Return the names of the secrets that an action types."""
-    text = getattr(action, "text", None)
-    whole = (text.secret,) if isinstance(text, SecretRef) else ()
+    """Return the names of the secrets that an action types or drops."""
+    texts = [getattr(action, "text", None)]
+    if isinstance(action, actions.Drop):
+        texts = [each.value for each in action.data]
+    whole = [text.secret for text in texts if isinstance(text, SecretRef)]
     return tuple(dict.fromkeys((*whole, *secret_names_in(action.model_dump_json()))))

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import (
     Check,
     Click,
@@ -9,6 +12,7 @@ from eikon_engine.trace.actions import (
     Drag,
     Drop,
     DropData,
+    FileInput,
     Hover,
     Key,
     Modifier,
@@ -17,13 +21,18 @@ from eikon_engine.trace.actions import (
     Point,
     Scroll,
     ScrollIntoViewIfNeeded,
+    SecretRef,
     Tap,
     Uncheck,
     is_forced,
 )
 from eikon_engine.trace.observation import TargetState
+from eikon_engine.trace.variables import SecretValues
 from tests.browser.desk import Desk, Room, at
 from tests.browser.pages import PageSite
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
@@ -435,6 +444,15 @@ zone.ondrop = async event => {
 </script>"""
 
 
+DROP_TIMES = """<div id=zone style='width:200px;height:100px;background:#eee'>drop</div><p id=p></p><script>
+zone.ondragover = event => event.preventDefault();
+zone.ondrop = async event => {
+  const describe = async each => `${each.name} ${await each.text()} ${each.lastModified}`;
+  p.textContent = (await Promise.all(Array.from(event.dataTransfer.files, describe))).join(', ');
+};
+</script>"""
+
+
 def test_data_is_dropped_at_a_position(desk: Desk) -> None:
     """The page gets the data by their types."""
     desk.show(DROP_ZONE)
@@ -443,6 +461,31 @@ def test_data_is_dropped_at_a_position(desk: Desk) -> None:
     desk.ok(Drop(target=at("#zone"), data=data, position=Point(x=20, y=10)))
 
     assert desk.js("p.textContent") == "seven pears|20|10"
+
+
+def test_a_dropped_secret_reaches_the_page_and_is_redacted(desk: Desk) -> None:
+    """As one that is typed: the page gets the value, whatever is recorded of the page has the name."""
+    desk.show(DROP_ZONE)
+    desk.worker.session.secrets = SecretValues({"CODE": "hunter2"})
+
+    data = (DropData(mime_type="text/plain", value=SecretRef(secret="CODE")),)
+    desk.ok(Drop(target=at("#zone"), data=data, position=Point(x=20, y=10)))
+
+    assert desk.js("p.textContent") == "hunter2|20|10"
+    assert desk.worker.session.redacted_names == {"CODE"}
+
+
+def test_a_dropped_file_keeps_the_time_of_its_last_change(live_browser: Room, tmp_path: Path) -> None:
+    """A page that resumes uploads knows a file by it, and two files may have one name."""
+    content = BlobStore(tmp_path).put(b"pears")
+    first = FileInput(name="a.txt", mime_type="text/plain", content=content, last_modified_ms=981_173_106_789)
+    second = first.model_copy(update={"last_modified_ms": 981_173_106_790})
+
+    with live_browser.desk(uploads=tmp_path) as desk:
+        desk.show(DROP_TIMES)
+        desk.ok(Drop(target=at("#zone"), files=(first, second)))
+
+        assert desk.js("p.textContent") == "a.txt pears 981173106789, a.txt pears 981173106790"
 
 
 def test_what_accepts_no_drop_rejects_the_action(desk: Desk) -> None:

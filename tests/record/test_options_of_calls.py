@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.trace.actions import Click, DoubleClick, Drag, Drop, DropData, InsertText, Mouse, Press, TypeText
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AttachOptions
+from eikon_engine.trace.actions import (
+    Click,
+    DoubleClick,
+    Drag,
+    Drop,
+    DropData,
+    InsertText,
+    Mouse,
+    Press,
+    SecretRef,
+    TypeText,
+)
 from tests.browser.pages import Answer, PageSite
 from tests.exporters.running import export, run
 from tests.record.recorded_page import QUICK, TWICE, recorded_actions, recorded_page, warnings
@@ -250,3 +264,40 @@ def test_drops_are_replayed_with_their_files_and_data(chromium: Browser, site: P
     assert '.drop({"data": {"text/plain": "seven"}}, position={"x": 20, "y": 10}, ' in test.source
     ran = run(test, tmp_path / "tests")
     assert ran.passed, ran.output
+
+
+CHANGED_S = 981_173_106
+DROPS_OF_SECRETS = """<div id=zone style='width:200px;height:100px;background:#eee'>drop</div><p id=p></p><script>
+zone.ondragover = event => event.preventDefault();
+zone.ondrop = async event => {
+  const [file] = event.dataTransfer.files, text = event.dataTransfer.getData('text/plain');
+  await fetch('/upload', { method: 'POST', body: file ? `${file.name} ${file.lastModified}` : text });
+  p.textContent += file ? `${file.lastModified};` : `${text.length};`;
+};
+</script>"""
+
+
+def test_a_dropped_file_has_its_time_and_a_dropped_secret_its_name(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The page sends when the file was changed; the value of the secret is in no file of the bundle."""
+    file, secret = tmp_path / "list.txt", {"CODE": "hunter2-of-pears"}
+    file.write_text("pears")
+    os.utime(file, (CHANGED_S, CHANGED_S))
+    site.answers["/upload"] = Answer(body="ok")
+    options = AttachOptions(certify=CertifyOptions(runs=2), secrets=secret)
+    with recorded_page(chromium, tmp_path / "b", options) as agent:
+        page = agent.page
+        page.goto(site.put(DROPS_OF_SECRETS))
+        page.locator("#zone").drop({"files": file})
+        expect(page.locator("p")).to_have_text(f"{CHANGED_S}000;")
+        page.locator("#zone").drop({"data": {"text/plain": secret["CODE"]}})
+        expect(page.locator("p")).to_have_text(f"{CHANGED_S}000;16;")
+
+    dropped_file, dropped_secret = [each for each in recorded_actions(tmp_path / "b") if isinstance(each, Drop)]
+    assert dropped_file.files[0].last_modified_ms == CHANGED_S * 1000
+    assert dropped_secret.data == (DropData(mime_type="text/plain", value=SecretRef(secret="CODE")),)
+    assert secret["CODE"] not in (tmp_path / "b" / "trace.json").read_text()
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
+    assert replay(tmp_path / "b", tmp_path / "sealed", secrets=secret).verdict == "faithful"

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import UsageError
-from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, parse_base_url_rules
+from eikon_engine.trace.actions import Drop, DropData, Fill, Navigate, TypeText
+from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, map_action_urls, parse_base_url_rules
+from eikon_engine.trace.target import Target
 
 URLS = build_url_map({"http://old.example": "http://127.0.0.1:8001"})
 PATHS = build_url_map({"http://h:8000/app": "https://stage.example/next/app"})
@@ -164,3 +166,14 @@ def test_a_wrong_rule_is_refused(rules: list[str], reason: str) -> None:
         build_url_map(parse_base_url_rules(rules))
 
     assert reason in caught.value.message
+
+
+def test_user_input_keeps_its_urls() -> None:
+    """What is typed and what is dropped are as the user gave them; the address to open is of the current deployment."""
+    urls = build_url_map({"http://a": "http://b"})
+    target, text = Target(selector="#field"), "http://a/x"
+    data = (DropData(mime_type="text/uri-list", value=text),)
+
+    for action in (Fill(target=target, text=text), TypeText(target=target, text=text), Drop(target=target, data=data)):
+        assert map_action_urls(action, urls) == action
+    assert map_action_urls(Navigate(url=text), urls) == Navigate(url="http://b/x")

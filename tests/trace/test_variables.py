@@ -12,6 +12,8 @@ from eikon_engine.trace.actions import (
     AssertText,
     AssertUrl,
     Click,
+    Drop,
+    DropData,
     Fill,
     Navigate,
     Note,
@@ -43,6 +45,7 @@ WITH_VARIABLE: tuple[Action, ...] = (
     SetValue(target=FIELD, text=MARK),
     SelectOption(target=FIELD, options=("b", MARK)),
     AnswerDialog(accept=True, text=MARK),
+    Drop(target=FIELD, data=(DropData(mime_type="text/html", value="b"), DropData(mime_type="text/plain", value=MARK))),
     WaitFor(condition=UrlCondition(url=MARK)),
     Assert(expectation=AssertUrl(url=MARK)),
     Assert(expectation=AssertText(target=FIELD, text=MARK)),
@@ -51,6 +54,7 @@ WITHOUT: tuple[Action, ...] = (
     Click(target=Target(selector=MARK)),
     Fill(target=FIELD, text=SecretRef(secret="fruit")),
     Fill(target=FIELD, text="{{eikon-secret:fruit}}"),
+    Drop(target=FIELD, data=(DropData(mime_type="text/plain", value=SecretRef(secret="fruit")),)),
     Note(text=MARK),
 )
 USING = trace(

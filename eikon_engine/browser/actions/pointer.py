@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
@@ -19,12 +22,12 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.errors import ActionError
-from eikon_engine.trace.actions import is_forced
+from eikon_engine.trace.actions import SecretRef, is_forced
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable
+    from collections.abc import AsyncIterator, Awaitable, Iterator
 
-    from playwright.async_api import Page, Position
+    from playwright.async_api import FilePayload, Page, Position
 
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import (
@@ -241,13 +244,35 @@ async def drop(session: Session, action: Drop) -> ActionEffect:
     readiness = Readiness(pointer=True, position=action.position)
     bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
     payload: Any = {}
-    if action.files:
-        payload["files"] = file_payloads(session, action)
     if action.data:
         payload["data"] = {each.mime_type: session.secrets.resolve(each.value) for each in action.data}
-    async with translated_errors(f"dropping on {action.target}"), delivery_barrier(session, bound.locator.page):
-        await bound.locator.drop(payload, position=_position(action.position), timeout=ACT_TIMEOUT_MS)
+    for each in action.data:
+        if isinstance(each.value, SecretRef):
+            session.redact_typed_secret(session.secrets.resolve(each.value))
+    with _dropped_files(session, action) as files:
+        if files:
+            payload["files"] = files
+        async with translated_errors(f"dropping on {action.target}"), delivery_barrier(session, bound.locator.page):
+            await bound.locator.drop(payload, position=_position(action.position), timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
+
+
+@contextmanager
+def _dropped_files(session: Session, action: Drop) -> Iterator[list[FilePayload] | list[Path]]:
+    """Yield the files of a drop; as files of the system if the page must see when they were changed."""
+    payloads = file_payloads(session, action) if action.files else []
+    if all(each.last_modified_ms is None for each in action.files):
+        yield payloads
+        return
+    with TemporaryDirectory(prefix="eikon-drop-") as folder:
+        paths = [Path(folder, str(number), each.name) for number, each in enumerate(action.files)]
+        for path, file, payload in zip(paths, action.files, payloads, strict=True):
+            path.parent.mkdir()
+            path.write_bytes(payload["buffer"])
+            if file.last_modified_ms is not None:
+                changed_ns = file.last_modified_ms * 1_000_000
+                os.utime(path, ns=(changed_ns, changed_ns))
+        yield paths
 
 
 async def download(session: Session, action: Download) -> ActionEffect:
