@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from pydantic import ValidationError
+
 from eikon_engine.browser.actions.conditions import URL_FLAGS, matches_url
 from eikon_engine.browser.actions.targets import POLL_MS
 from eikon_engine.browser.attach.call_interceptor import awaited_request, frame_selectors
@@ -169,7 +171,10 @@ def _matcher(pattern: object, session: Session) -> UrlMatcher | None:
     if isinstance(pattern, str) and pattern:
         glob = resolve_glob(context_options(session.context).get("baseURL"), pattern)
         session.detect_in_text(glob, by_page=True)
-        return UrlMatcher(syntax="glob", text=glob)
+        try:
+            return UrlMatcher(syntax="glob", text=glob)
+        except ValidationError:  # Playwright rejected it, too
+            return None
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
         flags = "".join(letter for letter, flag in URL_FLAGS.items() if pattern.flags & flag)
         return UrlMatcher(syntax="regex", text=pattern.pattern, flags=flags)

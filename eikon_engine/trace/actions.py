@@ -6,12 +6,14 @@ of page time. A text is either plain or a reference to a secret, never the secre
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.files.models import DeferredAdapter, FileModel, FiniteJson
+from eikon_engine.trace.rules import checked_pattern
 from eikon_engine.trace.target import Identity, Target
 
 
@@ -89,6 +91,35 @@ class UrlMatcher(FileModel):
     text: str
     flags: str = Field(default="", pattern="^[aimsx]*$")
     """Flags of a regular expression, as in `(?im)`."""
+
+    @model_validator(mode="after")
+    def _check_text(self) -> Self:
+        if self.syntax == "regex":
+            checked_pattern(self.text, self.compiled_flags)
+        elif _GLOB_WITH_GROUPS.fullmatch(self.escaped_glob) is None:
+            message = (
+                f"expected a glob of Playwright, got {self.text!r} (each {{ needs a }}, without another {{ between)"
+            )
+            raise ValueError(message)
+        return self
+
+    @property
+    def compiled_flags(self) -> re.RegexFlag:
+        """Flags of the regular expression, for `re`."""
+        flags = re.NOFLAG
+        for letter in self.flags:
+            flags |= re.RegexFlag[letter.upper()]
+        return flags
+
+    @property
+    def escaped_glob(self) -> str:
+        """Text of a glob, in which references to variables and secrets have no other meaning."""
+        return _REFERENCE.sub(lambda found: rf"\{{\{{{found[1]}\}}\}}", self.text)
+
+
+_GLOB_WITH_GROUPS: Final = re.compile(r"(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\])*\})*\\?", re.DOTALL)
+"""A glob as Playwright reads it: a backslash escapes the next character, and groups are not nested."""
+_REFERENCE: Final = re.compile(r"\{\{([A-Za-z_][\w:|-]*)\}\}")
 
 
 class UrlMatchCondition(FileModel):
@@ -289,7 +320,7 @@ class Reload(_NavigationAction):
 
 class _ClickAction(_ForceableAction, _PointerAction):
     button: MouseButton = "left"
-    delay_ms: float = 0.0
+    delay_ms: float = Field(default=0.0, ge=0)
     """Page time for which the button is held, and between two clicks."""
     steps: int = Field(default=1, ge=1)
     """Number of intermediate `mousemove` events on the way to the element, the last one included."""

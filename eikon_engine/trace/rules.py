@@ -35,14 +35,14 @@ class _ValueRule(_RequestRule):
         return pattern if pattern is None else checked_pattern(pattern)
 
 
-def checked_pattern(pattern: str) -> str:
+def checked_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> str:
     """Return a regular expression that is valid.
 
     Raises:
         ValueError: it is not.
     """
     try:
-        re.compile(pattern)
+        re.compile(pattern, flags)
     except re.error as error:
         message = f"expected a regular expression, got {pattern!r} ({error})"
         raise ValueError(message) from error

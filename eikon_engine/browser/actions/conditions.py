@@ -153,11 +153,8 @@ URL_FLAGS: Final = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": r
 def matches_url(matcher: UrlMatcher, url: str) -> bool:
     """Return whether a URL matches a pattern of an agent, as Playwright for Python does."""
     if matcher.syntax == "glob":
-        return glob_matches(matcher.text, url)
-    flags = re.NOFLAG
-    for letter in matcher.flags:
-        flags |= URL_FLAGS[letter]
-    return re.search(matcher.text, url, flags) is not None
+        return glob_matches(matcher.escaped_glob, url)
+    return re.search(matcher.text, url, matcher.compiled_flags) is not None
 
 
 def _matches_shown(session: Session, matcher: UrlMatcher, url: str) -> bool:
