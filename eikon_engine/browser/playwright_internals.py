@@ -326,7 +326,7 @@ def _observed_wait_methods() -> dict[tuple[type, str], Callable[[Any], object]]:
 
 
 def _notify(waiter: Any, name: WaitDetail, value: object) -> None:  # noqa: ANN401 - as above
-    """Tell the observers of a wait's connection about it."""
+    """Notify the observers of a wait's connection about it."""
     for note in tuple(_wait_observers.get(waiter._channel_owner._connection, ())):
         note(waiter._wait_id, name, value)
 

@@ -457,7 +457,7 @@ class Mouse(_Action):
     y: float
     button: MouseButton = "left"
     click_count: int = Field(default=1, ge=1)
-    delay_ms: float = 0.0
+    delay_ms: float = Field(default=0.0, ge=0)
     """Page time for which a click holds the button, and between two clicks."""
     steps: int = Field(default=1, ge=1)
     """Number of intermediate `mousemove` events, the last one included."""

@@ -3,7 +3,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import ValidationError
 
+from eikon_engine.errors import ActionError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import (
     Check,
@@ -390,6 +392,30 @@ def test_the_button_is_held_for_page_time(desk: Desk, action: Click | DoubleClic
     desk.ok(action)
 
     assert desk.js("p.textContent.trim()") == noted
+
+
+def test_a_hold_that_fails_leaves_nothing_pressed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Button and keys are released: the next click has no modifier, and a move is no drag."""
+    desk.show(HELD + "<script>onmousemove = e => { p.title = `${e.buttons} ${e.shiftKey}`; }</script>")
+
+    async def fail(_: float) -> None:
+        raise ActionError("the page stopped", code="wait-timeout")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.worker.session.stabilizer, "pass_time_waiting", fail)
+        desk.fails(Click(target=at("#b"), delay_ms=600, modifiers=("Shift",)), "wait-timeout")
+    desk.ok(Mouse(event="move", x=200, y=200))
+
+    assert desk.js("p.title") == "0 false"
+
+
+@pytest.mark.parametrize("kind", [Click, DoubleClick])
+def test_a_delay_is_not_negative(kind: type[Click | DoubleClick]) -> None:
+    """As with the delays of keys."""
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        kind(target=at("#b"), delay_ms=-1.0)
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        Mouse(event="click", x=1, y=1, delay_ms=-1.0)
 
 
 def test_a_forced_press_is_held_on_what_covers_the_target(desk: Desk) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import SecretRef, is_forced
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from playwright.async_api import FilePayload, Page, Position
 
@@ -86,7 +86,7 @@ async def click(session: Session, action: Click | DoubleClick) -> ActionEffect:
 
 async def _click_locator(session: Session, action: Click | DoubleClick, bound: BoundTarget, times: int) -> None:
     """Have Playwright find the point; it holds the button for wall time, which is page time if it passes by itself."""
-    held_ms = max(0.0, action.delay_ms) * times * 2
+    held_ms = action.delay_ms * times * 2
     options: dict[str, Any] = {
         **_pointer_options(action),
         "button": action.button,
@@ -134,11 +134,29 @@ async def _hold_at(session: Session, page: Page, point: tuple[float, float], opt
                 if count == 1:
                     await _await_input(move_pointer(session, page, point, steps=options.steps))
                 await _await_input(page.mouse.down(button=options.button, click_count=count))
-            await pass_delay()
-            async with delivery_barrier(session, page):
-                await _await_input(page.mouse.up(button=options.button, click_count=count))
+            async with _released(partial(_release_button, session, page, options.button, count)):
+                await pass_delay()
             if count < options.times:
                 await pass_delay()
+
+
+async def _release_button(session: Session, page: Page, button: MouseButton, count: int) -> None:
+    async with delivery_barrier(session, page):
+        await _await_input(page.mouse.up(button=button, click_count=count))
+
+
+@asynccontextmanager
+async def _released(release: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Release what is held when the block ends; after an error as far as possible, since that counts."""
+    from playwright.async_api import Error
+
+    try:
+        yield
+    except BaseException:
+        with suppress(ActionError, Error):
+            await release()
+        raise
+    await release()
 
 
 @asynccontextmanager
@@ -150,17 +168,17 @@ async def _keys_held(session: Session, page: Page, modifiers: tuple[Modifier, ..
     before = session.held_modifiers.get(page, frozenset())
     requested = frozenset(map(key_of_modifier, modifiers))
     await _change_held_keys(session, page, before, requested)
-    yield
-    await _change_held_keys(session, page, requested, before)
+    async with _released(partial(_change_held_keys, session, page, requested, before)):
+        yield
 
 
 async def _change_held_keys(session: Session, page: Page, held: frozenset[str], requested: frozenset[str]) -> None:
     async with delivery_barrier(session, page):
         for key in MODIFIER_KEYS:
             if key in requested - held:
-                await page.keyboard.down(key)
+                await _await_input(page.keyboard.down(key))
             elif key in held - requested:
-                await page.keyboard.up(key)
+                await _await_input(page.keyboard.up(key))
 
 
 def key_of_modifier(modifier: str) -> str:
@@ -327,7 +345,7 @@ def _known_point(session: Session, action: _PointerAction, bound: BoundTarget) -
 
 
 async def _await_input(operation: Awaitable[None]) -> None:
-    """Await a mouse or touchscreen operation, which has no timeout of its own.
+    """Await an operation of mouse, keyboard or touchscreen, which has no timeout of its own.
 
     Raises:
         ActionError: the page did not respond.

@@ -341,8 +341,8 @@
     record.whenReady = new Promise(done => { record.ready = done; });
     record.unblock = () => {
       record.isBlocked = false;
-      record.goOn?.();
-      record.whenUnblocked = new Promise(done => { record.goOn = done; });
+      record.resume?.();
+      record.whenUnblocked = new Promise(done => { record.resume = done; });
       record.whenBlocked = new Promise(done => {
         record.block = () => {
           record.isBlocked = true;
