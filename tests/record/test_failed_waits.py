@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Error, Page, expect
 
 from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome
 from eikon_engine.trace.actions import WaitFor
+from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
 from tests.browser.pages import Answer, PageSite
 from tests.exporters.running import export, run
@@ -239,3 +240,17 @@ def test_an_exported_test_expects_the_wait_to_fail(
     changed = run(test, tmp_path / "test", site.url)
     assert not changed.passed, changed.output
     assert "DID NOT RAISE" in changed.output
+
+
+def test_a_wait_for_an_invalid_glob_has_no_condition(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Playwright rejects it, so nothing can be waited for; the agent gets its error, and the mission is recorded."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(NOTHING))
+        with pytest.raises(Error, match="Invalid glob pattern"):
+            agent.page.wait_for_url("**/{done", timeout=TIMEOUT_MS)
+        with pytest.raises(Error), agent.page.expect_response("**/{done", timeout=TIMEOUT_MS):
+            agent.page.click("button")
+
+    trace = open_bundle(tmp_path / "b").trace
+    assert (trace.status, trace.failures, trace.warnings) == ("complete", (), ())
+    assert {step.action.type for step in steps(tmp_path / "b")} <= {"navigate", "click", "note"}
