@@ -47,7 +47,7 @@ def test_an_engine_that_is_also_a_field_names_the_field() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "wanted"),
     [
-        ("fill", 'value={"secret":"pw"}', "no field 'value'; available: page, target, text, timeout_ms"),
+        ("fill", 'value={"secret":"pw"}', "no field 'value'; available: force, page, target, text, timeout_ms"),
         ("fill", "value=1", "if all of it is the text, write text=value=1"),
         ("click", "value=Buy", "write target.selector=value=Buy"),
         ("press", "role=button", "no field 'role'"),
