@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.reads import find_frame
-from eikon_engine.browser.actions.targets import POLL_MS, Readiness, ambiguity_message, inspect_target, locate
+from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate, poll_step_ms
 from eikon_engine.browser.playwright_internals import glob_matches
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Assert, Condition, UrlMatcher, WaitFor
     from eikon_engine.trace.target import Target
 
-_POLL_SLOWDOWN = 10.0
-"""Conditions are polled less and less often: after a tenth of the time so far."""
 _EVALUATE_TRUTH: Final = r"""([expression, ...parameters]) => {
   const source = /^\s*function[\s(*]/.test(expression) ? `(${expression})` : expression;
   const given = globalThis.eval(source);
@@ -97,7 +95,7 @@ async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
                 break
             message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found.text}"
             raise ActionError(message, code="wait-timeout")
-        step_ms = max(POLL_MS, waited // _POLL_SLOWDOWN // POLL_MS * POLL_MS)
+        step_ms = poll_step_ms(waited)
         step = await fast_forward(session.stabilizer, step_ms, action.timeout_ms - waited)
         await session.stabilizer.pass_time_waiting(step)
         waited += step

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
-from eikon_engine.browser.actions.targets import POLL_MS, locate
+from eikon_engine.browser.actions.targets import POLL_MS, locate, poll_step_ms
 from eikon_engine.browser.playwright_errors import expectation_code
 from eikon_engine.browser.playwright_internals import check_expectation
 from eikon_engine.browser.stabilizer import fast_forward
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from eikon_engine.files.blobs import BlobRef
     from eikon_engine.trace.actions import Evaluate, Expect, ExpectedText, Read
 
-_POLL_SLOWDOWN: Final = 10.0
-"""Values are read less and less often: after a tenth of the time so far."""
 _READ_TIMEOUT_MS: Final = 5_000.0
 """Wall time for reading from an element that is there: a last resort, since waiting in page time comes first."""
 _ANSWER_S: Final = 0.05
@@ -116,7 +114,7 @@ async def expect(session: Session, action: Expect) -> ActionEffect:
 
 async def _pass_time(session: Session, waited_ms: float, timeout_ms: float) -> float:
     """Let a little page time pass, more after a long wait; return how much."""
-    step_ms = max(POLL_MS, waited_ms // _POLL_SLOWDOWN // POLL_MS * POLL_MS)
+    step_ms = poll_step_ms(waited_ms)
     step = await fast_forward(session.stabilizer, step_ms, max(POLL_MS, timeout_ms - waited_ms))
     await session.stabilizer.pass_time_waiting(step)
     return step

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 POLL_MS: Final = 50.0
 """Page time between two checks of a target that is not ready."""
-
-
+_POLL_SLOWDOWN: Final = 10.0
+"""A condition is evaluated again after one part in so many of the time so far."""
 _BEING_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
 """Playwright's errors for a document that is being replaced."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
@@ -210,6 +210,11 @@ async def _point_through_frames(
             cover = f"covered by {answer['cover']}"
         point = (answer["x"], answer["y"])
     return cover, point
+
+
+def poll_step_ms(waited_ms: float) -> float:
+    """Return the page time until a condition is evaluated again: more after a long wait."""
+    return max(POLL_MS, waited_ms // _POLL_SLOWDOWN // POLL_MS * POLL_MS)
 
 
 async def bind(
