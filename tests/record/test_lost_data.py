@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Error, Request, Response
 from playwright.sync_api import Browser
 
+from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.record import action_log as timeline
 from eikon_engine.record.agent_recorder import AgentRecorder
 from eikon_engine.trace.bundle import open_bundle
@@ -83,3 +85,55 @@ def test_a_failing_recorder_makes_the_recording_incomplete(
     assert [each.why for each in network.incomplete] == ["the recorder failed: RuntimeError: no such call"]
     assert agent.mission.report is not None
     assert agent.mission.report.status == "unverifiable"
+
+
+LEAVING = """<p>Grace</p><button>Delete</button><script>
+document.querySelector("button").onclick = () => {
+  const request = new XMLHttpRequest();
+  request.open("DELETE", "/customers/2");
+  request.onload = () => { location.href = request.responseText; };
+  request.send();
+};</script>"""
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_a_response_by_which_a_script_leaves_its_page_is_kept(
+    chromium: Browser,
+    site: PageSite,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_readable: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """Playwright calls it cancelled if the next document comes before its end is reported; a loss is named."""
+    failure, body = Request.failure, Response.body
+
+    def cancelled(request: Request) -> str | None:
+        return ABORTED_ERROR if request.method == "DELETE" else failure.__get__(request)
+
+    async def unreadable(response: Response) -> bytes:
+        if response.request.method == "DELETE":
+            raise Error("No data found for resource with given identifier")
+        return await body(response)
+
+    monkeypatch.setattr(Request, "failure", property(cancelled))
+    if not is_readable:
+        monkeypatch.setattr(Response, "body", unreadable)
+    site.answers |= {
+        "/customers/2": Answer(body="/customers"),
+        "/customers": Answer(body="<title>Customers</title>Ada"),
+    }
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.put(LEAVING))
+        agent.page.click("button")
+        agent.page.wait_for_url("**/customers")
+    monkeypatch.undo()
+
+    assert agent.mission.report is not None
+    lost = open_bundle(tmp_path / "b").trace.network
+    assert lost is not None
+    assert [each.what for each in lost.incomplete] == (
+        [] if is_readable else [f"the response to DELETE {site.url}/customers/2"]
+    )
+    assert agent.mission.report.status == ("certified" if is_readable else "unverifiable"), (
+        agent.mission.report.findings
+    )

@@ -26,6 +26,7 @@ from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.errors import EikonError
 from eikon_engine.network.exchange import (
     ABORTED_ERROR,
+    FETCH_TYPES,
     Exchange,
     Hop,
     Piece,
@@ -314,16 +315,7 @@ class NetworkCapture:
             await self._streams.forget(last)
             return
         if last.failure is not None:
-            stream = await self._streams.finished_stream(last)
-            if stream is not None and last.existing_response is not None:
-                await self._write_stream(root, last, stream, complete=True)
-                await self._streams.forget(last)
-                return
-            self._warn_uncaptured(last, stream)
-            if last.failure == ABORTED_ERROR and last.is_navigation_request():
-                self._awaiting_download.append((root, last, self._session.redactor.redact_text(last.url)))
-                return
-            self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
+            await self._record_failed(root, last)
             return
         answer = await _response_of(last)
         if last.redirected_to is not None:
@@ -339,6 +331,51 @@ class NetworkCapture:
         )
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
         await self._streams.forget(last)
+
+    async def _record_failed(self, root: Request, last: Request) -> None:
+        stream = await self._streams.finished_stream(last)
+        if stream is not None and last.existing_response is not None:
+            await self._write_stream(root, last, stream, complete=True)
+            await self._streams.forget(last)
+            return
+        response = await self._cut_off_response(last)
+        if response is not None:
+            pieces = self._early_piece(root, response.body)
+            hops = await self._hops(root, last)
+            self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
+            return
+        self._warn_uncaptured(last, stream)
+        if last.failure == ABORTED_ERROR and last.is_navigation_request():
+            self._awaiting_download.append((root, last, self._session.redactor.redact_text(last.url)))
+            return
+        self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
+
+    async def _cut_off_response(self, request: Request) -> RecordedResponse | None:
+        """Return the whole response to a request that Playwright calls cancelled; None if there is none.
+
+        Playwright cancels what has not been reported as finished when the next document is committed. On a busy machine
+        that may be a response to which a script reacted by leaving the page.
+        """
+        from playwright.async_api import Error
+
+        answer = request.existing_response
+        if request.resource_type not in FETCH_TYPES or request.failure != ABORTED_ERROR or answer is None:
+            return None
+        length = answer.headers.get("content-length")
+        try:
+            body = b"" if length == "0" else await answer.body()
+        except Error:
+            body = None
+        is_whole = body is not None and (
+            length is None or "content-encoding" in answer.headers or length == str(len(body))
+        )
+        if is_whole:
+            return await self._response(answer, has_body=length != "0")
+        if is_unsafe(request.method, request.resource_type):
+            url = self._session.redactor.redact_text(request.url)
+            why = "its page left before its end was known"
+            self._lose(f"the response to {request.method} {url}", why, f"{request.method} {url}: {why}")
+        return None
 
     def _early_piece(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
         """Return a piece that delivers a response as early as anything that it may have triggered before it ended."""
