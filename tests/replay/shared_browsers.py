@@ -24,19 +24,22 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 Kind: TypeAlias = tuple[object, ...]
+MAX_BROWSERS = 3
+"""Browsers that run at once: each recording of an agent has a seed, and therefore a browser, of its own."""
 T = TypeVar("T")
 
 
 class SharedBrowsers:
     """An event loop with one driver, and one browser of each requested kind.
 
-    Browsers are launched at their first use, and again if they have died.
+    Browsers are launched at their first use, and again if they have died or made room for others.
     """
 
     def __init__(self) -> None:
         self._held = ExitStack()
         self._loop: tuple[BlockingPortal, Context] | None = None
-        self._running: dict[Kind, LaunchedBrowser] = {}
+        self._running: dict[Kind, tuple[LaunchedBrowser, ExitStack]] = {}
+        """With what closes it, least recently used first."""
 
     def replay(self, bundle: Bundle, options: ReplayOptions) -> Run:
         """Replay a bundle with the standard reports, as `ReplayEngine` does in its own browser."""
@@ -55,9 +58,10 @@ class SharedBrowsers:
 
     def close(self) -> None:
         """Close all browsers."""
+        while self._running:
+            self._close_oldest()
         self._held.close()
         self._loop = None
-        self._running.clear()
 
     def _in_loop(self, act: Callable[[BlockingPortal], T]) -> T:
         """Call the loop from a context that has its driver, so that the coroutine inherits it."""
@@ -71,14 +75,26 @@ class SharedBrowsers:
         binary, recorded = find_browser_for(options), plan.trace.environment
         seed = recorded.random_seed if recorded else None
         kind = (binary.path, options.headless, plan.network == "live", seed)
-        running = self._running.get(kind)
-        if running is None or not running.browser.is_connected():
-            running = self._running[kind] = self._in_loop(
-                lambda portal: self._held.enter_context(
+        running = self._running.pop(kind, None)
+        if running is not None and not running[0].browser.is_connected():
+            running[1].close()
+            running = None
+        if running is None:
+            while len(self._running) >= MAX_BROWSERS:
+                self._close_oldest()
+            held = ExitStack()
+            browser = self._in_loop(
+                lambda portal: held.enter_context(
                     portal.wrap_async_context_manager(launch_replay_browser(plan, options, binary))
                 )
             )
-        return running
+            running = browser, held
+        self._running[kind] = running
+        return running[0]
+
+    def _close_oldest(self) -> None:
+        _, held = self._running.pop(next(iter(self._running)))
+        held.close()
 
 
 @asynccontextmanager
