@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 Kind: TypeAlias = tuple[object, ...]
-MAX_BROWSERS = 3
+MAX_BROWSERS = 8
 """Browsers that run at once: each recording of an agent has a seed, and therefore a browser, of its own."""
 T = TypeVar("T")
 
