@@ -68,6 +68,8 @@ def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
     if drawn.get("target") is not None:
         drawn.pop("full_page", None)
         drawn.pop("clip", None)
+    if drawn.get("name") in {"", ".", ".."} or set(str(drawn.get("name"))) & {"/", "\0"}:
+        drawn.pop("last_modified_ms", None)
     steps = iter(range(1, 100))
     for name in sorted(drawn.keys() & {"actions_taken", "skills_used", "tools_used", "completions"}):
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])
