@@ -137,7 +137,7 @@ def test_a_wait_in_vain_is_a_step_that_diverges_if_it_is_fulfilled(
 def test_what_comes_after_the_deadline_was_waited_for_in_vain(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
-    """The page shows it just after the agent has given up; no replay waits for it longer than the agent."""
+    """The page shows it just after the agent stopped waiting; no replay waits for it longer than the agent."""
     site.answers["/"] = Answer(body=LATER.format(SHOW).replace("1400", "2500"))
 
     record_failed_wait(chromium, site, tmp_path / "b", wait_for_selector)

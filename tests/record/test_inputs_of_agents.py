@@ -202,7 +202,7 @@ cover.onmouseup = () => note('up');
 def test_fields_that_nobody_sees_and_covered_drags_are_forced_in_replays(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
-    """What an agent forced into hidden elements is done again; before, replays skipped it."""
+    """What an agent forced into hidden elements is repeated; before, replays skipped it."""
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         page = agent.page
         page.goto(site.put(HIDDEN))
