@@ -270,18 +270,23 @@ class BrowserWorker:
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
     def _begin_ms(self, recorded: Observation | RecordedTiming | None) -> tuple[float | None, float | None]:
-        """Return when an action must begin, and act: in live runs, only the pauses of natural time count."""
+        """Return when an action must begin, and act: in live runs, only the pauses of natural time count.
+
+        In whole milliseconds, as all deliveries: a fraction would let each of them lag behind by one.
+        """
         if recorded is None:
             return None, None
         if self.session.follows_schedule:
-            return recorded.begun_ms, recorded.acted_ms
-        return recorded.begun_ms if self.session.environment.clock == "natural" else None, None
+            return _whole_ms(recorded.begun_ms), _whole_ms(recorded.acted_ms)
+        return _whole_ms(recorded.begun_ms) if self.session.environment.clock == "natural" else None, None
 
     def _settle_ms(self, action: Action, recorded: Observation | RecordedTiming | None) -> float:
         """Return the page time to let pass: as much as recorded, minus what the action has used."""
         if recorded is None or recorded.virtual_ms is None or self._should_settle(recorded):
             return 0.0 if isinstance(action, PASSIVE_ACTIONS) else self.session.environment.settle_ms
-        return max(0.0, recorded.virtual_ms - self.session.timeline.used_ms)
+        begun_ms = recorded.begun_ms or 0.0
+        passed_ms = round(begun_ms + recorded.virtual_ms) - round(begun_ms)
+        return max(0.0, passed_ms - self.session.timeline.used_ms)
 
     def _should_settle(self, recorded: Observation | RecordedTiming) -> bool:
         """Whether pages may settle though the agent did not wait: in live runs, and while a timeline is being found."""
@@ -297,6 +302,10 @@ class BrowserWorker:
 
     def _failed_result(self, error: ActionError) -> Failed:
         return Failed(code=error.code, message=self.session.redactor.redact_text(error.message))
+
+
+def _whole_ms(time_ms: float | None) -> float | None:
+    return None if time_ms is None else float(round(time_ms))
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import ReplayDivergenceError
 from eikon_engine.network.store import read_network
-from eikon_engine.network.websocket import SocketClosed
+from eikon_engine.network.websocket import SocketAccepted, SocketClosed
 from eikon_engine.replay.engine import ReplayEngine
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Scroll
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.certification import CertificationReport
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import ActionTrace
 
 pytestmark = pytest.mark.browser
 
@@ -275,6 +277,35 @@ def test_messages_of_clicks_between_heartbeats_are_certified(chromium: Browser, 
 
     assert report.status in {"certified", "proposed"}, report.findings
     assert report.certificate is not None
+
+
+def test_a_timer_at_the_end_of_a_step_fires_in_each_run(chromium: Browser, tmp_path: Path) -> None:
+    """Recorded times have fractions; runs with a baseline and without it must not differ by one millisecond."""
+    bundle = tmp_path / "bundle"
+    with serve_pages() as site, serve_torture() as torture:
+        here = torture.url.replace("http", "ws") + "/ws/echo"
+        url = site.put(COUNTER.format(url=here, then=PINGS, act=SENDS["at once"]))
+        with recorded_page(chromium, bundle) as recorded:
+            count(recorded.page, url, clicks=1)
+    opened_ms = next(
+        each.moment.at_ms for each in read_network(bundle / "network").sockets if isinstance(each, SocketAccepted)
+    )
+    click = steps(bundle)[places_of(bundle, "send")[0]]
+
+    def ends_with_a_ping(step: ActionTrace) -> ActionTrace:
+        if step.id != click.id or step.observation is None or step.observation.acted_ms is None:
+            return step
+        begun_ms = math.floor(step.observation.begun_ms or 0.0) + 0.655
+        pings = math.ceil((step.observation.acted_ms + 100 - opened_ms) / 150)
+        timing = {"begun_ms": begun_ms, "virtual_ms": opened_ms + 150 * pings - 0.08 - begun_ms}
+        return step.model_copy(update={"observation": step.observation.model_copy(update=timing)})
+
+    write_trace(map_actions(read_trace(bundle), ends_with_a_ping), bundle)
+
+    report = certify(bundle)
+
+    assert report.status == "proposed", report.findings
+    assert report.rounds == 2
 
 
 def test_a_close_soon_after_its_page_loaded_is_missed(chromium: Browser, tmp_path: Path) -> None:
