@@ -272,8 +272,9 @@ class RecordedStandIns(StandInMap):
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")
 """A whole token; stand-ins replace only those of its segments that look random."""
-_NO_PATH: Final = r"""(?![^"']*/[a-z]{4,}["'/])(?![a-z]{4,}/|[a-z]+:)"""
-_BASE64: Final = r"[A-Za-z0-9_+-][A-Za-z0-9_+/:-]+={0,2}"
+_NO_PATH: Final = r"""(?:(?=[\w/]*\+[\w/+]*={0,2}["'])|(?![^"']*/[a-z]{4,}["'/])(?![a-z]{4,}/|[a-z]+:))"""
+"""Only Base64 has a plus sign beside letters, digits and slashes; its letters may be words by chance."""
+_BASE64: Final = r"(?:[A-Za-z0-9_+-][A-Za-z0-9_+/:-]+|/[A-Za-z0-9+/]{23,})={0,2}"
 _QUOTED_OR_PLAIN: Final = re.compile(rf"""(?<=["']){_NO_PATH}{_BASE64}(?=["'])|{_TOKEN.pattern}""")
 """A whole token, in quotes also in Base64 with its slashes, or of several parts with colons; no path, which has words
 between its slashes, and no URL."""

@@ -155,6 +155,20 @@ def test_parts_of_values_that_differ_in_more_are_not_known(live: str) -> None:
     assert known.replace_text("/api/Zx81LqPd93kWvTnXy2Mc") == "/api/Zx81LqPd93kWvTnXy2Mc"
 
 
+@pytest.mark.parametrize(
+    "live", ["/tmaIwni3GVVbfL94dhl/tIELzTBG9i", "/tmaIwni3GVVbfL94+dhl/tier/IELz", "tmaI/word/LzTBG9i+aW5jbHVk"]
+)
+@pytest.mark.parametrize("recorded", ["uM1Wd/{}/ab", "/{}+x/mine/uM1Wd"])
+def test_slashes_and_words_in_base64_are_chance(recorded: str, live: str) -> None:
+    """One of 64 such values begins with a slash, and some have a word between two."""
+    known = RecordedStandIns([STAND_IN])
+    page = "<input type=hidden name=__VIEWSTATE value='{}'>"
+
+    known.learn(page.format(recorded.format(STAND_IN)), page.format(live))
+
+    assert known.replace_text(live) == recorded.format(STAND_IN)
+
+
 def test_a_live_token_with_two_places_stands_for_the_first() -> None:
     """One token of the session may fill two fields that had tokens of their own."""
     known = RecordedStandIns([STAND_IN, OTHER])
