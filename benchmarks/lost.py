@@ -1,4 +1,4 @@
-"""Counts what recordings lose on a busy machine: bodies, streams, sockets and uploads of five small missions.
+"""Counts what recordings lose on a busy machine: bodies, streams, sockets and uploads of six small missions.
 
 Run: `python -m benchmarks.lost [ROUNDS]` in the environment of scripts/test. In each round an agent that drives
 synchronous Playwright, and sleeps between its calls, does each mission once, in a page that is opened while it is
@@ -62,6 +62,14 @@ document.querySelector('button').onclick = async () => {
   location = '/end';
 };
 </script>"""
+REMOVE: Final = """<button>Remove</button><script>
+document.querySelector('button').onclick = () => {
+  const asked = new XMLHttpRequest();
+  asked.open('DELETE', '/removed');
+  asked.onload = () => { location = asked.responseText; };
+  asked.send();
+};
+</script>"""
 TAB: Final = "<a href=/tab target=_blank>tab</a>"
 
 
@@ -107,6 +115,14 @@ def send(page: Page, url: str) -> None:
     page.click("button")
     think()
     page.wait_for_url("**/end")
+
+
+def remove(page: Page, url: str) -> None:
+    """Delete by a script, which leaves the page as soon as its response is here."""
+    page.goto(f"{url}/remove")
+    page.click("button")
+    page.wait_for_url("**/end")
+    think()
 
 
 def open_tab(page: Page, url: str) -> None:
@@ -159,6 +175,7 @@ MISSIONS: Final = (
     Mission("stream", listen, lost_events),
     Mission("pictures", look, lost_bodies),
     Mission("upload", send, lost_bodies),
+    Mission("deletion", remove, lost_bodies),
     Mission("tab", open_tab, lost_messages),
 )
 
@@ -171,6 +188,7 @@ def fill(site: PageSite, socket_url: str) -> None:
         "/stream": STREAM,
         "/pictures": PICTURES,
         "/leave": LEAVE,
+        "/remove": REMOVE,
         "/tabs": TAB,
         "/end": "<h1>end</h1>",
     }.items():
@@ -179,6 +197,7 @@ def fill(site: PageSite, socket_url: str) -> None:
         site.answers[f"/picture-{number}.svg"] = Answer(body=PICTURE, content_type="image/svg+xml")
     site.answers["/events"] = Answer(pieces=EVENTS, content_type="text/event-stream")
     site.answers["/sent"] = _count
+    site.answers["/removed"] = Answer(body="/end", content_type="text/plain")
 
 
 def _count(asked: Asked) -> Answer:
