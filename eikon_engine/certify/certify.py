@@ -243,18 +243,25 @@ def _findings_of_all_timings(
 async def _rounds(
     bundle: Bundle, draft: Draft, replay: RunMany, options: CertifyOptions, learning: LearningRun | None
 ) -> Round:
-    """Replay, compare and propose, until the runs agree or nothing is left to propose; return the last round."""
+    """Replay, compare and propose, until the runs agree or nothing is left to propose; return the last round.
+
+    One run gives the baselines that the recording has none of; all runs must agree with them then.
+    """
     known = () if learning is None or learning.run is None or learning.rules else (learning.run,)
-    runs = options.runs
+    runs = 1 if draft.lacks_baselines else options.runs
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, runs, known)
-        if runs < options.runs and (number == options.rounds or not draft.needs_page_time(done.comparisons)):
+        needs_all = number == options.rounds or not draft.needs_few_runs(done.comparisons, done.runs)
+        if runs < options.runs and needs_all:
             done = await _round(bundle, draft, replay, number, options.runs, done.runs)
         known = ()
         if not done.findings or number == options.rounds:
             break
         tried = draft.propose_next(done.comparisons, done.runs)
-        runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else options.runs
+        if draft.needs_page_time(done.comparisons):
+            runs = MIN_RUNS
+        else:
+            runs = 1 if draft.lacks_baselines else options.runs
         if draft.patch == done.patch:
             break
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")

@@ -192,6 +192,17 @@ class Draft:
         return not self.is_live and bool(self._short_of_time(until_first_failure(comparisons)))
 
     @property
+    def lacks_baselines(self) -> bool:
+        """Return whether an action has neither a recorded baseline nor one of this draft."""
+        return not self.is_live and not self._without_baseline <= self.baselines.keys()
+
+    def needs_few_runs(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> bool:
+        """Return whether some runs suffice for the next change: a baseline that is missing, or more page time."""
+        near = until_first_failure(comparisons)
+        is_missing = not self.is_live and any(is_missing_baseline(each, runs[0]) for each in near)
+        return is_missing or self.needs_page_time(comparisons)
+
+    @property
     def needs_timeline(self) -> bool:
         """Return whether the recorded agent did not wait for its pages, and no timeline has been found yet."""
         network = self.original.network
