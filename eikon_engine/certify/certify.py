@@ -258,10 +258,8 @@ async def _rounds(
         if not done.findings or number == options.rounds:
             break
         tried = draft.propose_next(done.comparisons, done.runs)
-        if draft.needs_page_time(done.comparisons):
-            runs = MIN_RUNS
-        else:
-            runs = 1 if draft.lacks_baselines else options.runs
+        enough = 1 if draft.lacks_baselines else options.runs
+        runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else enough
         if draft.patch == done.patch:
             break
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")

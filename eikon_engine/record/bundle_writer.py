@@ -32,6 +32,7 @@ from eikon_engine.trace.journal import (
     JOURNAL_FILE,
     ActionRecorded,
     CompletionRecorded,
+    DataLost,
     ExtractionAdded,
     FailureAdded,
     JournalHeader,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.dom import PageSnapshot
-    from eikon_engine.trace.execution import CompletionUsage, Failure, ToolUsage
+    from eikon_engine.trace.execution import CompletionUsage, Failure, LostData, ToolUsage
 
 TRACE_FILE = "trace.json"
 NETWORK_FOLDER: Final = "network"
@@ -157,6 +158,10 @@ class BundleWriter:
     def warn(self, text: str) -> None:
         """Add a warning."""
         self._journal.append(WarningAdded(text=text))
+
+    def add_lost_data(self, lost: LostData) -> None:
+        """Add data of the mission that could not be kept."""
+        self._journal.append(DataLost(lost=lost))
 
     def write_redaction(self, redaction: Redaction) -> None:
         """Write the redaction table if it changed."""

@@ -29,7 +29,6 @@ from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace, Failure, LostData, NetworkPart
-from eikon_engine.trace.trace_file import read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -109,6 +108,7 @@ class Recording:
         self.errors: list[Exception] = []
         """Errors of the recorder, which agent and person do not notice."""
         self._lost: list[LostData] = []
+        """What is in the journal already."""
         self.warnings: tuple[str, ...] = ()
         """Warnings about the recording as a whole, once it is finished."""
         self._options = options
@@ -198,12 +198,13 @@ class Recording:
         return self.session.redactor.redact_json(value)
 
     def write_action(self, attempt: Attempt, trace: ActionTrace, resolved: Action | None = None) -> ActionTrace:
-        """Write a redacted action and the secrets found so far, so that a killed process leaves both.
+        """Write a redacted action, and what was lost and which secrets were found so far: a killed process leaves all.
 
         `resolved` is the action with its variables substituted.
         """
         redacted = trace.model_copy(update={"action": redact_action(self.session, trace.action, resolved)})
         self.writer.add_action(attempt, redacted)
+        self._write_lost_data()
         if self.session.secret_detector is not None:
             self.writer.write_redaction(Redaction(found=self.session.secret_detector.table))
         return redacted
@@ -226,8 +227,7 @@ class Recording:
     def lose(self, what: str, why: str) -> None:
         """Note data of the mission that is missing, so that no replay can be faithful, with a warning."""
         lost = LostData(what=self.redact(what), why=self.redact(why))
-        if lost not in self._lost:
-            self._lost.append(lost)
+        if self._add_lost_data(lost):
             self.writer.warn(f"{lost.what} was lost: {lost.why}")
 
     async def stop(self) -> Exception | None:
@@ -271,8 +271,8 @@ class Recording:
             self.attempts.set_status("failed")
             raise
         finally:
-            self.writer.finish(self.now(), self.attempts.status)
             self._write_lost_data()
+            self.writer.finish(self.now(), self.attempts.status)
             redact_recording(self.directory, self.session)
 
     async def certify(self, options: CertifyOptions) -> CertificationReport:
@@ -296,13 +296,18 @@ class Recording:
         return tuple(f"the recorder failed: {type(each).__name__}: {each}" for each in self.errors)
 
     def _write_lost_data(self) -> None:
+        """Write to the journal what was lost since the last time."""
         errors = (LostData(what="a part of the mission", why=self.redact(why)) for why in self._failures_of_recorder)
-        lost = (*self.context.capture.lost, *self._lost, *dict.fromkeys(errors))
-        if not lost:
-            return
-        trace = read_trace(self.directory)
-        network = (trace.network or NetworkPart()).model_copy(update={"incomplete": lost})
-        write_trace(trace.model_copy(update={"network": network}), self.directory)
+        for lost in (*self.context.capture.lost, *errors):
+            self._add_lost_data(lost)
+
+    def _add_lost_data(self, lost: LostData) -> bool:
+        """Write lost data to the journal; return whether it is not there yet."""
+        is_new = lost not in self._lost
+        if is_new:
+            self._lost.append(lost)
+            self.writer.add_lost_data(lost)
+        return is_new
 
     def _write_warnings(self) -> None:
         notes = (

@@ -23,7 +23,9 @@ from eikon_engine.trace.execution import (
     ExecutionTrace,
     Extraction,
     Failure,
+    LostData,
     MissionStatus,
+    NetworkPart,
     SkillUsage,
     SubgoalTrace,
     ToolUsage,
@@ -99,6 +101,13 @@ class WarningAdded(FileModel):
     text: str
 
 
+class DataLost(FileModel):
+    """Data of the mission could not be kept."""
+
+    record: Literal["data_lost"] = "data_lost"
+    lost: LostData
+
+
 class SecretsFound(FileModel):
     """Secrets were found and replaced; each record lists all found so far."""
 
@@ -144,6 +153,7 @@ JournalRecord: TypeAlias = Annotated[
     | CompletionRecorded
     | SubgoalEnded
     | WarningAdded
+    | DataLost
     | SecretsFound
     | ArtifactAdded
     | ExtractionAdded
@@ -168,7 +178,7 @@ def is_moved_aside(name: str) -> bool:
     return _MOVED_ASIDE.fullmatch(name) is not None
 
 
-_MissionRecord: TypeAlias = WarningAdded | SecretsFound | ArtifactAdded | ExtractionAdded | FailureAdded
+_MissionRecord: TypeAlias = WarningAdded | DataLost | SecretsFound | ArtifactAdded | ExtractionAdded | FailureAdded
 _RECORD_ADAPTER: Final[DeferredAdapter[JournalRecord]] = DeferredAdapter(JournalRecord)
 
 
@@ -235,6 +245,7 @@ class _JournalState:
     trace: ExecutionTrace
     attempts: dict[str, _AttemptState] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    lost: list[LostData] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
     extractions: list[Extraction] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -303,6 +314,8 @@ def _apply_mission_record(reading: _JournalState, record: _MissionRecord) -> Non
     match record:
         case WarningAdded(text=text):
             reading.warnings.append(text)
+        case DataLost(lost=lost):
+            reading.lost.append(lost)
         case SecretsFound(redaction=redaction):
             reading.redaction = redaction
         case ArtifactAdded(artifact=artifact):
@@ -373,7 +386,12 @@ def _build_trace(reading: _JournalState, *, is_truncated: bool) -> ExecutionTrac
         early.append("recording ended early: the last line of the journal was truncated and is ignored")
     if ended is None:
         early.append("recording ended early: the journal has no mission_ended record")
+    network = known.network
+    if reading.lost:
+        network = network or NetworkPart()
+        network = network.model_copy(update={"incomplete": (*network.incomplete, *reading.lost)})
     changes = {
+        "network": network,
         "subgoal_traces": tuple(_build_attempt(attempt) for attempt in reading.attempts.values()),
         "warnings": (*known.warnings, *reading.warnings, *early),
         "redaction": reading.redaction or known.redaction,

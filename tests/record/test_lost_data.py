@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from playwright.async_api import Error, Request, Response
@@ -79,10 +80,14 @@ def test_a_failing_recorder_makes_the_recording_incomplete(
         with monkeypatch.context() as patched:
             patched.setattr(AgentRecorder, "_read_of", fail)
             assert agent.page.locator("p").count() == 1
+        for _ in range(2):
+            agent.page.locator("p").click()
+        copytree(tmp_path / "b", tmp_path / "killed")  # what a killed process leaves
 
-    network = open_bundle(tmp_path / "b").trace.network
-    assert network is not None
-    assert [each.why for each in network.incomplete] == ["the recorder failed: RuntimeError: no such call"]
+    for folder in ("b", "killed"):
+        network = open_bundle(tmp_path / folder).trace.network
+        assert network is not None
+        assert [each.why for each in network.incomplete] == ["the recorder failed: RuntimeError: no such call"]
     assert agent.mission.report is not None
     assert agent.mission.report.status == "unverifiable"
 
