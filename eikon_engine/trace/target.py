@@ -103,11 +103,15 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
 
     Unless the selector counts elements, too: the position of an element without text, which counts others whatever
     their names, is not compared if the selector finds the element by its name or its id; and ages in the text of such
-    an element, as in `saved 14 s ago`, may differ by up to a minute.
+    an element, as in `saved 14 s ago`, may differ by up to a minute. An element with an id may have been wrapped, as
+    scripts do once a page is loaded.
     """
     recorded = target.identity
     if recorded is None:
         return ()
+    if _is_wrapped(recorded, observed):
+        place = {"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
+        recorded = recorded.model_copy(update={**place, "ancestors": observed.ancestors})
     if not _POSITION.search(_QUOTED.sub("", target.selector)):
         named_by = _compared_attributes(recorded).get("id")
         is_named = (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name)
@@ -199,6 +203,22 @@ def _ancestor_differences(recorded: Identity, observed: Identity) -> tuple[str, 
     if ours == theirs:
         return ()
     return (f"ancestors: {_ancestor_path(recorded)} -> {_ancestor_path(observed)}",)
+
+
+_WRAPPERS: Final = frozenset({"div", "span"})
+
+
+def _is_wrapped(recorded: Identity, observed: Identity) -> bool:
+    """Return whether two elements have one id, and ancestors that differ only in elements without a meaning."""
+    named_by, other = (_compared_attributes(each).get("id") for each in (recorded, observed))
+    if not named_by or named_by != other or recorded.ancestors == observed.ancestors:
+        return False
+    ours, theirs = (
+        [each for each in identity.ancestors if each.tag not in _WRAPPERS or each.id or each.role]
+        for identity in (recorded, observed)
+    )
+    known = min(len(ours), len(theirs))  # only the nearest ancestors are recorded
+    return known > 0 and ours[:known] == theirs[:known]
 
 
 def _ancestor_path(identity: Identity) -> str:

@@ -174,3 +174,33 @@ def test_what_an_agent_reads_before_a_response_decides_when_replays_deliver_it(
     read = next(step.action for step in steps(tmp_path / "b") if step.action.type == "read")
     assert isinstance(read, Read)
     assert read.value == ReadValue(value="0")
+
+
+WRAPPED = """<form><fieldset><textarea id=text></textarea></fieldset></form><script>
+const derive = async () => {
+  const key = await crypto.subtle.importKey('raw', new Uint8Array(16), 'PBKDF2', false, ['deriveBits']);
+  const how = { name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(16), iterations: 2_000_000 };
+  return crypto.subtle.deriveBits(how, key, 256);
+};
+derive().then(() => {
+  const box = document.createElement('div'), field = document.getElementById('text');
+  field.replaceWith(box);
+  box.append(field);
+  document.title = 'Ready';
+});</script>"""
+
+
+def test_a_field_that_a_script_wraps_later_is_the_recorded_one(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The agent fills it while the browser works for the script; replays wait for it, however they are timed."""
+    page = chromium.new_page()
+
+    with record_mission(page, mission_text="Write", directory=tmp_path / "b", options=TWICE) as mission:
+        page.goto(site.put(WRAPPED))
+        page.fill("#text", "Roses")
+        page.wait_for_function("document.title === 'Ready'")
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified", mission.report.findings

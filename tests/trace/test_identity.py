@@ -199,3 +199,32 @@ def test_ids_that_someone_chose_are_compared(recorded: str, observed: str) -> No
 
     assert len(identity_differences(one, other)) == 1
     assert identity_weakness(one) is None
+
+
+EDIT = (Ancestor(tag="fieldset", role="group"), Ancestor(tag="form", id="edit"), Ancestor(tag="div", id="content"))
+WRAPPER = Ancestor(tag="div")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "observed", "is_same"),
+    [
+        ((("id", "text"),), (WRAPPER, WRAPPER, *EDIT), True),
+        ((("id", "text"),), (WRAPPER, EDIT[0], WRAPPER, EDIT[1]), True),
+        ((("id", "text"),), EDIT[1:], False),
+        ((("id", "text"),), (Ancestor(tag="div", id="dialog"), *EDIT), False),
+        ((("id", "text"),), (Ancestor(tag="div", role="dialog"), *EDIT), False),
+        ((("id", "text"),), (WRAPPER,) * 5, False),
+        ((("name", "text"),), (WRAPPER, *EDIT), False),
+        ((("id", ":r1:"),), (WRAPPER, *EDIT), False),
+    ],
+)
+def test_an_element_with_an_id_may_be_wrapped(
+    attributes: tuple[tuple[str, str], ...],
+    observed: tuple[Ancestor, ...],
+    is_same: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """Scripts wrap fields to make them resizable, once the page is loaded."""
+    recorded = Identity(tag="textarea", attributes=attributes, ancestors=EDIT)
+    other = recorded.model_copy(update={"ancestors": observed, "ordinal_of_kind": 1})
+
+    assert (target_differences(Target(selector="textarea", identity=recorded), other) == ()) == is_same
