@@ -52,6 +52,8 @@ requests never end."""
 UNREAD: Final = "url => [0, 0, window.__eikon__?.working?.() ?? 0, window.__eikon__?.fetchesOf?.(url) ?? 0, 0]"
 """Returns how much the browser works for a document off the main thread, and how many fetches of a URL it waits for;
 see init_browser_work.js and init_determinism.js."""
+STARTING_FRAMES: Final = "() => [0, 0, window.__eikon__?.startingFrames?.() ?? 0, 0, 0]"
+"""Returns how many frames of a document still start without a request; see init_browser_work.js."""
 STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0, 0] }"
 """Advance the workers of a document to its time; resolves when their timers ran and their messages arrived."""
 NEXT_FRAME: Final = """() => new Promise(painted => {
@@ -69,6 +71,9 @@ NO_TIMER_MS: Final = 1e12
 """Page time to the next timer of a document without timers."""
 NEXT_TIMER: Final = "() => window.__eikon__?.nextTimer?.() ?? 0"
 """Returns the page time to the next timer of a document, in milliseconds; 0 if unknown, as with workers."""
+
+LOCAL_DOCUMENTS: Final = ("about:srcdoc", "blob:")
+"""How the URLs of documents begin that a page has itself."""
 
 DocumentActivity: TypeAlias = tuple[int, int, int, int, float]
 """What `ACTIVITY` returns."""
@@ -104,6 +109,11 @@ class PageActivity:
 async def render_frames(tracker: PageTracker) -> None:
     """Render one frame of every page."""
     await asyncio.gather(*(_render_frame(page.main_frame) for _, page in tracker.open_pages()))
+
+
+def is_local(frame: Frame) -> bool:
+    """Whether the document of a frame comes without a request, or is not there yet."""
+    return frame.parent_frame is not None and (not frame.url or frame.url.startswith(LOCAL_DOCUMENTS))
 
 
 async def query_activity(

@@ -204,3 +204,40 @@ def test_a_field_that_a_script_wraps_later_is_the_recorded_one(
     page.context.close()
     assert mission.report is not None
     assert mission.report.status == "certified", mission.report.findings
+
+
+STYLED = """<p id=order></p><button onclick="this.remove()">Done</button><script>
+const note = name => { document.getElementById('order').textContent += `${name} `; };
+addEventListener('load', () => {
+  const style = document.createElement('link'), frame = document.createElement('iframe');
+  Object.assign(style, { rel: 'stylesheet', href: '/skin.css', onload: () => note('style') });
+  document.head.append(style);
+  Object.assign(frame, { srcdoc: '<p>word</p>'.repeat(20_000), onload: () => note('frame') });
+  document.body.append(frame);
+});</script>"""
+
+
+def test_a_style_sheet_does_not_overtake_a_frame_that_a_script_fills(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The document of the frame comes without a request, in real time; replays have the style sheet at once."""
+
+    def late(_asked: Asked) -> Answer:
+        site.released.wait(LATE_S)
+        return Answer(body="p { color: red }", content_type="text/css")
+
+    site.answers["/skin.css"] = late
+    page = chromium.new_page()
+
+    with record_mission(page, mission_text="Look", directory=tmp_path / "b", options=TWICE) as mission:
+        page.goto(site.put(STYLED))
+        page.wait_for_function("document.getElementById('order').textContent.includes('style')")
+        page.get_by_role("button").click()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified", mission.report.findings
+    seen = steps(tmp_path / "b")[-1].observation
+    assert seen is not None
+    shown = render_plain_html(load_page(open_bundle(tmp_path / "b").dom, seen.pages[0]).frames[0])
+    assert "frame style" in shown

@@ -14,8 +14,23 @@
   own.working = () => {
     let young = 0;
     for (const work of works) young += now() < work.until;
-    return young;
+    return young + startingFrames(isMissing);
   };
+  // Frames whose documents come without a request, and are not there or not complete yet, but not for long.
+  const framesSince = new WeakMap();
+  const startingFrames = isStarting => {
+    let starting = 0;
+    for (const frame of document.getElementsByTagName('iframe')) {
+      const isLocal = frame.hasAttribute('srcdoc') || frame.src.startsWith('blob:');
+      const inside = isLocal && frame.loading !== 'lazy' ? frame.contentDocument : null;
+      if (!inside || !isStarting(inside)) continue;
+      if (!framesSince.has(frame)) framesSince.set(frame, now());
+      starting += now() < framesSince.get(frame) + BODY_MS;
+    }
+    return starting;
+  };
+  const isMissing = inside => inside.URL === 'about:blank';
+  own.startingFrames = () => startingFrames(inside => isMissing(inside) || inside.readyState !== 'complete');
   const begin = (longestMs = WORK_MS) => {
     const work = { until: now() + longestMs };
     works.add(work);

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from eikon_engine.network.exchange import FETCH_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from playwright.async_api import Request
 
@@ -141,6 +141,10 @@ class DeliveryQueue:
             heapq.heapify(self._expected)
         else:
             self._drop_past(delivery.moment.order)
+
+    def pending(self) -> Collection[Delivery]:
+        """Return the deliveries that are requested and wait for their moment."""
+        return self._pending.values()
 
     def pending_orders(self) -> frozenset[int]:
         """Return the orders of the deliveries that are requested and wait for their moment."""

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.browser.delivery_barrier import BLOCKED_S
 from eikon_engine.browser.frames import frame_of
-from eikon_engine.browser.page_activity import PENDING_RESPONSES, count_unread, query_activity
+from eikon_engine.browser.page_activity import (
+    PENDING_RESPONSES,
+    STARTING_FRAMES,
+    count_unread,
+    is_local,
+    query_activity,
+)
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.delivery_queue import Delivery, DeliveryQueue
+from eikon_engine.network.exchange import FETCH_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
@@ -41,6 +48,8 @@ UNTIMED_CAUSE_POLLS: Final = 4
 """As above, for events without a moment, as in imported HAR files: they are ordered by completion, which replays often
 do not reproduce. Also for any other missing cause in a phase in which one was missing already."""
 CAUSE_POLL_S: Final = 0.025
+_AWAITED_TYPES: Final = FETCH_TYPES | {"script", "stylesheet"}
+"""Types of resources that scripts wait for before they go on."""
 _AnswerT = TypeVar("_AnswerT")
 
 
@@ -131,7 +140,7 @@ class DeliverySchedule:
             if delivery is not blocking and self._unread is not None:
                 await self._wait_until_read(self._unread)
                 continue
-            if delivery is not blocking and not await self._is_next(delivery):
+            if delivery is not blocking and not (await self._is_next(delivery) and await self._has_turn(delivery)):
                 continue
             if delivery is not blocking and not self._stabilizer.barrier.is_open:
                 continue
@@ -206,6 +215,31 @@ class DeliverySchedule:
                 return  # something else was requested, which scripts may wait for
         self._unread = None
 
+    async def _has_turn(self, delivery: Delivery) -> bool:
+        """Let the script that sent a request end, and frames begin whose documents come without a request.
+
+        Without that, a style sheet may be loaded before or after such a frame. Returns whether nothing else was
+        requested meanwhile, which may come first.
+        """
+        if delivery.request is None or delivery.request.resource_type not in _AWAITED_TYPES:
+            return True
+        before = self.queue.pending_orders()
+        while not self._has_request_of_local_frame():
+            seen = await self._unless_requested(
+                before, query_activity(self._tracker, STARTING_FRAMES, skip_leaving=True)
+            )
+            if seen is None:
+                return False
+            if not seen.pending:
+                break
+            await self._pause(before)
+        return True
+
+    def _has_request_of_local_frame(self) -> bool:
+        """Whether such a frame waits for a response, without which it may not load."""
+        requests = (each.request for each in self.queue.pending() if each.request is not None)
+        return any(frame is not None and is_local(frame) for frame in map(frame_of, requests))
+
     async def _is_next(self, delivery: Delivery) -> bool:
         """Whether a delivery is the next one; if an earlier event is due and has no cause, the pages settle first."""
         earlier = self.queue.earlier_event_due(delivery)
@@ -263,8 +297,10 @@ class DeliverySchedule:
         try:
             while not looking.done() and not self._has_new_request(before):
                 woken = asyncio.ensure_future(self.queue.wait_until_woken())
-                await asyncio.wait({looking, woken}, return_when=asyncio.FIRST_COMPLETED)
-                woken.cancel()
+                try:
+                    await asyncio.wait({looking, woken}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    woken.cancel()
             return None if self._has_new_request(before) else await looking
         finally:
             looking.cancel()
