@@ -239,5 +239,6 @@ def test_a_style_sheet_does_not_overtake_a_frame_that_a_script_fills(
     assert mission.report.status == "certified", mission.report.findings
     seen = steps(tmp_path / "b")[-1].observation
     assert seen is not None
-    shown = render_plain_html(load_page(open_bundle(tmp_path / "b").dom, seen.pages[0]).frames[0])
-    assert "frame style" in shown
+    page_seen = load_page(open_bundle(tmp_path / "b").dom, seen.pages[0])
+    assert page_seen is not None
+    assert "frame style" in render_plain_html(page_seen.frames[0])
