@@ -111,9 +111,10 @@ async def render_frames(tracker: PageTracker) -> None:
     await asyncio.gather(*(_render_frame(page.main_frame) for _, page in tracker.open_pages()))
 
 
-def is_local(frame: Frame) -> bool:
-    """Whether the document of a frame comes without a request, or is not there yet."""
-    return frame.parent_frame is not None and (not frame.url or frame.url.startswith(LOCAL_DOCUMENTS))
+def is_in_local_frame(frame: Frame) -> bool:
+    """Whether the document of a frame, or of one around it, comes without a request."""
+    above = frame.parent_frame
+    return above is not None and (frame.url.startswith(LOCAL_DOCUMENTS) or is_in_local_frame(above))
 
 
 async def query_activity(
@@ -144,6 +145,23 @@ async def count_unread(tracker: PageTracker, frame: Frame, request: Request) -> 
     )
     _, _, working, fetching, _ = await _evaluate(frame, UNREAD, url)
     return int(working) + max(0, int(fetching) - others)
+
+
+async def count_starting_frames(tracker: PageTracker, frame: Frame) -> int:
+    """Count the frames that start without a request in the document of a frame and in those around it.
+
+    None count in a document that is about to be replaced, whose scripts may not answer.
+    """
+    if tracker.requests.is_navigating(frame.page):
+        return 0
+    leaving = {frame_of(each) for each in tracker.requests.in_flight if each.is_navigation_request()}
+    around: list[Frame] = []
+    within: Frame | None = frame
+    while within is not None:
+        around += [] if within in leaving else [within]
+        within = within.parent_frame
+    answers = await asyncio.gather(*(_evaluate(each, STARTING_FRAMES) for each in around))
+    return sum(int(answer[2]) for answer in answers)
 
 
 async def _query_page(page: Page, script: str, *, main_only: bool) -> list[DocumentActivity]:

@@ -251,7 +251,8 @@ async def _rounds(
     runs = 1 if draft.lacks_baselines else options.runs
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, runs, known)
-        needs_all = number == options.rounds or not draft.needs_few_runs(done.comparisons, done.runs)
+        is_last = number == options.rounds or not done.findings
+        needs_all = is_last or not draft.needs_few_runs(done.comparisons, done.runs)
         if runs < options.runs and needs_all:
             done = await _round(bundle, draft, replay, number, options.runs, done.runs)
         known = ()

@@ -272,12 +272,19 @@ class RecordedStandIns(StandInMap):
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")
 """A whole token; stand-ins replace only those of its segments that look random."""
-_NO_PATH: Final = r"""(?:(?=[\w/]*\+[\w/+]*={0,2}["'])|(?![^"']*/[a-z]{4,}["'/])(?![a-z]{4,}/|[a-z]+:))"""
-"""Only Base64 has a plus sign beside letters, digits and slashes; its letters may be words by chance."""
+_CLEAR_BASE64: Final = (
+    r"(?=[A-Za-z0-9/]*[A-Za-z0-9]\+[A-Za-z0-9])"
+    r"""(?=(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?["'])"""
+)
+"""A value of whole groups with a plus sign, which paths seldom have."""
+_NO_PATH: Final = (
+    r"""(?![^"']*/[a-z]{4,}["'/])(?![a-z]{4,}/|[a-z]+:)"""
+    rf"(?:{_CLEAR_BASE64}|(?!/?(?:[A-Za-z]?[a-z]+|[A-Z]{{2,5}}|[a-z]?[0-9]+)/))"
+)
+"""No path and no URL: no word between slashes, nor a word or number before the first one unless it is surely Base64."""
 _BASE64: Final = r"(?:[A-Za-z0-9_+-][A-Za-z0-9_+/:-]+|/[A-Za-z0-9+/]{23,})={0,2}"
 _QUOTED_OR_PLAIN: Final = re.compile(rf"""(?<=["']){_NO_PATH}{_BASE64}(?=["'])|{_TOKEN.pattern}""")
-"""A whole token, in quotes also in Base64 with its slashes, or of several parts with colons; no path, which has words
-between its slashes, and no URL."""
+"""A whole token, in quotes also in Base64 with its slashes, or of several parts with colons; no path, and no URL."""
 _QUOTES: Final = ('"', "'")
 _CONTEXT_LENGTHS: Final = (60, 24, 12)
 """Characters before a token that must be equal; fewer if something near it changed as well."""

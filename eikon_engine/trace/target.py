@@ -110,8 +110,7 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     if recorded is None:
         return ()
     if _is_wrapped(recorded, observed):
-        place = {"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
-        recorded = recorded.model_copy(update={**place, "ancestors": observed.ancestors})
+        recorded = recorded.model_copy(update={"ordinal_of_kind": None, "ancestors": observed.ancestors})
     if not _POSITION.search(_QUOTED.sub("", target.selector)):
         named_by = _compared_attributes(recorded).get("id")
         is_named = (named_by and named_by in target.selector) or _has_name(target.selector, recorded.name)
@@ -196,29 +195,33 @@ def _is_generated(name: str, value: str) -> bool:
 def _ancestor_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     if recorded.ancestors == observed.ancestors:
         return ()
-    ours, theirs = (
-        [(each.tag, "" if is_generated_id(each.id) else each.id, each.role) for each in identity.ancestors]
-        for identity in (recorded, observed)
-    )
-    if ours == theirs:
+    if _ancestor_keys(recorded) == _ancestor_keys(observed):
         return ()
     return (f"ancestors: {_ancestor_path(recorded)} -> {_ancestor_path(observed)}",)
 
 
 _WRAPPERS: Final = frozenset({"div", "span"})
+_MIN_KNOWN_ANCESTORS: Final = 2
+"""Recorded ancestors that must be left among the nearest ones, if there were as many."""
 
 
 def _is_wrapped(recorded: Identity, observed: Identity) -> bool:
-    """Return whether two elements have one id, and ancestors that differ only in elements without a meaning."""
+    """Return whether two elements have one id, and the second one more elements without a meaning around it."""
     named_by, other = (_compared_attributes(each).get("id") for each in (recorded, observed))
     if not named_by or named_by != other or recorded.ancestors == observed.ancestors:
         return False
-    ours, theirs = (
-        [each for each in identity.ancestors if each.tag not in _WRAPPERS or each.id or each.role]
-        for identity in (recorded, observed)
-    )
-    known = min(len(ours), len(theirs))  # only the nearest ancestors are recorded
-    return known > 0 and ours[:known] == theirs[:known]
+    ours, known = _ancestor_keys(recorded), 0
+    for tag, name, role in _ancestor_keys(observed):
+        if known < len(ours) and ours[known] == (tag, name, role):
+            known += 1
+        elif tag not in _WRAPPERS or name or role:
+            return False
+    return known >= min(_MIN_KNOWN_ANCESTORS, len(ours))
+
+
+def _ancestor_keys(identity: Identity) -> list[tuple[str, str, str]]:
+    """Return tag, id and role of each ancestor, nearest first, without generated ids."""
+    return [(each.tag, "" if is_generated_id(each.id) else each.id, each.role) for each in identity.ancestors]
 
 
 def _ancestor_path(identity: Identity) -> str:

@@ -210,6 +210,8 @@ WRAPPER = Ancestor(tag="div")
     [
         ((("id", "text"),), (WRAPPER, WRAPPER, *EDIT), True),
         ((("id", "text"),), (WRAPPER, EDIT[0], WRAPPER, EDIT[1]), True),
+        ((("id", "text"),), (WRAPPER, EDIT[0], Ancestor(tag="form", id=":r2:")), False),
+        ((("id", "text"),), (*(WRAPPER,) * 4, EDIT[0]), False),
         ((("id", "text"),), EDIT[1:], False),
         ((("id", "text"),), (Ancestor(tag="div", id="dialog"), *EDIT), False),
         ((("id", "text"),), (Ancestor(tag="div", role="dialog"), *EDIT), False),
@@ -228,3 +230,15 @@ def test_an_element_with_an_id_may_be_wrapped(
     other = recorded.model_copy(update={"ancestors": observed, "ordinal_of_kind": 1})
 
     assert (target_differences(Target(selector="textarea", identity=recorded), other) == ()) == is_same
+
+
+def test_a_wrapped_element_keeps_its_position_and_may_be_in_generated_ones() -> None:
+    """Ids need not be unique: a selector that counts may find another element."""
+    attributes, around = (("id", "delete"),), (Ancestor(tag="td", id=":r1:"), Ancestor(tag="tr"))
+    recorded = Identity(tag="button", name="Delete", attributes=attributes, ancestors=around)
+    wrapped = (WRAPPER, Ancestor(tag="td", id=":r2:"), Ancestor(tag="tr"))
+    other = recorded.model_copy(update={"ancestors": wrapped, "ordinal_of_kind": 3})
+    target = Target(selector="button >> nth=7", identity=recorded)
+
+    assert target_differences(target, other) == ()
+    assert target_differences(target, other.model_copy(update={"ordinal": 7})) == ("ordinal: 0 -> 7",)

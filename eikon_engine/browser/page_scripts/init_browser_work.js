@@ -20,10 +20,14 @@
   const framesSince = new WeakMap();
   const startingFrames = isStarting => {
     let starting = 0;
-    for (const frame of document.getElementsByTagName('iframe')) {
-      const isLocal = frame.hasAttribute('srcdoc') || frame.src.startsWith('blob:');
-      const inside = isLocal && frame.loading !== 'lazy' ? frame.contentDocument : null;
-      if (!inside || !isStarting(inside)) continue;
+    for (const frame of document.querySelectorAll('iframe')) {
+      if (!(frame instanceof HTMLIFrameElement) || frame.getAttribute('loading') === 'lazy') continue;
+      if (!frame.hasAttribute('srcdoc') && !frame.getAttribute('src')?.startsWith('blob:')) continue;
+      const inside = frame.contentDocument;
+      if (!inside || !isStarting(inside)) {
+        framesSince.delete(frame);
+        continue;
+      }
       if (!framesSince.has(frame)) framesSince.set(frame, now());
       starting += now() < framesSince.get(frame) + BODY_MS;
     }

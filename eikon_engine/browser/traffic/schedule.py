@@ -16,9 +16,9 @@ from eikon_engine.browser.delivery_barrier import BLOCKED_S
 from eikon_engine.browser.frames import frame_of
 from eikon_engine.browser.page_activity import (
     PENDING_RESPONSES,
-    STARTING_FRAMES,
+    count_starting_frames,
     count_unread,
-    is_local,
+    is_in_local_frame,
     query_activity,
 )
 from eikon_engine.browser.page_tracker import BackgroundTasks
@@ -28,7 +28,7 @@ from eikon_engine.network.exchange import FETCH_TYPES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
-    from playwright.async_api import Request
+    from playwright.async_api import Page, Request
 
     from eikon_engine.browser.page_tracker import PageTracker
     from eikon_engine.browser.stabilizer import PageStabilizer
@@ -221,24 +221,26 @@ class DeliverySchedule:
         Without that, a style sheet may be loaded before or after such a frame. Returns whether nothing else was
         requested meanwhile, which may come first.
         """
-        if delivery.request is None or delivery.request.resource_type not in _AWAITED_TYPES:
+        request = delivery.request
+        frame = None if request is None or request.resource_type not in _AWAITED_TYPES else frame_of(request)
+        if frame is None:
             return True
         before = self.queue.pending_orders()
-        while not self._has_request_of_local_frame():
-            seen = await self._unless_requested(
-                before, query_activity(self._tracker, STARTING_FRAMES, skip_leaving=True)
-            )
-            if seen is None:
-                return False
-            if not seen.pending:
-                break
-            await self._pause(before)
+        with suppress(TimeoutError):  # a page that is blocked for so long waits for this delivery, or for a later one
+            async with asyncio.timeout(BLOCKED_S):
+                while not self._has_request_of_local_frame(frame.page):
+                    starting = await self._unless_requested(before, count_starting_frames(self._tracker, frame))
+                    if starting is None:
+                        return False
+                    if not starting:
+                        break
+                    await self._pause(before)
         return True
 
-    def _has_request_of_local_frame(self) -> bool:
-        """Whether such a frame waits for a response, without which it may not load."""
-        requests = (each.request for each in self.queue.pending() if each.request is not None)
-        return any(frame is not None and is_local(frame) for frame in map(frame_of, requests))
+    def _has_request_of_local_frame(self, page: Page) -> bool:
+        """Whether such a frame of a page waits for a response, without which it may not load."""
+        frames = (frame_of(each.request) for each in self.queue.pending() if each.request is not None)
+        return any(frame is not None and frame.page is page and is_in_local_frame(frame) for frame in frames)
 
     async def _is_next(self, delivery: Delivery) -> bool:
         """Whether a delivery is the next one; if an earlier event is due and has no cause, the pages settle first."""
@@ -303,4 +305,6 @@ class DeliverySchedule:
                     woken.cancel()
             return None if self._has_new_request(before) else await looking
         finally:
+            if looking.done() and not looking.cancelled():
+                looking.exception()  # else its loop reports one that nobody retrieved
             looking.cancel()
