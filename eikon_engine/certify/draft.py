@@ -84,6 +84,7 @@ def build_baseline(action: ActionComparison, run: ReplayedRun, dom: BlobStore, r
 
 def _store_snapshots(action: ActionComparison, run: ReplayedRun, dom: BlobStore) -> Observation:
     seen = action.first.observation or Observation(pages=())
+    seen = seen.model_copy(update={"acted_ms": _looked_ms(action.recorded.observation, seen)})
     snapshot_of = snapshot_lookup(seen, run.snapshots)
     pages = []
     for page in seen.pages:
@@ -91,6 +92,17 @@ def _store_snapshots(action: ActionComparison, run: ReplayedRun, dom: BlobStore)
         ref = None if snapshot is None else store_snapshot(dom, snapshot)
         pages.append(page.model_copy(update={"snapshot": ref}))
     return seen.model_copy(update={"pages": tuple(pages)})
+
+
+def _looked_ms(recorded: Observation | None, seen: Observation) -> float | None:
+    """Return when a run began to look for the target of an action: that may scroll to it, however long it is not ready.
+
+    Later runs must look for it at the same time, as long after the action began as it was in the recording.
+    """
+    if recorded is None or None in {recorded.begun_ms, recorded.acted_ms, seen.begun_ms, seen.acted_ms}:
+        return seen.acted_ms
+    begun_ms, acted_ms = (round(each or 0.0) for each in (recorded.begun_ms, recorded.acted_ms))
+    return min(seen.acted_ms or 0.0, (seen.begun_ms or 0.0) + acted_ms - begun_ms)
 
 
 def _new_identities(action: ActionComparison, hit: HitElements) -> tuple[Identity | None, Identity | None]:

@@ -107,8 +107,10 @@ class Recording:
         """Where actions come from, unless we perform them; set by the caller that starts the recorder."""
         self.errors: list[Exception] = []
         """Errors of the recorder, which agent and person do not notice."""
-        self._lost: list[LostData] = []
+        self._lost: dict[LostData, None] = {}
         """What is in the journal already."""
+        self._lost_count = 0
+        """How much was lost when it was last written."""
         self.warnings: tuple[str, ...] = ()
         """Warnings about the recording as a whole, once it is finished."""
         self._options = options
@@ -297,6 +299,10 @@ class Recording:
 
     def _write_lost_data(self) -> None:
         """Write to the journal what was lost since the last time."""
+        count = self.context.capture.lost_count + len(self.errors)
+        if count == self._lost_count:
+            return
+        self._lost_count = count
         errors = (LostData(what="a part of the mission", why=self.redact(why)) for why in self._failures_of_recorder)
         for lost in (*self.context.capture.lost, *errors):
             self._add_lost_data(lost)
@@ -305,7 +311,7 @@ class Recording:
         """Write lost data to the journal; return whether it is not there yet."""
         is_new = lost not in self._lost
         if is_new:
-            self._lost.append(lost)
+            self._lost[lost] = None
             self.writer.add_lost_data(lost)
         return is_new
 

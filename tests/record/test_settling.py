@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Browser, TimeoutError  # noqa: A004 - what Playwright raises
 
+from eikon_engine.certify.certify import certify
+from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.dom import render_plain_html
+from eikon_engine.network.store import read_network
 from eikon_engine.outcome.certification import CertificationReport
-from eikon_engine.record import record_mission
+from eikon_engine.record import AttachOptions, record_mission
 from eikon_engine.trace.actions import Read, ReadValue
 from eikon_engine.trace.bundle import load_page, open_bundle
+from eikon_engine.trace.execution import MovedDelivery, NetworkPart
+from eikon_engine.trace.steps import map_actions
+from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import TWICE, steps
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -242,3 +249,42 @@ def test_a_style_sheet_does_not_overtake_a_frame_that_a_script_fills(
     page_seen = load_page(open_bundle(tmp_path / "b").dom, seen.pages[0])
     assert page_seen is not None
     assert "frame style" in render_plain_html(page_seen.frames[0])
+
+
+COVERED = """<button id=go>Go</button><p id=out></p><div style='height: 3000px'></div><button id=late>Late</button>
+<script>
+go.onclick = () => {
+  const cover = document.createElement('div');
+  cover.style = 'position: fixed; inset: 0';
+  document.body.append(cover);
+  setTimeout(() => cover.remove(), 400);
+};
+addEventListener('scroll', () => { out.textContent = performance.now(); }, { once: true });
+</script>"""
+
+
+def test_replays_look_for_a_target_when_the_first_one_did(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """To look for a target scrolls to it, however long it is covered then."""
+    page = chromium.new_page()
+    with record_mission(page, mission_text="Wait", directory=tmp_path / "b", options=AttachOptions(certify=None)):
+        page.goto(site.put(COVERED))
+        page.click("#go")
+        page.click("#late")
+        page.wait_for_timeout(200)
+    page.context.close()
+    late = steps(tmp_path / "b")[-1]
+    assert late.observation is not None
+    assert late.observation.begun_ms is not None
+    early = late.observation.model_copy(update={"acted_ms": late.observation.begun_ms + 10})
+    trace = map_actions(
+        read_trace(tmp_path / "b"),
+        lambda each: each.model_copy(update={"observation": early}) if each.id == late.id else each,
+    )
+    moment = next(each.moment for each in read_network(tmp_path / "b" / "network").exchanges if each.moment is not None)
+    as_recorded = MovedDelivery(was=moment.order, order=moment.order, at_ms=moment.at_ms, phase=moment.phase)
+    network = NetworkPart(timeline=(as_recorded,))  # the agent's timing is kept
+    write_trace(trace.model_copy(update={"network": network}), tmp_path / "b")
+
+    report = SHARED.run(certify(open_bundle(tmp_path / "b"), CertifyOptions(runs=2))).report
+
+    assert (report.status, report.rounds) == ("proposed", 2), report.findings

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.browser.stabilizer import fast_forward
@@ -119,6 +120,8 @@ class TargetInspection:
     state: TargetState | None
     point: tuple[float, float] | None = None
     """Where a pointer would go, in the viewport of the page; None if not requested."""
+    has_scrolled: bool = False
+    """Whether the look scrolled to the element."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,8 +231,13 @@ async def bind(
     """
     locator = locate(page, target)
     waited = 0.0
+    is_notified = False
     while True:
         seen = await inspect_target(page, target, readiness)
+        if seen.has_scrolled and not is_notified:
+            await dispatch_scroll_events(page)  # they come with the next frame, at no deterministic time
+            is_notified = True
+            continue
         if seen.count > 1:
             raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
         if seen.identity is not None and not seen.obstacle:
@@ -295,4 +303,5 @@ def _parse_inspection(answer: Any) -> TargetInspection:  # noqa: ANN401 - what a
         text=answer["text"],
         state=TargetState(value=state["value"], checked=state["checked"]) if state else None,
         point=(point["x"], point["y"]) if point else None,
+        has_scrolled=answer["scrolled"],
     )

@@ -119,7 +119,17 @@
     return null;
   };
   const outside = point => !point || point.x < 0 || point.y < 0 || point.x >= innerWidth || point.y >= innerHeight;
+  let isScrolled = false;
+  const placeOf = element => { const { x, y } = element.getBoundingClientRect(); return `${x} ${y}`; };
   const scrolledPoint = (element, position) => {
+    const before = placeOf(element);
+    try {
+      return pointInView(element, position);
+    } finally {
+      isScrolled = placeOf(element) !== before;
+    }
+  };
+  const pointInView = (element, position) => {
     element.scrollIntoViewIfNeeded?.(true);
     const point = pointOf(element, position);
     if (!point || !outside(point)) return point;
@@ -196,6 +206,7 @@
     identity: elements.length === 1 ? identityOf(first) : null,
     obstacle: elements.length === 1 ? obstacleOf(first) : '',
     point,
+    scrolled: isScrolled,
     visible: elements.length === 1 && isVisible(first),
     text: elements.length === 1 ? squeeze(first.innerText ?? first.textContent) : '',
     state: elements.length === 1 ? {

@@ -39,7 +39,7 @@ from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketC
 from eikon_engine.trace.execution import LostData
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
     from playwright.async_api import Page, Request, Response
 
@@ -97,6 +97,8 @@ class NetworkCapture:
         """Whether nothing is written any more: an attached context goes on after its recording."""
         self.warnings: list[str] = []
         self._lost: list[LostData] = []
+        self._lost_bodies: list[LostData] = []
+        """Those of requests, with the secrets replaced that were known when they were first asked for."""
         session.stabilizer.event_collectors.append(self._streams.collect_events)
         session.context.on("request", self._on_request)
         session.context.on("requestfinished", self._on_end)
@@ -205,15 +207,21 @@ class NetworkCapture:
     @property
     def lost(self) -> tuple[LostData, ...]:
         """Return what could not be kept."""
-        bodies = (
-            LostData(
-                what=f"the body of the request {each.method} {self._session.redactor.redact_text(each.url)}", why=why
-            )
-            for each, why in self._session.request_bodies.lost
-        )
+        for request, why in self._session.request_bodies.lost[len(self._lost_bodies) :]:
+            url = self._session.redactor.redact_text(request.url)
+            self._lost_bodies.append(LostData(what=f"the body of the request {request.method} {url}", why=why))
+        return tuple(dict.fromkeys((*self._lost, *self._lost_bodies, *self._lost_of_sockets)))
+
+    @property
+    def lost_count(self) -> int:
+        """Return how much could not be kept, equal losses counted each."""
+        return len(self._lost) + len(self._session.request_bodies.lost) + len(self._lost_of_sockets)
+
+    @property
+    def _lost_of_sockets(self) -> Sequence[LostData]:
         traffic = self._session.traffic
         sockets = traffic.sockets if isinstance(traffic, LiveTraffic) else None
-        return tuple(dict.fromkeys((*self._lost, *bodies, *(() if sockets is None else sockets.lost))))
+        return () if sockets is None else sockets.lost
 
     def _lose(self, what: str, why: str, warning: str) -> None:
         self._lost.append(LostData(what=what, why=why))
