@@ -248,7 +248,7 @@ async def _rounds(
     One run gives the baselines that the recording has none of; all runs must agree with them then.
     """
     known = () if learning is None or learning.run is None or learning.rules else (learning.run,)
-    runs = 1 if draft.lacks_baselines else options.runs
+    runs = 1 if draft.has_missing_baselines else options.runs
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, runs, known)
         is_last = number == options.rounds or not done.findings
@@ -259,7 +259,7 @@ async def _rounds(
         if not done.findings or number == options.rounds:
             break
         tried = draft.propose_next(done.comparisons, done.runs)
-        enough = 1 if draft.lacks_baselines else options.runs
+        enough = 1 if draft.has_missing_baselines else options.runs
         runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else enough
         if draft.patch == done.patch:
             break

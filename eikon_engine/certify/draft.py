@@ -204,7 +204,7 @@ class Draft:
         return not self.is_live and bool(self._short_of_time(until_first_failure(comparisons)))
 
     @property
-    def lacks_baselines(self) -> bool:
+    def has_missing_baselines(self) -> bool:
         """Return whether an action has neither a recorded baseline nor one of this draft."""
         return not self.is_live and not self._without_baseline <= self.baselines.keys()
 

@@ -49,7 +49,7 @@ UNTIMED_CAUSE_POLLS: Final = 4
 do not reproduce. Also for any other missing cause in a phase in which one was missing already."""
 CAUSE_POLL_S: Final = 0.025
 _AWAITED_TYPES: Final = FETCH_TYPES | {"script", "stylesheet"}
-"""Types of resources that scripts wait for before they go on."""
+"""Types of resources that scripts wait for before they continue."""
 _AnswerT = TypeVar("_AnswerT")
 
 
