@@ -274,11 +274,24 @@ class TargetProbe:
         """Probe once more after the call ended, for targets that were not actionable when it started."""
         for slot in pending.candidates:
             self._probe_finally(pending, slot)
+        if pending.is_hit_reported and "element" in pending.target_selectors and "element" not in pending.candidates:
+            self._probe_late_hit(pending)
         if pending.target_selectors and not pending.is_on_handle:
             return
         is_unknown = pending.element is None or not pending.element.count
         if pending.observation is None and is_unknown and not pending.pending_replies:
             self.probe(pending)
+
+    def _probe_late_hit(self, pending: PendingAction) -> None:
+        """Probe what was hit some time after the target was found: its page may have replaced it meanwhile."""
+
+        def take(last: TargetSnapshot | None) -> None:
+            if last is not None and last.identity_before_hit is not None and last.element.count == 1:
+                self._store_result(pending, replace(last.element, identity=last.identity_before_hit), "element")
+            self._on_result(pending, None)
+
+        if pending.observation is None:
+            self._send_target_probe(pending, "element", take)
 
     def _poll_target(self, pending: PendingAction, slot: TargetSlot, *, is_first: bool = False) -> None:
         """Probe a target; repeat until the call has ended while the target is not actionable."""

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from eikon_engine.network.store import read_network
 from eikon_engine.record import target_probe as asking
-from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.actions import Click, Drag
 from eikon_engine.trace.target import Identity
 from tests.browser.pages import Answer, Asked, PageSite
 from tests.record.recorded_page import TWICE, recorded_actions, recorded_page, warnings
@@ -219,3 +219,33 @@ def test_what_a_page_receives_while_its_target_moves_precedes_the_action(
     assert state.phase == BEFORE_SECOND
     assert [each.body for each in site.asked if each.path == "/save"] == [b"everything"]
     assert (outcome.network.misses, outcome.network.unsent) == ((), ())
+
+
+REPLACED: Final = """<p><span id=moving style='position: relative'>const total = 1;</span></p><script>
+const began = performance.now(), line = document.querySelector('p');
+const move = () => {
+  const passed = performance.now() - began;
+  if (passed > 700) line.innerHTML = '<b>const</b> <i onclick="document.title = 1">total =</i> 1;';
+  else {
+    moving.style.left = `${passed / 10}px`;
+    requestAnimationFrame(move);
+  }
+};
+move();
+</script>"""
+
+
+def test_an_element_that_replaced_the_probed_one_is_what_was_hit(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """An editor renders its line anew, with colours, while Playwright waits until it stands still."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.put(REPLACED))
+        agent.page.get_by_text("total").click()
+        agent.page.wait_for_function("document.title === '1'")
+
+    click = next(each for each in recorded_actions(tmp_path / "b") if isinstance(each, Click))
+    assert click.target.identity is not None
+    assert (click.target.identity.tag, click.target.identity.text) == ("i", "total =")
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings

@@ -14,7 +14,8 @@
   // A document that loaded after the call began has not been queried yet: it remembers the first hit.
   let expectsHit = true, isProbed = false;
   // A call acts right after its target was first probed, unless the page was busy, or the target not ready: then the first
-  // trusted event is reported, which tells when it acted.
+  // trusted event is reported, which tells when it acted. What it hit is remembered then, as the page may have replaced the
+  // probed element.
   const PROMPT_HIT_MS = 30;
   let probedAt = -Infinity, reportsHit = true;
   const { now } = Date;
@@ -27,7 +28,10 @@
     if (reportsHit && event.isTrusted) {
       reportsHit = false;
       const at = now();
-      if (at > probedAt + PROMPT_HIT_MS) own.report?.({ subject: 'hit', at });
+      if (at > probedAt + PROMPT_HIT_MS) {
+        own.report?.({ subject: 'hit', at });
+        expectsHit = true;
+      }
     }
     if (!expectsHit || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
     const path = event.composedPath().filter(node => node.nodeType === 1);
