@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -227,3 +229,39 @@ def test_a_request_that_is_reported_late_is_still_answered_first(
     late = asyncio.run(run())
 
     assert (log, late) == (["begin 0", "end 0", "begin 1", "end 1"], 0)
+
+
+@dataclass(eq=False, slots=True)
+class ScriptRequest:
+    """A request for a script, by a frame of a page."""
+
+    frame: SimpleNamespace
+    method: str = "GET"
+    url: str = "http://a.test/script.js"
+    resource_type: str = "script"
+
+
+def test_a_page_that_answers_no_query_gets_its_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that waits for a response, or is about to be replaced after one, may answer only then."""
+    log: list[str] = []
+    answered = asyncio.Event()
+
+    async def count(_tracker: PageTracker, _frame: object) -> int:
+        await answered.wait()
+        return 0
+
+    monkeypatch.setattr("eikon_engine.browser.traffic.schedule.count_starting_frames", count)
+    monkeypatch.setattr("eikon_engine.browser.traffic.schedule.BLOCKED_S", LATE_S)
+
+    async def run() -> None:
+        first, second = moments(NOW, 2)
+        async with scheduled((first, second)) as schedule:
+            asked = cast("Request", ScriptRequest(SimpleNamespace(page=SimpleNamespace(), url="", parent_frame=None)))
+            delivery = SlowDelivery(schedule, first, log, request=asked)
+            await delivery.end()
+            answered.set()
+            await SlowDelivery(schedule, second, log).end()
+
+    asyncio.run(run())
+
+    assert log == ["begin 0", "end 0", "begin 1", "end 1"]

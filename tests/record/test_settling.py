@@ -251,6 +251,17 @@ def test_a_style_sheet_does_not_overtake_a_frame_that_a_script_fills(
     assert "frame style" in render_plain_html(page_seen.frames[0])
 
 
+def test_an_element_of_another_namespace_is_no_frame(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A drawing may have an element named `iframe`, which has no document and no address."""
+    page = chromium.new_page()
+    with record_mission(page, mission_text="Look", directory=tmp_path / "b", options=TWICE) as mission:
+        page.goto(site.put("<svg><iframe></iframe></svg><button>Look</button>"))
+        page.get_by_role("button").click()
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified", mission.report.findings
+
+
 COVERED = """<button id=go>Go</button><p id=out></p><div style='height: 3000px'></div><button id=late>Late</button>
 <script>
 go.onclick = () => {
