@@ -138,7 +138,8 @@ class Observation(FileModel):
     begun_ms: float = Field(default=0.0, ge=0)
     """Page time at the start of the action; not compared."""
     acted_ms: float | None = Field(default=None, ge=0)
-    """Page time when the action acted on its target, in recordings with the natural clock; not compared."""
+    """Page time when the action acted on its target, in recordings with the natural clock; a replay looks for it then.
+    Not compared."""
     virtual_ms: float = Field(default=0.0, ge=0)
     """Page time used by the action; not compared."""
     settled: bool = True

@@ -264,14 +264,19 @@ def test_a_message_of_a_click_is_no_heartbeat(chromium: Browser, tmp_path: Path,
     assert "did not send it" in found[0].message
 
 
-def test_messages_of_clicks_between_heartbeats_are_certified(chromium: Browser, tmp_path: Path) -> None:
-    """How often a timer sends its message does not matter."""
-    bundle = tmp_path / "bundle"
+def record_clicks_between_heartbeats(browser: Browser, bundle: Path, clicks: int) -> None:
+    """Record clicks that send a message while a timer sends others."""
     with serve_pages() as site, serve_torture() as torture:
         here = torture.url.replace("http", "ws") + "/ws/echo"
         url = site.put(COUNTER.format(url=here, then=PINGS, act=SENDS["at once"]))
-        with recorded_page(chromium, bundle) as recorded:
-            count(recorded.page, url)
+        with recorded_page(browser, bundle) as recorded:
+            count(recorded.page, url, clicks=clicks)
+
+
+def test_messages_of_clicks_between_heartbeats_are_certified(chromium: Browser, tmp_path: Path) -> None:
+    """How often a timer sends its message does not matter."""
+    bundle = tmp_path / "bundle"
+    record_clicks_between_heartbeats(chromium, bundle, clicks=3)
 
     report = certify(bundle)
 
@@ -282,11 +287,7 @@ def test_messages_of_clicks_between_heartbeats_are_certified(chromium: Browser, 
 def test_a_timer_at_the_end_of_a_step_fires_in_each_run(chromium: Browser, tmp_path: Path) -> None:
     """Recorded times have fractions; runs with a baseline and without it must not differ by one millisecond."""
     bundle = tmp_path / "bundle"
-    with serve_pages() as site, serve_torture() as torture:
-        here = torture.url.replace("http", "ws") + "/ws/echo"
-        url = site.put(COUNTER.format(url=here, then=PINGS, act=SENDS["at once"]))
-        with recorded_page(chromium, bundle) as recorded:
-            count(recorded.page, url, clicks=1)
+    record_clicks_between_heartbeats(chromium, bundle, clicks=1)
     opened_ms = next(
         each.moment.at_ms for each in read_network(bundle / "network").sockets if isinstance(each, SocketAccepted)
     )
