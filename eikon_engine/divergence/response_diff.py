@@ -382,10 +382,30 @@ def compare_responses(recorded: ComparedResponse, live: ComparedResponse) -> Ite
     yield from compare_values("header content-type", _content_type(recorded), _content_type(live))
     yield from compare_values("header location", _header(recorded, "location"), _header(live, "location"))
     yield from compare_values("cookies set", _cookies(recorded), _cookies(live))
-    if recorded.body is not None and live.body is not None and recorded.body != live.body:
+    if live.body is None or live.body == recorded.body:
+        return
+    if recorded.body is not None or live.status >= FIRST_ERROR_STATUS:
         yield from _messages_of_page(recorded, live)
-        media_types = {_media_type(recorded), _media_type(live)}
-        yield from diff_bodies(recorded.body, live.body, media_types)
+    if _has_new_error_values(recorded, live):
+        yield from diff_bodies(b"{}", live.body, {_media_type(live)})
+    elif recorded.body is not None:
+        yield from diff_bodies(recorded.body, live.body, {_media_type(recorded), _media_type(live)})
+
+
+def _has_new_error_values(recorded: ComparedResponse, live: ComparedResponse) -> bool:
+    """Return whether a live response is an error with a JSON object, and the recorded one has no object to compare."""
+    if live.status < FIRST_ERROR_STATUS or not _is_json(_media_type(live)) or not _is_json_object(live.body):
+        return False
+    return not _is_json(_media_type(recorded)) or not _is_json_object(recorded.body)
+
+
+def _is_json_object(body: bytes | None) -> bool:
+    if body is None or len(body) > MAX_COMPARED_BYTES:
+        return False
+    try:
+        return isinstance(json.loads(body), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _messages_of_page(recorded: ComparedResponse, live: ComparedResponse) -> Iterator[ValueChange]:

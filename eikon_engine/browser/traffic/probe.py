@@ -18,7 +18,7 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
-from eikon_engine.divergence.response_diff import ENDING_PARTS, ComparedResponse, compare_message
+from eikon_engine.divergence.response_diff import ENDING_PARTS, FIRST_ERROR_STATUS, ComparedResponse, compare_message
 from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
@@ -299,12 +299,16 @@ class ProbeTraffic(LiveTraffic):
         )
 
     async def _body(self, session: Session, response: Response, exchange: Exchange) -> bytes | None:
-        """Return the redacted body if there is a recorded one, and learn the tokens in it."""
+        """Return the redacted body if there is a recorded one, and learn the tokens in it; of errors, always the body.
+
+        An error says what went wrong even where the recorded response had no body.
+        """
         from playwright.async_api import Error
 
-        if exchange.response is None or exchange.response.body is None or dropped_response(response.request):
+        recorded_body = None if exchange.response is None else exchange.response.body
+        is_error = exchange.response is not None and response.status >= FIRST_ERROR_STATUS
+        if (recorded_body is None and not is_error) or dropped_response(response.request):
             return None
-
         redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
         if redirect or response.status in NULL_BODY_STATUSES or response.request.method == "HEAD":
             return None
@@ -314,12 +318,14 @@ class ProbeTraffic(LiveTraffic):
             url = session.redactor.redact_text(response.url)
             self._warnings.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
             return None
-        if hashlib.sha256(body).hexdigest() == exchange.response.body.sha256:
-            return body
-        recorded = comparable_text(self._recording.body(exchange.response.body))
-        live = session.urls.to_old.replace_text(comparable_text(body))
-        session.redactor.stand_ins.learn(recorded, live)
-        self._learn_drawn_values(exchange.response, session.urls.to_old.replace_text(response.url), (recorded, live))
+        if exchange.response is not None and recorded_body is not None:
+            if hashlib.sha256(body).hexdigest() == recorded_body.sha256:
+                return body
+            recorded = comparable_text(self._recording.body(recorded_body))
+            live = session.urls.to_old.replace_text(comparable_text(body))
+            session.redactor.stand_ins.learn(recorded, live)
+            url = session.urls.to_old.replace_text(response.url)
+            self._learn_drawn_values(exchange.response, url, (recorded, live))
         return redact_body(session, body, response.headers.get("content-type", ""))
 
     def _learn_drawn_values(self, recorded: RecordedResponse, url: str, bodies: tuple[str, str] | None = None) -> None:
