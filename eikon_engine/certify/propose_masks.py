@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.divergence.detectors.read import READ_CHANGED
+from eikon_engine.files.text import shorten_pair
 from eikon_engine.network.drawn_values import common_pattern
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.masks import MaskedPart
 
 SHOWN_VALUES: Final = 3
+_MAX_SHOWN: Final = 60
+"""Maximum number of characters shown of a value."""
 SHORTEST_PREFIX: Final = 10
 """Minimum common prefix of console errors to mask together; a shorter one would hide unrelated errors."""
 MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-changed"})
@@ -121,8 +124,8 @@ def _unstable_parts(action: ActionComparison) -> Iterator[tuple[_Place, tuple[st
         if part is not None:
             by_place.setdefault((_url_glob(each.url), each.change.frame, part), {})[each.run] = each
     for place, changes in by_place.items():
-        first = next(iter(changes.values())).change.expected
-        values = (changes[run].change.observed if run in changes else first for run in range(len(action.outcomes)))
+        first = next(iter(changes.values())).change.whole[0]
+        values = (changes[run].change.whole[1] if run in changes else first for run in range(len(action.outcomes)))
         yield place, tuple(values)
 
 
@@ -189,8 +192,10 @@ def _last_element(path: str) -> str:
 
 
 def _reason(values: tuple[str, ...], runs: int) -> str:
-    first = values[0]
+    """Return how often a value differed, with some of the values, each cut around its difference from the first."""
+    first, *others = dict.fromkeys(values)
     differing = sum(value != first for value in values)
-    shown = [repr(value[:60]) for value in dict.fromkeys(values)][:SHOWN_VALUES]
-    more = len(set(values)) - len(shown)
-    return f"differed in {differing} of {runs} runs: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}"
+    pairs = [shorten_pair(first, other, _MAX_SHOWN) for other in others[: SHOWN_VALUES - 1]]
+    shown = ", ".join(map(repr, (*(before for before, _ in pairs[:1]), *(after for _, after in pairs))))
+    more = len(others) - len(pairs)
+    return f"differed in {differing} of {runs} runs: {shown}{f' and {more} more' if more > 0 else ''}"

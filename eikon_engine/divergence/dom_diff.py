@@ -18,6 +18,7 @@ from eikon_engine.dom.paths import append_step, sibling_steps
 from eikon_engine.dom.tree import HTML_WHITESPACE, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.text import ELLIPSIS, shorten_pair
 from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
 
 if TYPE_CHECKING:
@@ -449,9 +450,10 @@ def _make_change(
     kind: DomChangeKind, frame: str, path: str, *, expected: str, observed: str, name: str = ""
 ) -> DomChange:
     """Create a change with shortened values that still show the difference."""
-    expected_lines, found = _shorten(expected, _MAX_VALUE_LENGTH), _shorten(observed, _MAX_VALUE_LENGTH)
-    if expected_lines == found and expected != observed:
-        expected_lines, found = _around_difference(expected, observed)
+    if kind in {"added", "removed", "moved"}:  # one side, or the same element with its place at the end
+        expected_lines, found = _shorten(expected, _MAX_VALUE_LENGTH), _shorten(observed, _MAX_VALUE_LENGTH)
+    else:
+        expected_lines, found = shorten_pair(expected, observed, _MAX_VALUE_LENGTH - 2 * len(ELLIPSIS))
     return DomChange(
         kind=kind,
         frame=frame,
@@ -461,17 +463,3 @@ def _make_change(
         observed=found,
         content=f"{expected}\0{observed}",
     )
-
-
-def _around_difference(expected: str, observed: str) -> tuple[str, str]:
-    """Shorten two long texts to the surroundings of their first difference."""
-    shorter = min(len(expected), len(observed))
-    place = next((i for i in range(shorter) if expected[i] != observed[i]), shorter)
-    start = max(0, place - _MAX_VALUE_LENGTH // 2)
-    stop = start + _MAX_VALUE_LENGTH - 6
-    return (_excerpt(expected, start, stop), _excerpt(observed, start, stop))
-
-
-def _excerpt(text: str, start: int, stop: int) -> str:
-    """Return a part of a text, with `...` where text was removed."""
-    return f"{'...' if start else ''}{text[start:stop]}{'...' if stop < len(text) else ''}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ELLIPSIS: Final = "…"
 """Marks where text was cut."""
@@ -24,6 +27,18 @@ def shorten_pair(first: str, second: str, length: int) -> tuple[str, str]:
     """Cut two texts to at most `length` characters each around their first difference, so that both show it."""
     start, stop = differing_part(first, second, length)
     return excerpt(first, start, stop), excerpt(second, start, stop)
+
+
+def shorten_pairs(first: Sequence[str], second: Sequence[str], length: int) -> tuple[list[str], list[str]]:
+    """Cut the texts of two lists as `shorten_pair` does, those in the same place with each other."""
+    paired = min(len(first), len(second))
+    pairs = [shorten_pair(one, other, length) for one, other in zip(first, second, strict=False)]
+    sides = ([pair[side] for pair in pairs] for side in (0, 1))
+    before, after = (
+        [*shown, *(shorten(each, length) for each in texts[paired:])]
+        for shown, texts in zip(sides, (first, second), strict=True)
+    )
+    return before, after
 
 
 def differing_part(first: str, second: str, length: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from eikon_engine.errors import RequirementError
 from eikon_engine.files.models import FileModel, FiniteJson
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, shorten
 from eikon_engine.gates.meter import GateReading, RunState
 from eikon_engine.outcome.events import EventLine, RecordedSkill, SkillRun, ToolResult
 from eikon_engine.trace.execution import Succeeded
@@ -105,7 +105,7 @@ def _schema_error(schema: dict[str, JsonValue]) -> str | None:
     try:
         kind.check_schema(schema, format_checker=kind.FORMAT_CHECKER)
     except SchemaError as error:
-        return f"{error.json_path}: {_first_line(error.message)}"
+        return f"{error.json_path}: {_reason(error)}"
     for reference in _references(schema):
         if not reference.startswith("#"):
             return f"expected references into the schema itself, got {reference!r}; move it to $defs"
@@ -129,7 +129,7 @@ def _mismatch(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
         return "the schema is recursive without end"
     except Unresolvable as error:
         return f"unresolved reference {error.ref!r} in the schema"
-    return None if mismatch is None else f"{mismatch.json_path}: {_first_line(mismatch.message)}"
+    return None if mismatch is None else f"{mismatch.json_path}: {_reason(mismatch)}"
 
 
 def _validator_class(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema ships no types
@@ -172,9 +172,13 @@ def _references(schema: JsonValue) -> Iterator[str]:
             pending.extend(each)
 
 
-def _first_line(text: str) -> str:
-    line = text.partition("\n")[0]
-    return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "…"
+def _reason(error: Any) -> str:  # noqa: ANN401 - jsonschema ships no types
+    """Return the first line of an error, in which a long value is cut so that what is wrong with it is shown."""
+    message, value = str(error.message), repr(error.instance)
+    if message.startswith(value):
+        message = shorten(value, _MAX_VALUE) + message.removeprefix(value)
+    return shorten(message.partition("\n")[0], _MAX_MESSAGE)
 
 
 _MAX_MESSAGE = 300
+_MAX_VALUE = 100

@@ -7,11 +7,12 @@ import heapq
 import threading
 import time
 from collections import Counter, defaultdict
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoReplayDataError
 from eikon_engine.files.json_text import canonical_json
-from eikon_engine.files.text import pluralize, shorten_pair
+from eikon_engine.files.text import pluralize, shorten, shorten_pair, shorten_pairs
 from eikon_engine.llm.completion import no_redaction, prompt_digest, redact_request
 from eikon_engine.llm.model_response import ResponseKey, ServedResponse, ignore_response, report_response
 from eikon_engine.outcome.terminal import escape_control_characters
@@ -95,12 +96,22 @@ def _prompt_diff(nearest: ModelResponse, request: CompletionRequest) -> str:
     """Return a unified diff from the recorded prompt to the requested one."""
     before, after = _prompt_lines(nearest.prompt), _prompt_lines(request.messages)
     found = list(difflib.unified_diff(before, after, f"recorded {nearest.file_name}", "requested", lineterm="", n=2))
-    shown = [
-        escape_control_characters(line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…")
-        for line in found[:MAX_DIFF_LINES]
-    ]
+    shown = [escape_control_characters(line) for line in islice(_shortened_lines(found), MAX_DIFF_LINES)]
     left = len(found) - len(shown)
     return "\n".join([*shown, *([f"… {pluralize(left, 'more line')}"] if left else [])])
+
+
+def _shortened_lines(diff: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a unified diff, shortened; those that replace each other still show where they differ."""
+    for is_changed, block in groupby(diff, lambda line: line.startswith(("-", "+"))):
+        lines = list(block)
+        if not is_changed:
+            yield from (shorten(line, MAX_LINE_LENGTH) for line in lines)
+            continue
+        sides = ([line[1:] for line in lines if line.startswith(mark)] for mark in "-+")
+        removed, added = shorten_pairs(next(sides), next(sides), MAX_LINE_LENGTH)
+        yield from (f"-{line}" for line in removed)
+        yield from (f"+{line}" for line in added)
 
 
 def _setting_differences(request: CompletionRequest, recorded: ModelResponse) -> Iterator[str]:

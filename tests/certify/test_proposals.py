@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from pathlib import Path
 
@@ -190,6 +191,18 @@ def test_titles_and_console_errors_get_masks_of_their_own() -> None:
 
     assert [mask.part for mask in masks] == [TitlePart(), ConsoleErrorPart(prefix="request id ")]
     assert masks[1].reason == "differed in 2 of 3 runs: 'request id 1 lost', 'request id 2 lost', 'request id 3 lost'"
+
+
+def test_a_reason_shows_where_long_values_differ() -> None:
+    """Two long texts that differ at their ends would look equal if both were cut there."""
+    notice = "Prices include the value-added tax of your country. " * 8
+
+    report = rehearse(Stage(lambda run, _budget: page_of(f"{notice}Number {run}"))).report
+
+    (mask,) = (each.mask for each in report.patch.operations if isinstance(each, AddMask))
+    shown = re.findall(r"'(…[^']*)'", mask.reason)
+    assert len(set(shown)) == len(shown) > 1
+    assert all("Number " in each for each in shown), mask.reason
 
 
 def test_what_no_mask_can_hide_stays_unstable() -> None:

@@ -172,6 +172,17 @@ def test_missing_frames_doctypes_and_empty_shadow_roots_are_found() -> None:
     assert one_change(plain, shadowed).name == "#shadow"
 
 
+def test_a_sentence_added_to_a_long_text_is_shown() -> None:
+    """The recorded text is short enough to be shown whole, the observed one is cut, but not where it is longer."""
+    begin, end = "We deliver on all days of the week. " * 3, "Call us, and we come to you at once. " * 2
+    longer = f"{begin}Except on Sundays, when only emergencies are served. {end}"
+    change = one_change(page_of(element("p", begin + end)), page_of(element("p", longer)))
+
+    assert len(begin + end) < 200 < len(longer)
+    assert "Except on Sundays" in change.observed
+    assert "Except on Sundays" not in change.expected
+
+
 def test_long_values_are_cut_where_they_do_not_differ() -> None:
     """A difference in the middle of a long text stays visible."""
     change = one_change(page_of(element("p", "x" * 900 + "A" + "x" * 900)), page_of(element("p", "x" * 1801)))

@@ -145,6 +145,15 @@ def test_an_output_that_does_not_fit_is_named() -> None:
     assert "line 2: $: 'rows' is a required property" in result.message
 
 
+def test_a_long_output_that_does_not_fit_leaves_the_reason() -> None:
+    """The value is cut, not what is wrong with it."""
+    schema: JsonValue = {"properties": {"rows": {"type": "string"}}}
+    rows: JsonValue = {"rows": [f"row {number}" for number in range(500)]}
+    result = result_of({"output_matches": {"skill": "extract_table", "schema": schema}}, skill(rows))
+
+    assert result.message.endswith("… is not of type 'string'"), result.message
+
+
 @pytest.mark.parametrize("name", ["max_tool_calls", "max_completions", "max_tokens"])
 def test_gates_on_tools_and_models_are_unknown_for_replays(name: str) -> None:
     """That a replay makes no calls does not prove that the mission made none."""

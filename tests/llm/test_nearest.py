@@ -74,6 +74,20 @@ def test_a_long_difference_is_shortened_visibly(tmp_path: Path) -> None:
     assert max(map(len, difference.splitlines())) < 320
 
 
+def test_a_long_line_is_shown_where_it_differs(tmp_path: Path) -> None:
+    """A page text in a prompt is one long line; both sides of a changed one show the changed word, and so do others."""
+    page = "<p>" + "Banana bread " * 100 + "costs {}</p>"
+    capture(tmp_path, f"{page.format('1.20')}\nBuy it")
+
+    difference = _miss(tmp_path, request(f"{page.format('2.10')}\n{'Sell it ' * 100}")).difference
+
+    removed, _, added, other = difference.splitlines()[-4:]
+    assert removed.endswith("costs 1.20</p>")
+    assert added.endswith("costs 2.10</p>")
+    assert other.endswith("…")
+    assert max(map(len, difference.splitlines())) < 320
+
+
 def test_control_characters_of_a_prompt_reach_no_terminal(tmp_path: Path) -> None:
     """Control characters from page texts are escaped in the output."""
     capture(tmp_path, "a\x1b[2Jb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, shorten_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,15 +97,13 @@ def _step_lines(step: StepDifference) -> Iterator[str]:
         yield from _page_lines(page, INDENT)
     for seen in step.seen:
         yield f"{INDENT}{seen.what.replace('_', ' ')}:"
-        yield from (f"{INDENT}  {mark} {_shorten(each)}" for mark, every in _sides(seen) for each in every)
+        yield from (f"{INDENT}  {mark} {each}" for mark, every in _sides(seen) for each in every)
 
 
-def _sides(seen: ObservedDifference) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return ("-", seen.first), ("+", seen.second)
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
+def _sides(seen: ObservedDifference) -> tuple[tuple[str, list[str]], ...]:
+    """Return the values of both sides, shortened; those in the same place still show where they differ."""
+    first, second = shorten_pairs(seen.first, seen.second, MAX_VALUE_LENGTH)
+    return ("-", first), ("+", second)
 
 
 def _format_value(value: JsonValue) -> str:

@@ -56,6 +56,23 @@ def test_anything_observed_on_one_side_only_is_a_difference(fields: dict[str, An
     assert "no differences" not in text
 
 
+def test_long_values_are_shown_where_they_differ() -> None:
+    """Two long messages of a dialog differ at their ends; what only one side has is cut at its end."""
+    terms = "I accept the terms. " * 20
+    sides = [
+        (ObservedDialog(page=0, kind="alert", message=f"{terms}{end}", answer="dismissed"),) for end in ("Yes", "No")
+    ]
+    more = ObservedDialog(page=1, kind="alert", message=f"{terms}Perhaps", answer="dismissed")
+    text = render_branch_diff(
+        compare_bundles(("one", seeing(dialogs=sides[0])), ("two", seeing(dialogs=(*sides[1], more))))
+    )
+
+    before, after, added = (line.strip() for line in text.splitlines() if "accept the terms" in line)
+    assert "terms. Yes" in before
+    assert "terms. No" in after
+    assert added.endswith("…")
+
+
 def test_short_lived_cookies_are_no_difference() -> None:
     """A cookie that expires within a day of the real clock differs in every run."""
     brief = tuple(KEPT.model_copy(update={"is_brief": True, "digest": digit * 64}) for digit in "01")
