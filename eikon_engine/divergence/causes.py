@@ -10,9 +10,16 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from eikon_engine.divergence.response_diff import ABSENT, DATA_PART, ERROR_TEXT_PART, FIRST_ERROR_STATUS, SIGN_IN_PART
+from eikon_engine.divergence.response_diff import (
+    ABSENT,
+    DATA_PART,
+    ERROR_TEXT_PART,
+    FIRST_ERROR_STATUS,
+    REDIRECT_PART,
+    SIGN_IN_PART,
+)
 from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
 from eikon_engine.network.exchange import PASSIVE_TYPES
@@ -27,10 +34,25 @@ if TYPE_CHECKING:
 
 
 def describe_missing_response(change: ResponseChange, value: ValueChange) -> str | None:
-    """Describe a request that got no response, with the browser's error; None if it got one."""
-    if value.part != "ending" or not value.live.startswith("net::"):
+    """Describe a request that got no response, with the browser's error; None if it got one.
+
+    A redirect to another origin whose response the page may not read is a response, although the browser reports an
+    error.
+    """
+    if value.part != "ending" or not value.live.startswith("net::") or withheld_redirect(change) is not None:
         return None
     return f"{change.key} got no response: {value.live}"
+
+
+def withheld_redirect(change: ResponseChange) -> str | None:
+    """Return where a site redirected a call to, if the page may not read the response there (CORS); else None."""
+    if not any(each.part == "ending" and each.live == _WITHHELD_ERROR for each in change.what):
+        return None
+    return next((each.live for each in reversed(change.what) if each.part == REDIRECT_PART), None)
+
+
+_WITHHELD_ERROR: Final = "net::ERR_FAILED"
+"""Chromium's error for a response that CORS withholds from the page."""
 
 
 def describe_missing_document(load: DocumentLoad, comparison: Comparison) -> str | None:
@@ -60,6 +82,12 @@ _LOGIN_PAGE_PATH: Final = re.compile(
     r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in)(?:[/_.-]|$)|(?:^|[/_.-])(?:auth|sso)(?:\.\w+)?/?$", re.IGNORECASE
 )
 _API_PATH: Final = re.compile(r"(?:^|/)(?:api|rest|ajax|rpc|graphql|v\d+)/(?:.*/)?(?:auth|sso)/?$", re.IGNORECASE)
+_LOGIN_HOST: Final = re.compile(r"(?:log-?in|log-?on|sign-?in|sso)\.", re.IGNORECASE)
+_SIGN_IN_QUERY: Final = re.compile(r"(?:^|&)(?:SAMLRequest=|wa=wsignin1\.0)")
+"""Sign-in requests of SAML 2.0 (Bindings, section 3.4.4.1) and WS-Federation (section 13.2.1)."""
+_AUTHORIZE_PATH: Final = re.compile(r"/authori[sz]e/?$", re.IGNORECASE)
+_AUTHORIZE_QUERY: Final = re.compile(r"(?:^|&)(?:client_id|response_type)=")
+"""An authorization request of OAuth 2.0: RFC 6749, section 4.1.1."""
 LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Failure codes that mean that the target element could not be identified."""
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
@@ -144,7 +172,7 @@ def _session(case: DivergenceCase) -> str | None:
         ended = _session_end(case, load.url, load.status)
         if ended and load.status not in _recorded_statuses(case):
             return f"{load.url} returned status {load.status} ({ended}){_quoted_title(case, load)}"
-        if is_login(load.url) and not any(is_login(each.url) for each in _documents(case.recorded)):
+        if is_login_document(load.url) and not any(is_login_document(each.url) for each in _documents(case.recorded)):
             return f"the site redirected to a login page, {load.url}"
     return _session_end_in(case, case.changed_values)
 
@@ -170,8 +198,9 @@ def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueC
     if value.part == "status" and value.live.isdigit():
         ended = _session_end(case, url, int(value.live))
         return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
-    if value.part in {"header location", "url"} and is_login_page(value.live) and not is_login(value.recorded):
-        return None if is_login(url) else f"{change.key} redirected to a login page, {value.live}"
+    if value.part in {REDIRECT_PART, "url"} and is_login_page(value.live) and not is_login(value.recorded):
+        is_no_end = is_login(url) or (case.is_before_sign_in and withheld_redirect(change) is not None)
+        return None if is_no_end else f"{change.key} redirected to a login page, {value.live}"
     if value.part == SIGN_IN_PART and change.resource_type != "document" and not case.is_before_sign_in:
         return f"{change.key} returned a page with a sign-in form: '{value.live}'"
     return None
@@ -246,6 +275,8 @@ def _network(case: DivergenceCase) -> str | None:
         reason = describe_missing_response(change, value)
         if reason is not None:
             return reason
+    if any(withheld_redirect(change) is not None for change in case.related_changes):
+        return None
     found = re.search(r"net::ERR_\w+", case.first.observed)
     return None if found is None or found[0] in case.first.expected else f"the browser got no response: {found[0]}"
 
@@ -292,6 +323,9 @@ def _site(case: DivergenceCase) -> str | None:
     first = next(case.changed_values, None)
     if first is not None:
         change, value = first
+        redirect = withheld_redirect(change)
+        if redirect is not None:
+            return f"{change.key} redirected to {redirect}, whose origin does not let the page read the response"
         return f"the site responds differently than in the recording: {change.key}: {value}"
     if case.network_mode == "live" and case.possible_cause is None:
         return "the page, served by the live site, differs from the recorded one"
@@ -371,15 +405,32 @@ def _recorded_statuses(case: DivergenceCase) -> set[int | None]:
     return {load.status for load in _documents(case.recorded)}
 
 
+def _split_url(url: str) -> SplitResult:
+    """Split a URL; one that is not valid, which a site may send in a header, has no parts."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
 def is_login(url: str) -> bool:
     """Return whether the path of a URL is that of a login page."""
-    return LOGIN_PATH.search(urlsplit(url).path) is not None
+    return LOGIN_PATH.search(_split_url(url).path) is not None
 
 
 def is_login_page(url: str) -> bool:
     """Return whether the path of a URL is that of a page to log in, and not of an API such as `/api/auth/me`."""
-    path = urlsplit(url).path
-    return _LOGIN_PAGE_PATH.search(path) is not None and _API_PATH.search(path) is None
+    parts = _split_url(url)
+    if _API_PATH.search(parts.path) is not None:
+        return False
+    if _LOGIN_PAGE_PATH.search(parts.path) or _LOGIN_HOST.match(parts.netloc) or _SIGN_IN_QUERY.search(parts.query):
+        return True
+    return _AUTHORIZE_PATH.search(parts.path) is not None and _AUTHORIZE_QUERY.search(parts.query) is not None
+
+
+def is_login_document(url: str) -> bool:
+    """Return whether a document is a login page, by its URL; documents of an API are none that a browser shows."""
+    return is_login(url) or is_login_page(url)
 
 
 def _frame_digests(observation: Observation) -> list[tuple[int, tuple[tuple[str, str], ...]]]:

@@ -6,7 +6,7 @@ import re
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause, is_login
+from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause, is_login_document
 from eikon_engine.divergence.masks import without_masked_evidence
 from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
@@ -265,7 +265,9 @@ def _may_be_signed_in(trace: ExecutionTrace, place: _StepKey) -> bool:
 def _enters_session(step: ActionTrace) -> bool:
     """Return whether an action types a secret, or loads a login page."""
     loads = () if step.observation is None else step.observation.documents
-    return isinstance(getattr(step.action, "text", None), SecretRef) or any(is_login(load.url) for load in loads)
+    return isinstance(getattr(step.action, "text", None), SecretRef) or any(
+        is_login_document(load.url) for load in loads
+    )
 
 
 def _consequences(first: StepOutcome, later: list[tuple[SubgoalOutcome, StepOutcome]]) -> Iterator[Consequence]:

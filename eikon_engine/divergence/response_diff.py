@@ -130,6 +130,8 @@ SIGN_IN_PART: Final = "sign-in form"
 """`ValueChange.part` of a response that is a page to sign in, where the recorded one was none."""
 ERROR_TEXT_PART: Final = "error text"
 """`ValueChange.part` of what an error page or a plain text says went wrong."""
+REDIRECT_PART: Final = "header location"
+"""`ValueChange.part` of where a response redirects to."""
 FIRST_ERROR_STATUS: Final = 400
 DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
 """Start of `ValueChange.part` for data, as opposed to markup and scripts."""
@@ -380,7 +382,7 @@ def compare_responses(recorded: ComparedResponse, live: ComparedResponse) -> Ite
     yield from compare_values("url", recorded.url, live.url)
     yield from compare_values("status", str(recorded.status), str(live.status))
     yield from compare_values("header content-type", _content_type(recorded), _content_type(live))
-    yield from compare_values("header location", _header(recorded, "location"), _header(live, "location"))
+    yield from compare_values(REDIRECT_PART, _header(recorded, "location"), _header(live, "location"))
     yield from compare_values("cookies set", _cookies(recorded), _cookies(live))
     if live.body is None or live.body == recorded.body:
         return

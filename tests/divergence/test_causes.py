@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.divergence.causes import DivergenceCase, classify_cause
+from eikon_engine.divergence.causes import DivergenceCase, classify_cause, is_login_page
 from eikon_engine.outcome.divergence import Candidate, Divergence
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation
@@ -103,6 +103,25 @@ def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
     case = DivergenceCase(first=finding(), recorded=showing("1", login), observed=showing("2", login))
 
     assert classify_cause(case).cause == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_login"),
+    [
+        ("https://a/users/sign_in?next=%2F", True),
+        ("https://login.example.com/?app=shop", True),
+        ("https://idp.test/authorize?client_id=shop&redirect_uri=https%3A%2F%2Fa%2Fback", True),
+        ("https://idp.test/redirect?SAMLRequest=fZJ", True),
+        ("https://idp.test/adfs/ls/?wa=wsignin1.0&wtrealm=urn:shop", True),
+        ("https://pay.test/payments/authorize", False),
+        ("https://login.example.com/api/v1/auth", False),
+        ("https://a/maintenance", False),
+        ("https://[a/login", False),
+    ],
+)
+def test_login_pages_are_known_by_their_url(url: str, is_login: bool) -> None:  # noqa: FBT001 - a column of the table
+    """Also those of single sign-on; an invalid URL in a header of a site is none."""
+    assert is_login_page(url) is is_login
 
 
 def test_a_blocked_request_is_named_where_nothing_else_is_known() -> None:

@@ -100,6 +100,57 @@ def test_a_call_that_needs_a_sign_in_is_an_ended_session(
     assert "session-expired" in report.refusals[0]
 
 
+CALLS = {
+    "/users/sign_in?next=%2Fnotes": "fetch('/api/notes', { method: 'POST' })",
+    "/oauth2/v2.0/authorize?client_id=notes&response_type=code&state=4711": (
+        "fetch('/api/notes', { method: 'POST', headers: { 'X-Requested-With': 'fetch' } })"  # with a preflight
+    ),
+    "/idp/redirect?SAMLRequest=fZJ": """new Promise((resolve, reject) => {
+      const call = new XMLHttpRequest()
+      call.onload = () => resolve(new Response('', { headers: { 'Content-Type': 'application/json' } }))
+      call.onerror = () => reject(new Error('no answer'))
+      call.open('POST', '/api/notes')
+      call.send()
+    })""",
+}
+"""Calls by the login page that they are redirected to."""
+
+
+def elsewhere_page(call: str) -> Answer:
+    """Return the notes, which are saved by another call, and which report a call that failed."""
+    script = NOTES.replace("await fetch('/api/notes', { method: 'POST' })", f"await {call}.catch(() => null)")
+    return Answer(body=script.replace("(answer.headers", "(answer && answer.headers"), headers=ANSWERS["/"].headers)
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_a_call_that_is_redirected_to_the_sign_in_of_another_origin_is_an_ended_session(
+    site: PageSite, tmp_path: Path, path: str
+) -> None:
+    """Single sign-on: the page may not read the login page of another origin, so its call fails without a response."""
+    site.answers["/"] = elsewhere_page(CALLS[path])
+    outcome = replayed(site, tmp_path, redirect(f"{site.elsewhere}{path}"))
+
+    assert outcome.explanation is not None
+    assert outcome.explanation.cause == "session-expired", outcome.explanation
+    assert outcome.explanation.why == (f"POST {site.url}/api/notes redirected to a login page, {site.elsewhere}{path}")
+
+
+@pytest.mark.parametrize(("path", "signs_in"), [("/users/sign_in", False), ("/maintenance", True)])
+def test_a_call_that_is_redirected_to_another_origin_is_no_failure_of_the_network(
+    site: PageSite, tmp_path: Path, path: str, *, signs_in: bool
+) -> None:
+    """Without a sign-in before, no session could end; a redirect to any other page shows that the site has changed."""
+    site.answers["/"] = elsewhere_page("fetch('/api/notes', { method: 'POST' })")
+    outcome = replayed(site, tmp_path, redirect(f"{site.elsewhere}{path}"), signs_in=signs_in)
+
+    assert outcome.explanation is not None
+    assert outcome.explanation.cause == "site-changed", outcome.explanation
+    assert outcome.explanation.why == (
+        f"POST {site.url}/api/notes redirected to {site.elsewhere}{path}, whose origin does not let the page read the "
+        "response"
+    )
+
+
 def test_a_403_before_any_sign_in_is_an_error_of_the_site(site: PageSite, tmp_path: Path) -> None:
     """A visitor who has a cookie and never signed in has no session that could end."""
     outcome = replayed(site, tmp_path, FORBIDDEN, signs_in=False)

@@ -16,7 +16,7 @@ from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.redaction import redact_body, redact_headers
 from eikon_engine.browser.request_keys import redacted_key
 from eikon_engine.browser.request_tracker import NULL_BODY_STATUSES
-from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges
+from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges, redirect_urls
 from eikon_engine.browser.traffic.streams import EVENT_STREAM
 from eikon_engine.divergence.response_diff import ComparedResponse
 from eikon_engine.files.blobs import BlobRef, blob_ref
@@ -386,7 +386,7 @@ class LiveResponder:
             else ComparedResponse(url=response.url, status=response.status, headers=response.headers, body=body)
         )
         if not match.exchange.is_pending:
-            now = RequestEnd(response=answer, failure=exchange.failure)
+            now = RequestEnd(response=answer, failure=exchange.failure, redirects=redirect_urls(exchange))
             values = self._changes.differences(match.exchange, now)
             recorded = match.exchange
             self._changes.record(recorded.key, recorded.occurrence, values, recorded.request.resource_type)

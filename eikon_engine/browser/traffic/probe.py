@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter
+import re
+from collections import Counter, defaultdict, deque
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.redaction import redact_body
 from eikon_engine.browser.request_tracker import (
@@ -29,7 +30,7 @@ from eikon_engine.network.websocket import socket_key
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.async_api import Request, Response
+    from playwright.async_api import ConsoleMessage, Request, Response
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, RecordedResponse
@@ -74,6 +75,42 @@ class _ServerMessages:
         """Do nothing."""
 
 
+class _WithheldRedirects:
+    """Redirects to other origins that do not let a page read their response, as the browser's console reports them.
+
+    Playwright reports such a request as failed, and most of these redirects not at all.
+    """
+
+    def __init__(self) -> None:
+        """Start without redirects."""
+        self._urls: defaultdict[str, deque[str]] = defaultdict(deque)
+        """The last URL of each, by the first."""
+
+    def note(self, message: ConsoleMessage) -> None:
+        """Note a redirect that a message of the browser reports; it precedes the failure of the request."""
+        found = _WITHHELD.match(message.text)
+        if found is not None and not message.args:  # a page logs with arguments
+            self._urls[found["first"].partition("#")[0]].append(found["last"])
+
+    def pop_redirects(self, root: Request) -> tuple[str, ...]:
+        """Return the URLs that a request was redirected to before it failed."""
+        urls: list[str] = []
+        following = root.redirected_to
+        while following is not None:
+            urls.append(following.url)
+            following = following.redirected_to
+        withheld = self._urls.get(root.url.partition("#")[0])
+        if withheld:
+            urls.append(withheld.popleft())
+        return tuple(dict.fromkeys(urls))
+
+
+_WITHHELD: Final = re.compile(
+    r"Access to .+? at '(?P<last>.*)' \(redirected from '(?P<first>.*)'\) from origin '.*' has been blocked by CORS"
+)
+"""What Chromium logs."""
+
+
 class ProbeTraffic(LiveTraffic):
     """Match live requests with recorded ones by key; recorded responses are never served.
 
@@ -101,6 +138,7 @@ class ProbeTraffic(LiveTraffic):
         self._stood_in: set[int] = set()
         """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
         self._warnings: list[str] = []
+        self._withheld = _WithheldRedirects()
         self._messages = _ServerMessages(self._learn_from_message)
 
     async def start(self, session: Session) -> None:
@@ -110,6 +148,7 @@ class ProbeTraffic(LiveTraffic):
         self._drawn = DrawnValues(self._rules, self._learner, self._playback.rule_use, substitute)
         if self.sockets is not None:
             self.sockets.listeners.append(self._messages)
+        session.context.on("console", self._withheld.note)
         session.context.on("request", lambda request: self._on_request(session, request))
         session.context.on("requestfinished", lambda request: self._on_end(session, request))
         session.context.on("requestfailed", lambda request: self._on_end(session, request))
@@ -237,9 +276,10 @@ class ProbeTraffic(LiveTraffic):
 
     def _on_end(self, session: Session, request: Request) -> None:
         root = first_request(request)
+        redirects = self._withheld.pop_redirects(root) if request.failure is not None else ()
         if root not in self._matched and root not in self._missed:
             return
-        task = asyncio.ensure_future(self._compare(session, root, request, earlier=frozenset(self._tasks)))
+        task = asyncio.ensure_future(self._compare(session, root, request, redirects, earlier=frozenset(self._tasks)))
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._on_compared(session, done))
 
@@ -253,7 +293,12 @@ class ProbeTraffic(LiveTraffic):
             self._warnings.append(f"could not compare a response with the recorded one: {fault}")
 
     async def _compare(
-        self, session: Session, root: Request, last: Request, earlier: frozenset[asyncio.Task[None]]
+        self,
+        session: Session,
+        root: Request,
+        last: Request,
+        redirects: tuple[str, ...],
+        earlier: frozenset[asyncio.Task[None]],
     ) -> None:
         if root in self._missed:
             await asyncio.gather(*earlier, return_exceptions=True)
@@ -270,7 +315,8 @@ class ProbeTraffic(LiveTraffic):
             return
         failure = None if response is not None else last.failure or "net::ERR_EMPTY_RESPONSE"
         answer = await self._live_response(session, response, exchange) if response is not None else None
-        values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
+        urls = tuple(map(session.redactor.redact_text, redirects))
+        values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure, redirects=urls))
         if last is root and not exchange.hops:
             values = tuple(each for each in values if each.part != "url")  # that of the request, which matched
         if is_changed:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag, urljoin
 
 from eikon_engine.divergence.response_diff import (
     ABSENT,
     ENDING_PARTS,
+    REDIRECT_PART,
     ComparedResponse,
     compare_responses,
     compare_values,
@@ -48,6 +50,8 @@ class RequestEnd:
 
     response: ComparedResponse | None
     failure: str | None = None
+    redirects: tuple[str, ...] = ()
+    """URLs that the site redirected a request to which failed then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +130,11 @@ class ResponseChanges:
         if recorded is None or live.response is None:
             ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
             ends = f"status {live.response.status}" if live.response else live.failure or ABSENT
-            same = ended == ends or ABORTED_ERROR in {ended, ends}
-            return () if same else (ValueChange(part="ending", recorded=ended, live=ends),)
+            if ended == ends or ABORTED_ERROR in {ended, ends}:
+                return ()
+            known = recorded.url if recorded is not None and exchange.hops else ""
+            redirects = (compare_values(REDIRECT_PART, known, url) for url in live.redirects)
+            return (ValueChange(part="ending", recorded=ended, live=ends), *chain.from_iterable(redirects))
         body = None
         if recorded.body is not None and live.response.body is not None:
             same = hashlib.sha256(live.response.body).hexdigest() == recorded.body.sha256
@@ -239,11 +246,17 @@ class RecordingComparison:
     def _ending(self, given: Exchange) -> RequestEnd:
         response = given.response
         if response is None:
-            return RequestEnd(response=None, failure=given.failure)
+            return RequestEnd(response=None, failure=given.failure, redirects=redirect_urls(given))
         body = self._served.body(response.body) if response.body is not None else None
         return RequestEnd(
             response=ComparedResponse(url=response.url, status=response.status, headers=response.headers, body=body)
         )
+
+
+def redirect_urls(exchange: Exchange) -> tuple[str, ...]:
+    """Return the URLs that a request was redirected to."""
+    headers = ((hop.url, {name.lower(): value for name, value in hop.headers}) for hop in exchange.hops)
+    return tuple(urljoin(url, found["location"]) for url, found in headers if "location" in found)
 
 
 def server_messages(recording: NetworkRecording, events: Sequence[SocketEvent]) -> list[bytes]:
