@@ -55,6 +55,11 @@ class PageTimeline:
         return self._clock.now_ms
 
     @property
+    def observed_phase(self) -> int:
+        """Return the last phase whose deliveries the pages show when the action is observed."""
+        return self.phase - 1 if self._are_phases_over else self.phase
+
+    @property
     def recorded_ms(self) -> float:
         """Return the page time in the timeline of the recording, which a replay may lag behind."""
         return self._clock.now_ms - self.lag_ms

@@ -17,7 +17,7 @@ from eikon_engine.browser.session import open_session
 from eikon_engine.browser.worker import PerformedAction
 from eikon_engine.dom import render_html
 from eikon_engine.errors import ActionError, InternalError, RequirementError
-from eikon_engine.outcome.outcomes import NetworkOutcome
+from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange
 from eikon_engine.trace import actions
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import Failed, Succeeded
@@ -69,6 +69,10 @@ class SnapshotTraffic:
     def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
         """Return None: snapshots are no recorded exchanges."""
         return None
+
+    def missing_messages(self) -> tuple[ResponseChange, ...]:
+        """Return nothing: snapshots have no WebSockets."""
+        return ()
 
     def outcome(self) -> NetworkOutcome:
         """Count the documents."""

@@ -23,6 +23,7 @@ from eikon_engine.divergence.response_diff import (
 from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
 from eikon_engine.network.exchange import PASSIVE_TYPES
+from eikon_engine.network.websocket import SOCKET_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -316,7 +317,8 @@ def _test_data(case: DivergenceCase) -> str | None:
     if not parts or not all(DATA_PART.match(part) for part in parts):
         return None
     change, value = next(case.changed_values)
-    return f"{change.key} returned different data: {value}"
+    what = "received different messages" if change.key.startswith(f"{SOCKET_METHOD} ") else "returned different data"
+    return f"{change.key} {what}: {value}"
 
 
 def _site(case: DivergenceCase) -> str | None:

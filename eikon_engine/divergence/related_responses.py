@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.response_diff import ABSENT, DATA_PART, without_cut_ends
+from eikon_engine.divergence.response_diff import DATA_PART, is_absent, without_cut_ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,9 @@ _CENTS: Final = re.compile(r"\d\.\d\d\Z")
 _WORD: Final = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
 _MIN_LETTERS: Final = 4
 """Minimum number of letters in a word that explains a divergence: digits and short words are on many pages."""
+_MIN_DIGITS: Final = 3
+"""The same for the digits of a number that only one side has."""
+_ONE_MESSAGE: Final = re.compile(r"(?:message|event) \d")
 _URL: Final = re.compile(
     r"""\b(?:src|srcset|href|action|poster)\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)|(?<!\S)(?:[a-z][a-z\d+.-]*:/)?/\S*""",
     re.IGNORECASE,
@@ -87,6 +90,8 @@ def describe_change(change: ResponseChange, value: ValueChange, here: tuple[str,
 def _explains(value: ValueChange, expected: str, observed: str) -> bool:
     """Return whether both sides of a changed value occur in the texts of the divergence; an absent side always does."""
     recorded, live = _shown_sides(value)
+    if _ONE_MESSAGE.match(value.part) and not (recorded and live) and not _is_distinctive(recorded or live):
+        return False
     sides = [_contains_value(side, text) for side, text in ((recorded, expected), (live, observed)) if side]
     if sides and all(sides):
         return True
@@ -108,6 +113,11 @@ def _is_telling(word: str) -> bool:
     return word not in _TRIVIAL and sum(map(str.isalpha, word)) >= _MIN_LETTERS
 
 
+def _is_distinctive(text: str) -> bool:
+    """Return whether a value is on a page for no other reason: messages have many short words and numbers."""
+    return any(map(_is_telling, _WORD.findall(text))) or sum(map(str.isdigit, text)) >= _MIN_DIGITS
+
+
 def _has_moved(change: ResponseChange, value: ValueChange, expected: str, observed: str) -> bool:
     """Return whether a value moved within its response, and is on both sides of the divergence: in another order."""
     recorded = _shown_sides(value)[0]
@@ -127,7 +137,7 @@ def _is_shown(value: ValueChange, observed: str) -> bool:
 def _shown_sides(value: ValueChange) -> tuple[str, str]:
     """Return both sides of a changed value, of cut ones the whole words; an absent side is empty."""
     recorded, live = (without_cut_ends(side) for side in (value.recorded, value.live))
-    return ("" if recorded == ABSENT else recorded), ("" if live == ABSENT else live)
+    return ("" if is_absent(recorded) else recorded), ("" if is_absent(live) else live)
 
 
 def _contains_value(value: str, text: str) -> bool:

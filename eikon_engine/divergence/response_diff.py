@@ -9,6 +9,7 @@ import difflib
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -22,11 +23,12 @@ from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
 from eikon_engine.outcome.outcomes import ValueChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic import JsonValue
 
     from eikon_engine.outcome.json_diff import JsonChange
+    from eikon_engine.outcome.outcomes import ResponseChange
 
 _PIECES: Final = re.compile(r"<[^<>\n]*>|[^<\n]+|<|\n")
 """Tags, texts between them, and line ends, so that single-line HTML is split as well."""
@@ -144,7 +146,6 @@ MAX_LEAVES: Final = 20
 MAX_ALIGNED_MESSAGES: Final = 500
 """Longer sequences of messages are not aligned, since that takes quadratic time."""
 EVENT_STREAM: Final = "text/event-stream"
-_Pair: TypeAlias = "tuple[bytes | None, bytes | None]"
 _MAX_SHOWN_LENGTH: Final = 160
 _TEXT_TYPE_WORDS: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv")
 
@@ -181,12 +182,41 @@ def diff_bodies(before: bytes, after: bytes, media_types: set[str]) -> Iterator[
 
 
 def diff_messages(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
-    """Yield added, removed and changed messages of a sequence, numbered from 1 in recorded order."""
+    """Yield added, removed and changed messages of a sequence, numbered from 1."""
+    for place, other in pair_messages(before, after):
+        yield from compare_message(message_name(kind, place, other), *sides_of_pair(before, after, (place, other)))
+
+
+def message_name(kind: str, place: int | None, other: int | None) -> str:
+    """Return the name of a message: its kind and its number in the recording, or else in the replay, from 1."""
+    number = place if place is not None else other
+    return f"{kind} {(number or 0) + 1}"
+
+
+def sides_of_pair(before: Sequence[bytes], after: Sequence[bytes], pair: MessagePair) -> tuple[bytes | None, ...]:
+    """Return the two messages of a pair; None for one that is absent."""
+    return tuple(None if place is None else side[place] for side, place in zip((before, after), pair, strict=True))
+
+
+MessagePair: TypeAlias = "tuple[int | None, int | None]"
+"""Places of a recorded and a live message, from 0; None for one that is absent."""
+
+
+def pair_messages(before: Sequence[bytes], after: Sequence[bytes]) -> list[MessagePair]:
+    """Pair the messages of two sequences, and return the pairs that differ.
+
+    Messages that differ only in numbers and texts are pairs, as far as the order allows. Of messages that are merely in
+    another place, only two equal sets are compared, place by place. So are very long sequences.
+    """
     start = _equal_prefix_length(before, after)
     end = _equal_prefix_length(before[start:][::-1], after[start:][::-1])
-    for begin, pairs in _differing_runs(before[start : len(before) - end], after[start : len(after) - end]):
-        for number, (recorded, live) in enumerate(pairs, start=start + begin + 1):
-            yield from compare_message(f"{kind} {number}", recorded, live)
+    left, right = before[start : len(before) - end], after[start : len(after) - end]
+    if max(len(left), len(right)) > MAX_ALIGNED_MESSAGES or Counter(left) == Counter(right):
+        places = zip_longest(range(len(left)), range(len(right)))
+        found = [pair for pair in places if None in pair or left[pair[0]] != right[pair[1]]]
+    else:
+        found = _without_moved(left, right, _aligned_messages(left, right))
+    return [(None if one is None else one + start, None if two is None else two + start) for one, two in found]
 
 
 def _equal_prefix_length(before: Sequence[bytes], after: Sequence[bytes]) -> int:
@@ -195,20 +225,56 @@ def _equal_prefix_length(before: Sequence[bytes], after: Sequence[bytes]) -> int
     return next((place for place, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
-def _differing_runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int, Iterable[_Pair]]]:
-    """Yield the runs of differing messages with their index; very long sequences are paired by position."""
-    if max(len(before), len(after)) > MAX_ALIGNED_MESSAGES:
-        yield from ((place, (pair,)) for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
-        return
-    for what, begin, end, first, last in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
-        if what != "equal":
-            yield begin, zip_longest(before[begin:end], after[first:last])
+def _aligned_messages(before: Sequence[bytes], after: Sequence[bytes]) -> list[MessagePair]:
+    """Align equal messages; between them, messages of the same shape, and the others by their place."""
+    found: list[MessagePair] = []
+    for what, begin, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what == "equal":
+            continue
+        shapes = list(map(_message_shape, before[begin:end])), list(map(_message_shape, after[first:last]))
+        for _, start, stop, low, high in SequenceMatcher(None, *shapes, autojunk=False).get_opcodes():
+            found.extend(zip_longest(range(begin + start, begin + stop), range(first + low, first + high)))
+    return found
+
+
+def _without_moved(before: Sequence[bytes], after: Sequence[bytes], pairs: list[MessagePair]) -> list[MessagePair]:
+    """Drop the messages without a partner that both sides have."""
+    gone = Counter(before[one] for one, other in pairs if one is not None and other is None)
+    moved = gone & Counter(after[other] for one, other in pairs if one is None and other is not None)
+    dropped: set[MessagePair] = set()
+    for is_live in (False, True):
+        left = moved.copy()
+        for one, other in pairs:
+            place = other if is_live else one
+            if place is None or (one if is_live else other) is not None:
+                continue
+            content = (after if is_live else before)[place]
+            if left[content] > 0:
+                left[content] -= 1
+                dropped.add((one, other))
+    return [pair for pair in pairs if pair not in dropped]
+
+
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z_.:/-]{0,39}")
+"""Values that say what kind of message it is, such as `chat.posted`: a word without digits and blanks."""
+
+
+def _message_shape(content: bytes) -> str:
+    """Return a JSON message with its members and kinds only; all other messages have the same shape."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(value, dict):
+        return type(value).__name__
+    kinds = {key: each if isinstance(each, str) and _KIND.fullmatch(each) else "" for key, each in value.items()}
+    return json.dumps(kinds, sort_keys=True)
 
 
 def compare_message(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
-    """Yield the values in which two messages differ; one of them may be missing."""
+    """Yield the values in which two messages differ; of one that the other side lacks, all values."""
     if recorded is None or live is None:
-        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+        yield from _values_of_message(name, recorded, live)
         return
     try:
         found = list(_json_changes(recorded, live))
@@ -218,6 +284,43 @@ def compare_message(name: str, recorded: bytes | None, live: bytes | None) -> It
         yield each.model_copy(update={"part": f"{name} {each.part.removeprefix('body ')}"})
     if not found:
         yield _changed_message(name, recorded, live)
+
+
+def _values_of_message(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
+    try:
+        value = json.loads((live if recorded is None else recorded) or b"")
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict | list) or not value:
+        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+        return
+    for path, leaf in _leaves("$", value):
+        shown = _format_value(leaf)
+        sides = (ABSENT, shown) if recorded is None else (shown, ABSENT)
+        yield ValueChange(part=f"{name} {path}", recorded=sides[0], live=sides[1])
+
+
+def missing_message(name: str, recorded: bytes, waited_ms: float) -> Iterator[ValueChange]:
+    """Yield the values of a recorded message that a live server has not sent within a time in milliseconds."""
+    seconds = waited_ms / 1000
+    live = f"{_NOT_SENT} {seconds:.1f} s" if seconds < _WHOLE_SECONDS else f"{_NOT_SENT} {seconds:.0f} s"
+    for each in compare_message(name, recorded, None):
+        yield each.model_copy(update={"live": live})
+
+
+_NOT_SENT: Final = "none within"
+_WHOLE_SECONDS: Final = 10
+"""Times from here on, in seconds, are shown without decimals."""
+
+
+def is_missing_message(change: ResponseChange) -> bool:
+    """Return whether a change is a message that a live server has not sent."""
+    return any(each.live.startswith(f"{_NOT_SENT} ") for each in change.what)
+
+
+def is_absent(side: str) -> bool:
+    """Return whether a side of a value says that there is none."""
+    return side == ABSENT or side.startswith(f"{_NOT_SENT} ")
 
 
 def _changed_message(name: str, recorded: bytes, live: bytes) -> ValueChange:

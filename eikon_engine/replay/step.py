@@ -19,6 +19,8 @@ from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import apply_masks, read_masks, unmasked_changes
+from eikon_engine.divergence.related_responses import find_related_changes
+from eikon_engine.divergence.response_diff import is_missing_message
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
@@ -260,6 +262,8 @@ class StepRunner:
         self._known_findings: set[tuple[str, ...]] = set()
         """What the policy `effects` found at earlier steps, which later ones repeat."""
         self._attributed_changes: tuple[ResponseChange, ...] = ()
+        self._missing_messages: list[ResponseChange] = []
+        """Messages that a live server did not send, of those only the ones that explain a divergence."""
         self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
         self._performed_before: PerformedAction | None = None
@@ -314,6 +318,7 @@ class StepRunner:
         self._has_diverged = self._has_diverged or bool(compared.divergences)
         self._known_findings.update(each.content for each in compared.findings)
         self._attribute_network_events(planned)
+        self._keep_missing_messages(planned, compared)
         unverifiable = self._unverifiable_notes(recorded, performed)
         return ActionOutcome(
             id=recorded.id,
@@ -449,7 +454,7 @@ class StepRunner:
             outcome = add_unsent(outcome, self.plan, self._worker.session, self._masks)
         later = outcome.response_changes[len(self._attributed_changes) :]
         changes = (each for each in (*self._attributed_changes, *later) if each.what or each.more)
-        return outcome.model_copy(update={"response_changes": tuple(changes)})
+        return outcome.model_copy(update={"response_changes": (*changes, *self._missing_messages)})
 
     async def _perform(
         self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None
@@ -516,7 +521,9 @@ class StepRunner:
             observed=performed.observation,
             misses=network.misses[self._attributed_misses :],
             changed_requests=network.changed_requests,
-            response_changes=unmasked_changes(self._response_changes(planned), self._masks),
+            response_changes=unmasked_changes(
+                (*self._response_changes(planned), *self._messages_missing_at(planned)), self._masks
+            ),
             recorded_dom=lambda page: self.recorded_dom(shown, page),
             observed_dom=lambda page: _observed_dom(performed, page),
             is_sealed=self._network_mode == "sealed",
@@ -591,12 +598,26 @@ class StepRunner:
 
         Those of a live replay that differ only in present times have no changed values.
         """
-        here = {"subgoal": planned.subgoal.id, "sequence": planned.step.sequence}
         found = self._worker.network_outcome().response_changes[len(self._attributed_changes) :]
-        new = [change.model_copy(update=here) for change in found]
+        new = [_received_at(planned, change) for change in found]
         if self._network_mode == "live" and isinstance(planned.step, ActionTrace):
             new = [self._live.adapt_response(change, planned.step) for change in new]
         return (*self._attributed_changes, *new)
+
+    def _messages_missing_at(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
+        """Return the WebSocket messages that a live server should have sent until the end of a step."""
+        if self._network_mode != "live":
+            return ()
+        return tuple(_received_at(planned, each) for each in self._worker.session.traffic.missing_messages())
+
+    def _keep_missing_messages(self, planned: PlannedStep, compared: _Comparison) -> None:
+        """Keep the missing messages that explain a divergence; the others may still arrive."""
+        here = (planned.subgoal.id, planned.step.sequence)
+        for change in compared.compared.response_changes:
+            if is_missing_message(change) and any(
+                find_related_changes(each, (change,), here) for each in compared.divergences
+            ):
+                self._missing_messages.append(change)
 
     def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
@@ -699,6 +720,11 @@ def _noticed_result(recorded: ActionTrace, performed: PerformedAction) -> Result
 def _held_at_first(action: WaitFor, waited_ms: float) -> bool:
     """Return whether a condition held when its step began; that of requests and responses has a time of its own."""
     return not isinstance(action.condition, TrafficCondition) and waited_ms <= action.elapsed_ms
+
+
+def _received_at(planned: PlannedStep, change: ResponseChange) -> ResponseChange:
+    """Attribute a changed response to a step."""
+    return change.model_copy(update={"subgoal": planned.subgoal.id, "sequence": planned.step.sequence})
 
 
 def _place(planned: PlannedStep) -> StepPosition:

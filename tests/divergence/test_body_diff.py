@@ -32,6 +32,30 @@ def test_an_added_message_is_named_by_its_position() -> None:
     assert shown([b"one", b"two"], [b"one", b"new", b"two"]) == [f"message 2: recorded {ABSENT}, live new"]
 
 
+def test_messages_of_one_kind_are_compared_with_each_other() -> None:
+    """All messages have another time; the first one is missing, and not the second one changed into another kind."""
+    before = [b'{"kind":"user","name":"Grace","at":1}', b'{"kind":"chat","text":"Hello, Ada","at":2}']
+    after = [b'{"kind":"chat","text":"Hello, Ada","at":3}']
+
+    assert shown(before, after) == [
+        f"message 1 $.kind: recorded user, live {ABSENT}",
+        f"message 1 $.name: recorded Grace, live {ABSENT}",
+        f"message 1 $.at: recorded 1, live {ABSENT}",
+        "message 2 $.at: recorded 2, live 3",
+    ]
+
+
+def test_a_message_in_another_place_is_neither_missing_nor_additional() -> None:
+    """Both sides have it; what only one side has is reported."""
+    assert shown([b"one", b"two", b"three"], [b"two", b"three", b"one", b"four"]) == [
+        f"message 4: recorded {ABSENT}, live four"
+    ]
+    assert shown([b"one", b"two"], [b"two", b"one"]) == [
+        "message 1: recorded one, live two",
+        "message 2: recorded two, live one",
+    ]
+
+
 def test_a_binary_message_is_reported_by_its_digest() -> None:
     """Binary messages are compared by digest."""
     (found,) = diff_messages("message", [b"\xff\x00"], [b"\xff\x01"])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
+    from eikon_engine.outcome.outcomes import ResponseChange
 
 REDIRECT_DOCUMENT_HEADER: Final = "x-eikon-redirect-document"
 """Response header of a redirect document of our own, which is not observed."""
@@ -44,6 +45,9 @@ class Traffic(Protocol):
 
     def is_telemetry(self, request: Request) -> bool:
         """Whether a rule says that a request only reports, so that it is not compared."""
+
+    def missing_messages(self) -> tuple[ResponseChange, ...]:
+        """Return the WebSocket messages that a live server had sent by now in the recording, and has not sent yet."""
 
     def outcome(self) -> NetworkOutcome:
         """Summarize how requests were answered."""
@@ -105,6 +109,10 @@ class LiveTraffic:
     def is_telemetry(self, request: Request) -> bool:  # noqa: ARG002 - as above
         """Return False: there are no rules."""
         return False
+
+    def missing_messages(self) -> tuple[ResponseChange, ...]:
+        """Return nothing: there is no recording."""
+        return ()
 
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""

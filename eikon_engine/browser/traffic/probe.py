@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -19,16 +19,26 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
-from eikon_engine.divergence.response_diff import ENDING_PARTS, FIRST_ERROR_STATUS, ComparedResponse, compare_message
+from eikon_engine.divergence.response_diff import (
+    ENDING_PARTS,
+    FIRST_ERROR_STATUS,
+    ComparedResponse,
+    compare_message,
+    message_name,
+    missing_message,
+    pair_messages,
+    sides_of_pair,
+)
 from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
 from eikon_engine.network.rules import find_telemetry_rule
-from eikon_engine.network.websocket import socket_key
+from eikon_engine.network.websocket import SocketMessage, socket_key
+from eikon_engine.outcome.outcomes import ResponseChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from playwright.async_api import ConsoleMessage, Request, Response
 
@@ -37,24 +47,23 @@ if TYPE_CHECKING:
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.network.websocket import SocketSide
-    from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.network.websocket import SocketOpened, SocketSide
+    from eikon_engine.outcome.outcomes import NetworkOutcome, ValueChange
     from eikon_engine.trace.rules import VolatileRule
 
 
 class _ServerMessages:
-    """The messages that the server sent on WebSockets and that were not compared yet."""
+    """The messages that the server sent on WebSockets."""
 
     def __init__(self, learn: Callable[[int, int, bytes], None]) -> None:
         """Start without messages; `learn` gets each before its page does."""
         self._learn = learn
         self.urls: dict[int, str] = {}
         """URL of each socket, in order of opening."""
-        self.waiting: list[tuple[int, int, bytes]] = []
-        """Socket, number of the message on it, and content."""
-        self.recorded: dict[int, list[bytes]] = {}
-        """The recorded ones, by recorded socket."""
-        self._counts: Counter[int] = Counter()
+        self.received: defaultdict[int, list[bytes]] = defaultdict(list)
+        """Messages by socket."""
+        self.compared: dict[int, _ComparedMessages] = {}
+        """Comparisons of the sockets that are paired with recorded ones."""
 
     def on_opened(self, socket: int, url: str) -> None:
         """Note a socket."""
@@ -67,12 +76,55 @@ class _ServerMessages:
         """Note a message of the server."""
         if sender == "server":
             data = content.encode() if isinstance(content, str) else content
-            self._learn(socket, self._counts[socket], data)
-            self.waiting.append((socket, self._counts[socket], data))
-            self._counts[socket] += 1
+            self._learn(socket, len(self.received[socket]), data)
+            self.received[socket].append(data)
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
         """Do nothing."""
+
+
+class _ComparedMessages:
+    """What the server sent on a socket, compared with what it sent on the recorded one."""
+
+    def __init__(self, key: str, recorded: list[bytes], phases: list[int]) -> None:
+        """`key` is that of the socket; `phases` are those in which the recorded messages were delivered."""
+        self.key = key
+        self.recorded = recorded
+        self._phases = phases
+        self.live: list[bytes] = []
+        """Without secrets."""
+        self._missing = list(range(len(recorded)))
+        """Places of the recorded messages without a live one."""
+        self._places: dict[str, int | None] = {}
+        """Places of the stored differences, by the name of their message."""
+
+    def add(self, contents: list[bytes], changes: ResponseChanges) -> None:
+        """Compare more messages, and store what differs; a message that is merely missing so far is no difference."""
+        if not contents:
+            return
+        self.live += contents
+        pairs = pair_messages(self.recorded, self.live)
+        self._missing = [place for place, other in pairs if place is not None and other is None]
+        found: dict[str, tuple[ValueChange, ...]] = {}
+        for pair in pairs:
+            if pair[1] is not None:
+                name = message_name("message", *pair)
+                values = compare_message(name, *sides_of_pair(self.recorded, self.live, pair))
+                found[name] = (*found.get(name, ()), *values)
+        for name in {**self._places, **found}:
+            place = self._places.get(name)
+            if place is not None:
+                changes.amend(place, found.get(name, ()))
+            elif name not in self._places:
+                self._places[name] = changes.record(self.key, 0, found[name])
+
+    def missing(self, phase: int, waited_ms: float) -> Iterator[ResponseChange]:
+        """Yield the recorded messages up to a phase that the server has not sent, although it had the time given."""
+        for place in self._missing:
+            if self._phases[place] <= phase:
+                name = message_name("message", place, None)
+                what = tuple(missing_message(name, self.recorded[place], waited_ms))
+                yield ResponseChange(key=self.key, occurrence=0, subgoal="", sequence=0, what=what)
 
 
 class _WithheldRedirects:
@@ -194,21 +246,37 @@ class ProbeTraffic(LiveTraffic):
             }
         )
 
+    def missing_messages(self) -> tuple[ResponseChange, ...]:
+        """Return the messages that the server had sent by now in the recording, and has not sent yet."""
+        if self._session is None:
+            return ()
+        self._compare_messages()
+        timeline = self._session.timeline
+        sockets = self._messages.compared.values()
+        return tuple(each for one in sockets for each in one.missing(timeline.observed_phase, timeline.used_ms))
+
     def _compare_messages(self) -> None:
         """Compare what the server sent on sockets that are paired with recorded ones by now."""
         if self.sockets is None or self.sockets.recorded_names is None:
             return
-        waiting, self._messages.waiting = self._messages.waiting, []
-        for socket, number, content in waiting:
+        redact = self.sockets.session.redactor.redact_bytes
+        for socket in self._messages.urls:
             opened = self.sockets.recorded_names.recorded_socket(socket)
             if opened is None:
-                self._messages.waiting.append((socket, number, content))
                 continue
-            recorded = self._recorded_messages(opened.socket)
-            live = self.sockets.session.redactor.redact_bytes(content)
-            if number < len(recorded) and recorded[number] != live:
-                values = tuple(compare_message(f"message {number + 1}", recorded[number], live))
-                self._changed.record(socket_key(opened.url), 0, values)
+            if socket not in self._messages.compared:
+                self._messages.compared[socket] = self._recorded_messages(opened)
+            compared = self._messages.compared[socket]
+            compared.add(
+                [redact(each) for each in self._messages.received[socket][len(compared.live) :]], self._changed
+            )
+
+    def _recorded_messages(self, opened: SocketOpened) -> _ComparedMessages:
+        """Return what the server sent on a recorded socket, to compare with."""
+        events = [event for event in self._recording.sockets if event.socket == opened.socket]
+        sent = [event for event in events if isinstance(event, SocketMessage) and event.sender == "server"]
+        phases = [event.moment.phase for event in sent]
+        return _ComparedMessages(socket_key(opened.url), server_messages(self._recording, events), phases)
 
     def _learn_from_message(self, socket: int, number: int, content: bytes) -> None:
         """Learn the tokens in a message from the recorded one, if its socket is paired with a recorded one."""
@@ -219,17 +287,10 @@ class ProbeTraffic(LiveTraffic):
             if earlier <= socket:
                 names.key_of_opened(earlier, redactor.redact_text(url))  # in this order
         opened = names.recorded_socket(socket)
-        recorded = self._recorded_messages(opened.socket) if opened is not None else []
+        recorded = self._recorded_messages(opened).recorded if opened is not None else []
         if number < len(recorded) and recorded[number] != content:
             live = redactor.redact_text(self._session.urls.to_old.replace_text(comparable_text(content)))
             redactor.stand_ins.learn_from_equal(comparable_text(recorded[number]), live)
-
-    def _recorded_messages(self, socket: int) -> list[bytes]:
-        """Return what the server sent on a recorded socket."""
-        if socket not in self._messages.recorded:
-            events = [event for event in self._recording.sockets if event.socket == socket]
-            self._messages.recorded[socket] = server_messages(self._recording, events)
-        return self._messages.recorded[socket]
 
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):

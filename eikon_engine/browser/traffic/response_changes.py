@@ -173,10 +173,13 @@ class ResponseChanges:
         is_same = before.key == after.key and ours.fragment == theirs.fragment
         return recorded if is_covered and is_same else live
 
-    def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "") -> None:
-        """Store what differs in the response to one recorded request, or on one recorded socket."""
+    def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "") -> int | None:
+        """Store what differs in the response to one recorded request, or on one recorded socket.
+
+        Returns its place for `amend`; None if it was not stored.
+        """
         if not values:
-            return
+            return None
         self._count += 1
         if len(self._changes) < MAX_CHANGED_RESPONSES or any(each.part in ENDING_PARTS for each in values):
             shown = values[:MAX_CHANGED_VALUES]
@@ -190,6 +193,14 @@ class ResponseChanges:
                 more=len(values) - len(shown),
             )
             self._changes.append(change)
+            return len(self._changes) - 1
+        return None
+
+    def amend(self, place: int, values: tuple[ValueChange, ...]) -> None:
+        """Replace the values of a stored difference: later messages may show that they belong to another one."""
+        shown = values[:MAX_CHANGED_VALUES]
+        update = {"what": shown, "more": len(values) - len(shown)}
+        self._changes[place] = self._changes[place].model_copy(update=update)
 
     def retract(self, key: str, occurrence: int) -> None:
         """Drop what differs in the response to a recorded request; the change itself stays, without values."""

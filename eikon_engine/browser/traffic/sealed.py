@@ -25,7 +25,7 @@ from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.saves import SAVE_METHOD, SentSave
 from eikon_engine.network.unsent import SentRequests, Unsent, find_unsent_requests, has_moments
-from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
+from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome, ResponseChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -231,6 +231,10 @@ class SealedTraffic:
         names = [f"{each.request.method} {redact(each.request.url)}" if each.request else "a message" for each in late]
         more = f" and {len(late) - SHOWN_LATE} more" if len(late) > SHOWN_LATE else ""
         yield (f"schedule: delivered at a different time than in the recording: {', '.join(names[:SHOWN_LATE])}{more}")
+
+    def missing_messages(self) -> tuple[ResponseChange, ...]:
+        """Return nothing: the recording is served."""
+        return ()
 
     def outcome(self) -> NetworkOutcome:
         """Summarize hits, misses and recorded requests that no page sent."""
