@@ -74,10 +74,11 @@ def after_certification(explanation: Explanation, last: LastCertification) -> Ex
 def describe_divergence(first: Divergence) -> str:
     """Describe the divergence as the end of a sentence."""
     expected, observed = _shorten_both(first)
-    kind = first.code
-    if kind == "dom-changed" and (found := _FIRST_CHANGE.search(first.message)) is not None:
-        kind = found[1]
-    match kind:
+    if first.code == "dom-changed" and (found := _FIRST_CHANGE.search(first.message)) is not None:
+        change = _describe_page_change(found[1], expected, observed)
+        if change is not None:
+            return change
+    match first.code:
         case "response-failed" | "resource-failed":
             request, _, ending = expected.rpartition(" with ")
             return f"{request} ended with {observed.rpartition(' with ')[2]} instead of {ending}"
@@ -85,21 +86,31 @@ def describe_divergence(first: Divergence) -> str:
             (before := _LOADED.fullmatch(expected)) and (now := _LOADED.fullmatch(observed)) and before[1] == now[1]
         ):
             return f"{now[1]} returned status {now[2]} instead of {before[2]}"
-        case "added":
-            return f"the page showed {observed}, which the recording does not have"
-        case "removed":
-            return f"the page no longer showed {expected}"
-        case "moved" if (moved := _MOVED.fullmatch(expected)) and observed.startswith(moved["what"]):
-            return f"the page showed {observed} instead of {moved['place']}"
     template = _TEMPLATES.get(first.code)
     return template.format(expected=expected, observed=observed) if template else _lower_first(first.message)
+
+
+def _describe_page_change(kind: str, expected: str, observed: str) -> str | None:
+    """Describe the first change of a page by its kind; None for an attribute or a state."""
+    match kind:
+        case "added":
+            return f"the page showed {_quoted(observed)}, which the recording does not have"
+        case "removed":
+            return f"the page no longer showed {_quoted(expected)}"
+        case "text" | "replaced":
+            return f"the page showed {_quoted(observed)} instead of {_quoted(expected)}"
+        case "moved" if (before := _MOVED.fullmatch(expected)) and (now := _MOVED.fullmatch(observed)):
+            return (
+                f"the page showed {_quoted(now['what'])} as {now['place']} of its parent instead of {before['place']}"
+            )
+    return None
 
 
 _FIRST_CHANGE: Final = re.compile(r"^The DOM of page \d+ differs in [^:]+: (\w+) at ")
 """Kind of the first change, in the message of a DOM divergence."""
 _LOADED: Final = re.compile(r"(\S+) \((\d+)\)")
 """A document that was loaded without redirects."""
-_MOVED: Final = re.compile(r"(?P<what>.* as )(?P<place>child \d+)")
+_MOVED: Final = re.compile(r"(?P<what>.*) as (?P<place>child \d+)")
 """One side of a moved element."""
 _TEMPLATES: Final = {
     "target-missing": "{expected} is not on the page",
@@ -171,6 +182,15 @@ def _shorten_both(first: Divergence) -> tuple[str, str]:
 
 _NO_LINE: Final = "no further line"
 _EMPTY_LINE: Final = "an empty line"
+_DESCRIPTIONS: Final = frozenset({_NO_LINE, _EMPTY_LINE, "nothing", "(empty)"})
+"""What stands for an absent text."""
+
+
+def _quoted(text: str) -> str:
+    """Return a text of a page in quotation marks, so that it does not run into the sentence."""
+    return text if text in _DESCRIPTIONS else f"'{text}'"
+
+
 _MULTILINE_CODES: Final = ("dom-changed", "skill-output-changed")
 
 
