@@ -272,6 +272,8 @@ class CapturedObservation:
     """The page events it was made from."""
     passive_requests: frozenset[str] = frozenset()
     """Keys of the safe requests for pictures and the like, on which nothing else of a page depends."""
+    error_ms: Mapping[str, float] = field(default_factory=dict)
+    """Page time at which each console error and page error of the observation was first reported."""
 
 
 async def observe(session: Session, bound: BoundTarget | None) -> CapturedObservation:
@@ -317,6 +319,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         downloads=tuple(downloads),
         events=happened,
         passive_requests=_passive_request_keys(session, happened),
+        error_ms=_error_times(session, happened),
     )
 
 
@@ -365,6 +368,14 @@ def _console_errors(session: Session, happened: PageEvents) -> tuple[str, ...]:
         for text in happened.console_errors
         if not text.startswith(SOCKET_ERROR_PREFIX)
     )
+
+
+def _error_times(session: Session, happened: PageEvents) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text, at_ms in happened.error_times:
+        normalized = text if text in happened.page_errors else _normalize_console_error(text)
+        found.setdefault(redact_page_text(session, normalized), at_ms)
+    return found
 
 
 async def _read_page_state(session: Session, bound: BoundTarget | None) -> _PageState:

@@ -64,6 +64,8 @@ class PageEvents:
     downloads: list[tuple[int, Download]] = field(default_factory=list)
     console_errors: list[str] = field(default_factory=list)
     page_errors: list[str] = field(default_factory=list)
+    error_times: list[tuple[str, float]] = field(default_factory=list)
+    """Each console error and page error with the page time at which it was reported."""
     requests: list[Request] = field(default_factory=list)
     unsafe_requests: list[UnsafeRequest] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
@@ -78,11 +80,15 @@ class PageEvents:
 class PageTracker:
     """Number the pages of a context in the order of opening, and track their events."""
 
-    def __init__(self, context: BrowserContext, *, handles_dialogs: bool = True) -> None:
+    def __init__(
+        self, context: BrowserContext, *, handles_dialogs: bool = True, now_ms: Callable[[], float] = lambda: 0.0
+    ) -> None:
         """Listen to the context; a page that is already open counts as opened now.
 
-        A dialog listener must answer its dialogs; without `handles_dialogs`, another client does.
+        A dialog listener must answer its dialogs; without `handles_dialogs`, another client does. `now_ms` returns the
+        page time.
         """
+        self._now_ms = now_ms
         self.pages: list[Page] = []
         self.dialog_answers: list[DialogAnswer] = []
         self.is_dead: bool = False
@@ -202,9 +208,12 @@ class PageTracker:
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self._events.console_errors.append(message.text)
+            self._events.error_times.append((message.text, self._now_ms()))
 
     def _on_error(self, error: WebError) -> None:
-        self._events.page_errors.append(f"{error.error.name or 'Error'}: {error.error.message}")
+        text = f"{error.error.name or 'Error'}: {error.error.message}"
+        self._events.page_errors.append(text)
+        self._events.error_times.append((text, self._now_ms()))
 
     def _on_request(self, request: Request) -> None:
         if request.url.startswith(NON_NETWORK_SCHEMES):

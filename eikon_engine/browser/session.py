@@ -236,7 +236,7 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         if options.session_storage and options.javascript_enabled:
             async with _rejections_translated():
                 await open_page_with_session_storage(context, options.session_storage)
-        tracker = PageTracker(context)
+        tracker = PageTracker(context, now_ms=lambda: clock.now_ms)
         browser.on("disconnected", tracker.note_browser_gone)
         stabilizer = PageStabilizer(clock, tracker, options.environment.tick_ms)
         stabilizer.timeline.has_acting_phase = options.environment.clock == "natural"

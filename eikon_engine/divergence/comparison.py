@@ -61,6 +61,12 @@ class Comparison:
     """Keys of safe requests of this action for pictures and the like, on which nothing else of a page depends."""
     paired_documents: tuple[tuple[DocumentLoad, DocumentLoad], ...] = ()
     """Documents, recorded and now, of an action without a baseline."""
+    new_page_errors: tuple[str, ...] = ()
+    """Uncaught errors of scripts that the recording does not have, of a live action without a baseline."""
+    new_console_errors: tuple[str, ...] = ()
+    """Console errors that the recording does not have, of a live action without a baseline."""
+    unsent_requests: tuple[str, ...] = ()
+    """Keys of recorded requests that the pages did not send, of a live action without a baseline."""
     is_sealed: bool = False
     """Whether all responses come from the recording. Only then are request order and browser storage compared."""
     compares_stored_values: bool = False

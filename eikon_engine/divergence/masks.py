@@ -230,8 +230,10 @@ class _MaskState:
 def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> MaskedComparison:
     """Remove the masked parts from both sides wherever the sides differ."""
     recorded, observed = comparison.recorded.observation, comparison.observed
-    if not masks or recorded is None or observed is None:
+    if not masks or observed is None:
         return MaskedComparison(comparison=comparison)
+    if recorded is None:
+        return _mask_events(comparison, observed, masks)
     hidden = _MaskState()
     recorded, observed = _without_pages(comparison, (recorded, observed), masks, hidden)
     comparison = _without_read(comparison, (recorded, observed), masks, hidden.names)
@@ -255,6 +257,23 @@ def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> MaskedCompar
             observed_dom=_with_fallback(hidden.snapshots["observed"], comparison.observed_dom),
         ),
         names=tuple(dict.fromkeys(mask.name for mask in masks if mask.name in hidden.names)),
+    )
+
+
+def _mask_events(comparison: Comparison, observed: Observation, masks: tuple[Mask, ...]) -> MaskedComparison:
+    """Remove masked errors and requests of an action without a baseline."""
+    names: set[str] = set()
+    errors = observed.model_copy(update={"console_errors": comparison.new_console_errors})
+    parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, RequestPart)]
+    for key in comparison.unsent_requests:
+        names |= {name for name, part in parts if part.matches(key)}
+    return MaskedComparison(
+        comparison=replace(
+            comparison,
+            new_console_errors=_without_errors(errors, masks, names).console_errors,
+            unsent_requests=unmasked_keys(comparison.unsent_requests, masks),
+        ),
+        names=tuple(dict.fromkeys(mask.name for mask in masks if mask.name in names)),
     )
 
 

@@ -88,7 +88,7 @@ def find_unsent_requests(
             continue
         group = tuple(originals[other.ordinal] for other in playback.alike(each) if other.ordinal in originals)
         explanation = (
-            _explain(exchange, recording, used)
+            explain_unsent(exchange, recording, used)
             or _explain_repetition(exchange, group, sent)
             or _explain_save(exchange, recording, playback, sent)
         )
@@ -124,8 +124,8 @@ def is_unsafe(method: str, resource_type: str) -> bool:
     return method not in SAFE_METHODS and not is_report
 
 
-def _explain(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchange, ...]) -> str:
-    """Return why a page need not send a request again; empty if it must."""
+def explain_unsent(exchange: Exchange, recording: NetworkRecording, used: tuple[Exchange, ...]) -> str:
+    """Return why a page need not send a request again; empty if it must. `used` is what it has sent."""
     request = exchange.request
     if exchange.is_cancelled and not is_unsafe(request.method, request.resource_type):
         return "cancelled in the recording"

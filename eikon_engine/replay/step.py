@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.browser.actions.targets import POLL_MS
@@ -36,6 +36,7 @@ from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
+from eikon_engine.replay.unsettled import UnsettledComparer
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.actions import Evaluate, Expect, Read, TrafficCondition, WaitFor
 from eikon_engine.trace.base_urls import map_action_urls
@@ -127,23 +128,35 @@ class Differences:
     """Codes of the findings that no earlier step had."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateWait:
+    """How a live page is waited for."""
+
+    differences: Callable[[PerformedAction], Differences]
+    due_in_ms: Callable[[PerformedAction], float] = field(default=lambda _performed: 0.0)
+    """Returns the page time until the pages must have sent what the action caused in the recording."""
+
+
 async def perform_until_expected(
     worker: Worker,
     action: Action,
     is_expected: IsExpected,
     recorded: Observation | None = None,
     timing: RecordedTiming | None = None,
-    differences: Callable[[PerformedAction], Differences] | None = None,
+    late: LateWait | None = None,
 ) -> tuple[PerformedAction, float]:
     """Perform an action once, and look at the pages until they are as expected, or for a short while.
 
     Pages that follow a recorded schedule can only be late: their clock is stopped while they are looked at again. The
-    clock of live pages advances while `differences` are ones that may still disappear. Also returns how long it took
-    until none were left, in milliseconds of page time; 0 if some are left.
+    clock of live pages, for which `late` is given, advances while their differences are ones that may still disappear.
+    Also returns how long it took until none were left, in milliseconds of page time; 0 if some are left.
     """
     performed, late_ms = await worker.perform(action, recorded, timing), 0.0
-    if differences is not None:
-        performed, late_ms = await _wait_for_late_page(worker, performed, differences)
+    if late is not None:
+        if due_in_ms := late.due_in_ms(performed):
+            await worker.session.stabilizer.pass_time_waiting(due_in_ms)
+            performed = await worker.observe_again()
+        performed, late_ms = await _wait_for_late_page(worker, performed, late.differences)
     if worker.session.follows_schedule and not is_expected(performed):
         deadline = time.monotonic() + LATE_TIMEOUT_S
         while True:
@@ -251,6 +264,7 @@ class StepRunner:
         self._clock = environment.clock
         self._live = LiveComparer(plan, options.now)
         self._documents = DocumentComparer(plan)
+        self._unsettled = UnsettledComparer(plan) if plan.network == "live" else None
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
         self.switch_plan(plan)
@@ -313,6 +327,8 @@ class StepRunner:
         self._last_comparison = compared
         self._live.end_step(recorded, performed.observation)
         self._documents.end_step(recorded, performed.observation)
+        if self._unsettled is not None:
+            self._unsettled.end_step(recorded, performed, self._worker.session.timeline.lag_ms)
         divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
         affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
         self._has_diverged = self._has_diverged or bool(compared.divergences)
@@ -476,6 +492,10 @@ class StepRunner:
             new = (each.code for each in compared.findings if each.content not in self._known_findings)
             return Differences(frozenset(each.code for each in compared.divergences), frozenset(new))
 
+        def due_in_ms(performed: PerformedAction) -> float:
+            lag_ms = self._worker.session.timeline.lag_ms
+            return 0.0 if self._unsettled is None else self._unsettled.due_in_ms(recorded, performed, lag_ms)
+
         mapped = map_action_urls(action, self.plan.urls)
         performed, late_ms = await perform_until_expected(
             self._worker,
@@ -483,7 +503,9 @@ class StepRunner:
             is_expected or is_recorded,
             _recorded_timing(recorded),
             recorded.timing,
-            differences if self._network_mode == "live" and not self._has_diverged else None,
+            LateWait(differences=differences, due_in_ms=due_in_ms)
+            if self._network_mode == "live" and not self._has_diverged
+            else None,
         )
         return replace(performed, result=_noticed_result(recorded, performed)), late_ms
 
@@ -537,6 +559,9 @@ class StepRunner:
             paired_documents=self._documents.pair_documents(recorded, performed.observation),
         )
         hidden: tuple[str, ...] = ()
+        if self._unsettled is not None:
+            lag_ms = self._worker.session.timeline.lag_ms
+            comparison = self._unsettled.compare(comparison, recorded, performed, lag_ms)
         if self._network_mode == "live":
             comparison, hidden = self._live.adapt(comparison)
         masked = apply_masks(comparison, self._masks)
@@ -622,7 +647,7 @@ class StepRunner:
     def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
         if recorded.observation is not None and recorded.baseline is None:
-            notes.append("the recorded pages were still loading, so there is no baseline to compare them with")
+            notes.append("the recording did not wait for the pages, so there is no baseline to compare them with")
         elif recorded.observation is None:
             notes.append("the recording holds no observation of the pages")
         elif performed.observation is None:

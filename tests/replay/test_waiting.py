@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import PerformedAction
-from eikon_engine.replay.step import LATE_LIVE_STEP_MS, Differences, perform_until_expected
+from eikon_engine.replay.step import LATE_LIVE_STEP_MS, Differences, LateWait, perform_until_expected
 from eikon_engine.trace.actions import Reload
 from eikon_engine.trace.execution import Succeeded
 
@@ -51,7 +51,9 @@ def chosen_look(*looks: Differences) -> tuple[int, float]:
         return looks[next(place for place, each in enumerate(page.seen) if each is performed)]
 
     performed, late_ms = asyncio.run(
-        perform_until_expected(cast("Worker", page), Reload(), lambda _performed: True, differences=differences)
+        perform_until_expected(
+            cast("Worker", page), Reload(), lambda _performed: True, late=LateWait(differences=differences)
+        )
     )
     return next(place for place, each in enumerate(page.seen) if each is performed), late_ms / LATE_LIVE_STEP_MS
 

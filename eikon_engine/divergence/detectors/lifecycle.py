@@ -37,6 +37,8 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
     recorded, observed = comparison.recorded.observation, comparison.observed
     for before, after in comparison.paired_documents:
         yield from _document(comparison, before, after)
+    yield from _errors(comparison, "page-error", "JavaScript error", (), comparison.new_page_errors)
+    yield from _errors(comparison, "console-error", "console error", (), comparison.new_console_errors)
     if recorded is None or observed is None:
         return
     yield from _documents(comparison, recorded, observed)

@@ -33,6 +33,14 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             message=f"The page sent a request without a recorded response; it was blocked ({miss.reason}).",
             detail="\n".join(miss.describe_differences()),
         )
+    for key in comparison.unsent_requests:
+        yield comparison.make_divergence(
+            "network",
+            "request-missing",
+            expected=key,
+            observed="no such request",
+            message="The page did not send a request that it sent in the recording because of an action.",
+        )
     if comparison.observed is None or before is None:
         return
     yield from _detect_requests(comparison, Counter(before.requests), Counter(comparison.observed.requests), missed)
