@@ -98,12 +98,15 @@ class RequestTracker:
         """When the requests in flight were sent, on the same clock."""
         self._overdue: set[Request] = set()
         """Requests in flight whose wait timed out."""
+        self.unanswered: set[Request] = set()
+        """Requests that were not waited for any longer, and have neither ended nor failed."""
         self.uncommitted_documents: set[Request] = set()
         """Documents whose response has arrived and that no frame shows yet."""
         self.event_count = 0
         """How many requests began or ended."""
         self.failed: list[FailedRequest] = []
         """Requests without a response, or with a status from 400 on, since the session began."""
+        self._longest_s = 0.0
         self.blocking = BlockingRequests(context)
         self._changed = changed
         self._end_events: dict[Request, asyncio.Event] = {}
@@ -132,6 +135,11 @@ class RequestTracker:
         arrived, self._has_navigated = self._has_navigated, False
         return arrived
 
+    def take_longest_s(self) -> float:
+        """Return the longest wall time, in seconds, that a response took to begin since the last call."""
+        longest, self._longest_s = self._longest_s, 0.0
+        return longest
+
     async def wait_until_ended(self, request: Request) -> None:
         """Wait until a request in flight ends, fails or is forgotten."""
         if request in self.in_flight:
@@ -155,15 +163,17 @@ class RequestTracker:
                     await self.wait_until_ended(request)
         self._overdue |= self.in_flight.intersection(arriving)
 
-    def forget(self, request: Request) -> None:
-        """Stop waiting for a request that never ends."""
+    def forget(self, request: Request, *, is_unanswered: bool = False) -> None:
+        """Stop waiting for a request; one that `is_unanswered` may still end."""
         self._end(request)
+        if is_unanswered:
+            self.unanswered.add(request)
         self.uncommitted_documents.discard(request)
         self._changed.set()
 
     def forget_page(self, page: Page) -> None:
         """Stop waiting for the requests of a page that closed."""
-        for request in (*self.in_flight, *self.uncommitted_documents):
+        for request in (*self.in_flight, *self.uncommitted_documents, *self.unanswered):
             frame = frame_of(request)
             if frame is not None and frame.page is page:
                 self.forget(request)
@@ -176,8 +186,10 @@ class RequestTracker:
         self._changed.set()
 
     def _end(self, request: Request) -> None:
+        self._note_response_time(request)
         self.event_streams.discard(request)
         self.in_flight.discard(request)
+        self.unanswered.discard(request)
         self.response_began.pop(request, None)
         self.sent_at.pop(request, None)
         self._overdue.discard(request)
@@ -201,6 +213,7 @@ class RequestTracker:
             self.in_flight.discard(request)
             self.event_streams.add(request)
         elif request in self.in_flight:
+            self._note_response_time(request)
             self.response_began[request] = time.monotonic()
         if not request.is_navigation_request():
             return
@@ -210,6 +223,10 @@ class RequestTracker:
         ) and response.status not in NO_DOCUMENT_STATUSES
         if frame is not None and frame.parent_frame is None and brings_document:
             self.uncommitted_documents.add(request)
+
+    def _note_response_time(self, request: Request) -> None:
+        if request in self.sent_at and request not in self.response_began:
+            self._longest_s = max(self._longest_s, time.monotonic() - self.sent_at[request])
 
     def _on_request_finished(self, request: Request) -> None:
         self.event_count += 1

@@ -138,16 +138,21 @@ class PageStabilizer:
         complete = self._is_complete(seen.loading, seen.pending) and not seen.animating
         return complete and not self._is_busy() and counts[0] == self._tracker.data_events
 
-    async def pass_time_waiting(self, duration_ms: float) -> None:
+    async def pass_time_waiting(self, duration_ms: float, *, is_watched: bool = True) -> None:
         """Let a little page time pass for an action that waits, and wait until the pages are idle.
 
         Takes as much wall time while a live server may push: otherwise page time would end before the server responds.
+        Unless `is_watched` is set, because a person may act meanwhile, time in which nothing can happen passes at once.
         """
         end_s = time.monotonic() + duration_ms / 1000
-        await self._pass_time(duration_ms, checks_ticks=True)  # a person may act meanwhile
+        await self._pass_time(duration_ms, checks_ticks=is_watched)
         if self.pending_deliveries is None and self._can_server_push() and (left_s := end_s - time.monotonic()) > 0:
             await asyncio.sleep(left_s)
             await self.wait_until_idle()
+
+    def begin_late_wait(self) -> LateWaitClock:
+        """Begin to wait for a live page that is late."""
+        return LateWaitClock(self, self._tracker)
 
     async def may_change(self) -> bool:
         """Return whether pages may change without an action: by a timer, a response, or a message of a live server."""
@@ -350,7 +355,7 @@ class PageStabilizer:
         streams = self._tracker.requests.event_streams or any(
             map(self._tracker.requests.is_stream, self._tracker.requests.in_flight)
         )
-        return bool(streams) or any(count() for count in self.open_connections)
+        return bool(streams or self._tracker.requests.unanswered) or any(count() for count in self.open_connections)
 
     def _require_alive(self) -> None:
         if self._tracker.error is not None:
@@ -376,13 +381,39 @@ class PageStabilizer:
             return  # what is pending arrives later, as it would for a user who looks now
         for request in awaited:
             self.notes.append(f"no response within {timeout_s:g} s: {request.method} {request.url}")
-            self._tracker.requests.forget(request)
+            self._tracker.requests.forget(request, is_unanswered=True)
 
     def _note_not_idle(self, what: str) -> None:
         """Note once per action that pages did not become idle, and wait less from now on."""
         if self._idle_timeout_s == IDLE_TIMEOUT_S:
             self.notes.append(f"{what} after {IDLE_TIMEOUT_S:.0f} s")
         self._idle_timeout_s = REPEATED_IDLE_TIMEOUT_S
+
+
+class LateWaitClock:
+    """Lets page time pass for live pages that are late: never ahead of wall time once they wait for their server.
+
+    Page time costs little wall time otherwise, so a page that asks its server again and again would run out of time
+    before the server is ready.
+    """
+
+    def __init__(self, stabilizer: PageStabilizer, tracker: PageTracker) -> None:
+        """Begin now."""
+        self._stabilizer = stabilizer
+        self._tracker = tracker
+        self._begun_s = time.monotonic()
+        self._events_then = tracker.requests.event_count
+        self.passed_ms = 0.0
+        """Page time that has passed."""
+
+    async def pass_time(self, duration_ms: float) -> None:
+        """Let page time pass, and wait until the pages are idle."""
+        await self._stabilizer.pass_time_waiting(duration_ms, is_watched=False)
+        self.passed_ms += duration_ms
+        is_ahead_s = self._begun_s + self.passed_ms / 1000 - time.monotonic()
+        if self._tracker.requests.event_count != self._events_then and is_ahead_s > 0:
+            await asyncio.sleep(is_ahead_s)
+            await self._stabilizer.wait_until_idle()
 
 
 class PendingDeliveries(Protocol):

@@ -47,6 +47,8 @@ READING_ACTIONS: Final = (Expect, Read, WaitFor)
 """Actions that change no page."""
 ENTERING_ACTIONS: Final = (Fill, InsertText, SelectOption, SetValue, TypeText)
 """Actions that enter a text or choose a value."""
+MIN_RESPONSE_DELAY_MS: Final = 5_000.0
+"""Wall time by which a response must be later than in the recording to be a finding."""
 PAGE_AHEAD: Final = "page that was ahead of the recording"
 """Name under which steps report pages that already showed what the agent saw when it read them next."""
 _LOADING_PAGE: Final = "page that was loading"
@@ -72,6 +74,13 @@ class LiveComparer:
         self._early: Counter[str] = Counter()
         """Those of them that were sent already."""
         self._reads_after = _reads_after(plan)
+        recording = plan.recorded_network() if plan.network == "live" else None
+        waits = (
+            each.completed_ms - each.started_ms
+            for each in (() if recording is None else recording.as_recorded.exchanges)
+            if each.completed_ms is not None
+        )
+        self._longest_response_ms = max(waits, default=0.0)
         self._counting_texts = cache(partial(_counting_texts, plan))
         self._entered_dates = cache(partial(_entered_dates, plan))
 
@@ -117,6 +126,16 @@ class LiveComparer:
             zone=self._zone,
             entered_dates=self._entered_dates,
         )
+
+    def response_delay_ms(self, recorded: ActionTrace, longest_ms: float) -> float:
+        """Return by how much the longest wait for a response exceeds any in the recording; 0 if it does not by much.
+
+        Whatever the action itself took counts as such a wait: page time stands still in some recordings.
+        """
+        begun, ended = recorded.started_at, recorded.ended_at
+        action_ms = 0.0 if begun is None or ended is None else (ended - begun) / timedelta(milliseconds=1)
+        delay_ms = longest_ms - max(action_ms, self._longest_response_ms)
+        return delay_ms if delay_ms >= MIN_RESPONSE_DELAY_MS else 0.0
 
     def later_states(self, recorded: ActionTrace) -> tuple[ActionTrace, ...]:
         """Return the recorded steps after one that only read pages: what their pages had come to meanwhile."""

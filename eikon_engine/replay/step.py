@@ -38,7 +38,7 @@ from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_
 from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.replay.unsettled import UnsettledComparer
 from eikon_engine.skills.skill import SkillInput
-from eikon_engine.trace.actions import Evaluate, Expect, Read, TrafficCondition, WaitFor
+from eikon_engine.trace.actions import AnswerDialog, Evaluate, Expect, Note, Read, TrafficCondition, WaitFor
 from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, Succeeded
@@ -100,14 +100,27 @@ LATE_TIMEOUT_S: Final = 1.0
 """Wall time within which a sealed page must reach its expected state while its clock is stopped: a busy browser may
 report a request, or run a loaded script, after the page has reported that it is idle."""
 LATE_POLL_S: Final = 0.02
-LATE_LIVE_MS: Final = 5_000.0
-"""Page time within which a live page must reach its expected state: less than the timeout of most next actions."""
+DEFAULT_LATE_MS: Final = 30_000.0
+"""Page time within which a live page must reach its expected state after the last action: Playwright's default."""
+MAX_LATE_MS: Final = 60_000.0
+"""Page time within which it must after any other action, however long the next one may wait."""
+LATE_FINDING_MS: Final = 5_000.0
+"""Page time within which a live page with nothing but findings may still lose them."""
 LATE_LIVE_STEP_MS: Final = 100.0
+"""Page time between the first looks at a late page."""
+LATE_LIVE_GROWTH: Final = 0.2
+"""Part of the page time waited so far that passes until the next look."""
 _MAY_CHANGE_LATER: Final = frozenset(
     {
+        "checked-changed",
+        "dialog-missing",
+        "document-missing",
         "dom-changed",
         "download-missing",
         "frame-url-changed",
+        "pages-changed",
+        "pages-closed-changed",
+        "pages-opened-changed",
         "request-missing",
         "title-changed",
         "url-changed",
@@ -133,6 +146,8 @@ class LateWait:
     """How a live page is waited for."""
 
     differences: Callable[[PerformedAction], Differences]
+    timeout_ms: float = DEFAULT_LATE_MS
+    """Page time within which the page must reach its expected state."""
     due_in_ms: Callable[[PerformedAction], float] = field(default=lambda _performed: 0.0)
     """Returns the page time until the pages must have sent what the action caused in the recording."""
 
@@ -156,7 +171,7 @@ async def perform_until_expected(
         if due_in_ms := late.due_in_ms(performed):
             await worker.session.stabilizer.pass_time_waiting(due_in_ms)
             performed = await worker.observe_again()
-        performed, late_ms = await _wait_for_late_page(worker, performed, late.differences)
+        performed, late_ms = await _wait_for_late_page(worker, performed, late)
     if worker.session.follows_schedule and not is_expected(performed):
         deadline = time.monotonic() + LATE_TIMEOUT_S
         while True:
@@ -169,27 +184,28 @@ async def perform_until_expected(
 
 
 async def _wait_for_late_page(
-    worker: Worker, performed: PerformedAction, differences: Callable[[PerformedAction], Differences]
+    worker: Worker, performed: PerformedAction, late: LateWait
 ) -> tuple[PerformedAction, float]:
     """Let page time pass until a live page reaches the expected state or can no longer; return how much passed.
 
     If it does not, the first observation without divergences is returned, else what the page showed first: what else
     changed meanwhile is no difference.
     """
-    first, passed_ms = performed, 0.0
+    first, clock = performed, worker.session.stabilizer.begin_late_wait()
     accepted: tuple[PerformedAction, float] | None = None
     while True:
-        found = differences(performed)
+        found = late.differences(performed)
         if not found.divergences and not found.findings:
-            return performed, passed_ms
+            return performed, clock.passed_ms
         if not found.divergences and accepted is None:
-            accepted = performed, passed_ms
+            accepted = performed, clock.passed_ms
         if not found.divergences | found.findings <= _MAY_CHANGE_LATER:
             return accepted or (performed, 0.0)
-        if passed_ms >= LATE_LIVE_MS or not await worker.session.stabilizer.may_change():
+        timeout_ms = late.timeout_ms if found.divergences else min(late.timeout_ms, LATE_FINDING_MS)
+        left_ms = timeout_ms - clock.passed_ms
+        if left_ms <= 0 or not await worker.session.stabilizer.may_change():
             return accepted or (first, 0.0)
-        await worker.session.stabilizer.pass_time_waiting(LATE_LIVE_STEP_MS)
-        passed_ms += LATE_LIVE_STEP_MS
+        await clock.pass_time(min(left_ms, max(LATE_LIVE_STEP_MS, clock.passed_ms * LATE_LIVE_GROWTH)))
         performed = await worker.observe_again()
 
 
@@ -322,6 +338,7 @@ class StepRunner:
         self._performed_before = self.last_performed
         performed, late_ms = await self._perform(planned, recorded, is_expected)
         self.last_performed = performed
+        delay_ms = self._response_delay_ms(recorded)
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
         self._last_comparison = compared
@@ -346,12 +363,17 @@ class StepRunner:
             result=performed.result,
             observation=performed.observation,
             divergences=divergences,
-            findings=(*compared.findings, *detect_lateness(compared.compared, late_ms)),
+            findings=(*compared.findings, *detect_lateness(compared.compared, late_ms, delay_ms)),
             unverifiable=unverifiable,
             masked=compared.masked,
             dependents=affected,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
+
+    def _response_delay_ms(self, recorded: ActionTrace) -> float:
+        """Return the wall time by which a live response was later than any in the recording; 0 if it was not."""
+        longest_s = self._worker.session.tracker.requests.take_longest_s()
+        return self._live.response_delay_ms(recorded, longest_s * 1000) if self.plan.network == "live" else 0.0
 
     async def _notify_observers(self, planned: PlannedStep, performed: PerformedAction) -> None:
         """Call the watchers and inspectors of the options."""
@@ -503,11 +525,25 @@ class StepRunner:
             is_expected or is_recorded,
             _recorded_timing(recorded),
             recorded.timing,
-            LateWait(differences=differences, due_in_ms=due_in_ms)
+            LateWait(differences=differences, timeout_ms=self._late_timeout_ms(planned), due_in_ms=due_in_ms)
             if self._network_mode == "live" and not self._has_diverged
             else None,
         )
         return replace(performed, result=_noticed_result(recorded, performed)), late_ms
+
+    def _late_timeout_ms(self, planned: PlannedStep) -> float:
+        """Return the page time within which the pages must reach their recorded state: the timeout of the next action.
+
+        Actions that wait for nothing do not count, nor do waits that timed out in the recording.
+        """
+        for each in (step for subgoal in self.plan.subgoals for step in subgoal.steps):
+            step = each.step
+            if each.position <= planned.position or not isinstance(step, ActionTrace) or is_failed_wait(step):
+                continue
+            if not isinstance(step.result, Blocked) and not isinstance(step.action, AnswerDialog | Note):
+                timeout_ms = self._options.timeout_ms or step.action.timeout_ms
+                return min(timeout_ms, MAX_LATE_MS)
+        return DEFAULT_LATE_MS
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before the first action."""

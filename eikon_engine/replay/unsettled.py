@@ -136,7 +136,7 @@ class UnsettledComparer:
         `lag_ms` is the page time by which the replay lags behind the recording.
         """
         observed = performed.observation
-        if self._recording is None or recorded.baseline is not None or observed is None or observed.repeats_pages:
+        if not self._is_compared(recorded) or observed is None or observed.repeats_pages:
             return comparison
         return replace(
             comparison,
@@ -151,7 +151,8 @@ class UnsettledComparer:
         0 if they have, and if it takes longer than `MAX_DUE_MS`: then a later step decides.
         """
         observed = performed.observation
-        if observed is None or observed.repeats_pages or not isinstance(performed.result, Succeeded):
+        has_acted = isinstance(performed.result, Succeeded)
+        if not self._is_compared(recorded) or observed is None or observed.repeats_pages or not has_acted:
             return 0.0
         here = self._positions[recorded.id]
         sent = [*self._sent, *((here, key) for key in observed.requests)]
@@ -162,7 +163,7 @@ class UnsettledComparer:
     def end_step(self, recorded: ActionTrace, performed: PerformedAction, lag_ms: float) -> None:
         """Note what a step did."""
         observed = performed.observation
-        if observed is None or self._recording is None:
+        if observed is None or not self._is_compared(recorded):
             return
         here = self._positions[recorded.id]
         if not isinstance(performed.result, Succeeded):
@@ -171,6 +172,10 @@ class UnsettledComparer:
         self._known_errors |= {_normalize(text) for text in (*observed.page_errors, *observed.console_errors)}
         if not observed.repeats_pages:
             self._due = [each for each in self._due if not _is_due(each, here, observed, lag_ms)]
+
+    def _is_compared(self, recorded: ActionTrace) -> bool:
+        """Return whether a step belongs to the plan and has no baseline, in a recording that is complete."""
+        return self._recording is not None and recorded.baseline is None and recorded.id in self._positions
 
     def _new_errors(
         self, texts: Sequence[str], recorded: ActionTrace, performed: PerformedAction, lag_ms: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.browser.pages import PageSite
+    from tests.browser.pages import Asked, PageSite
 
 pytestmark = pytest.mark.browser
 
@@ -104,3 +106,79 @@ def test_a_page_that_does_not_change_is_not_waited_for(bundle: Path, site: PageS
     assert first.kind == "action"
     assert first.observation is not None
     assert first.observation.virtual_ms < 1000
+
+
+POLLING = """<!doctype html><title>Items</title><h1>Items</h1><ul id=list></ul><script>
+const ask = async () => {
+  const items = await (await fetch('/items')).json();
+  list.innerHTML = items.map(each => `<li>${each}</li>`).join('');
+  if (items.length === 0) setTimeout(ask, 500);
+};
+ask();
+</script>"""
+
+
+def json_answer(items: list[str]) -> Answer:
+    """Return a response with items."""
+    return Answer(body=json.dumps(items), content_type="application/json")
+
+
+@pytest.fixture(scope="module")
+def items(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PageSite, Path]]:
+    """Record an agent that may wait 30 s for items, which the server has at once."""
+    bundle = tmp_path_factory.mktemp("items") / "b"
+    with serve_pages() as pages:
+        pages.answers |= {"/": Answer(body=POLLING), "/items": json_answer(["Bread"])}
+        with recorded_page(chromium, bundle, TWICE) as agent:
+            agent.page.goto(f"{pages.url}/")
+            expect(agent.page.locator("#list li")).to_have_count(1, timeout=30_000)
+        yield pages, bundle
+
+
+def be_ready_after(pages: PageSite, delay_s: float, *, holds: bool) -> None:
+    """Let the server have the items some time after the first request, and hold its response until then or not."""
+    begun: list[float] = []
+
+    def answer(_: Asked) -> Answer:
+        begun.append(time.monotonic())
+        left_s = delay_s - (time.monotonic() - begun[0])
+        if left_s > 0 and holds:
+            pages.released.wait(left_s)
+        return json_answer([] if left_s > 0 and not holds else ["Bread"])
+
+    pages.answers["/items"] = answer
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_a_list_that_the_server_has_late_is_the_recorded_one(
+    items: tuple[PageSite, Path], tmp_path: Path, *, holds: bool
+) -> None:
+    """A page has as long as the next action had, and waits for its server in real time; the delay is a finding."""
+    pages, bundle = items
+    be_ready_after(pages, 8.0, holds=holds)
+
+    outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
+
+    first = outcome.subgoals[0].steps[0]
+    assert first.kind == "action"
+    assert [each.message + each.detail for each in outcome.divergences] == []
+    assert outcome.verdict == "faithful"
+    assert [each.code for each in first.findings] == ["page-late"]
+
+
+def test_a_page_that_never_reaches_its_state_is_not_waited_for_in_wall_time(
+    items: tuple[PageSite, Path], tmp_path: Path
+) -> None:
+    """A timer that changes nothing of it runs for the 30 s of the next action, which pass faster than a clock."""
+    pages, bundle = items
+    clock = POLLING.replace("if (items.length === 0) setTimeout(ask, 500)", "setInterval(() => 0, 1000)")
+    pages.answers |= {"/": Answer(body=clock), "/items": json_answer(["Butter"])}
+
+    outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
+    pages.answers["/"] = Answer(body=POLLING)
+
+    first = outcome.subgoals[0].steps[0]
+    assert first.kind == "action"
+    assert [each.code for each in first.divergences] == ["dom-changed"]
+    assert first.observation is not None
+    assert first.duration_ms < 30_000

@@ -23,7 +23,8 @@ class _Page:
     def __init__(self, *looks: Differences) -> None:
         self.looks = looks
         self.seen: list[PerformedAction] = []
-        stabilizer = SimpleNamespace(may_change=self._may_change, pass_time_waiting=self._pass_time)
+        self.passed_ms = 0.0
+        stabilizer = SimpleNamespace(may_change=self._may_change, begin_late_wait=lambda: self)
         self.session = SimpleNamespace(stabilizer=stabilizer, follows_schedule=False)
 
     async def perform(self, *_arguments: object) -> PerformedAction:
@@ -39,11 +40,11 @@ class _Page:
     async def _may_change(self) -> bool:
         return len(self.seen) < len(self.looks)
 
-    async def _pass_time(self, _ms: float) -> None:
-        pass
+    async def pass_time(self, duration_ms: float) -> None:
+        self.passed_ms += duration_ms
 
 
-def chosen_look(*looks: Differences) -> tuple[int, float]:
+def chosen_look(*looks: Differences, timeout_ms: float = 30_000.0) -> tuple[int, float]:
     """Return which observation of a page is used, counted from 0, and how late it was, in steps."""
     page = _Page(*looks)
 
@@ -52,7 +53,10 @@ def chosen_look(*looks: Differences) -> tuple[int, float]:
 
     performed, late_ms = asyncio.run(
         perform_until_expected(
-            cast("Worker", page), Reload(), lambda _performed: True, late=LateWait(differences=differences)
+            cast("Worker", page),
+            Reload(),
+            lambda _performed: True,
+            late=LateWait(differences=differences, timeout_ms=timeout_ms),
         )
     )
     return next(place for place, each in enumerate(page.seen) if each is performed), late_ms / LATE_LIVE_STEP_MS
@@ -93,3 +97,18 @@ def test_a_finding_may_pass() -> None:
     assert chosen_look(differs(findings=LATE), EQUAL) == (1, 1)
     assert chosen_look(differs(findings=LATE), differs(findings=LATE)) == (0, 0)
     assert chosen_look(differs(findings={"request-unexpected"}), EQUAL) == (0, 0)
+
+
+def test_a_page_has_the_timeout_of_the_next_action() -> None:
+    """What it comes to after that is too late."""
+    looks = [differs(*LATE)] * 5
+
+    assert chosen_look(*looks, EQUAL, timeout_ms=500) == (5, 5)
+    assert chosen_look(*looks, EQUAL, timeout_ms=400) == (0, 0)
+
+
+def test_findings_alone_are_not_waited_for_as_long() -> None:
+    """A banner that stays would delay every step otherwise."""
+    looks = [differs(findings=LATE)] * 100
+
+    assert chosen_look(*looks, EQUAL, timeout_ms=60_000) == (0, 0)

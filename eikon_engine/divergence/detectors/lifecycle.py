@@ -49,8 +49,20 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
     yield from _errors(comparison, "console-error", "console error", recorded.console_errors, observed.console_errors)
 
 
-def detect_lateness(comparison: Comparison, late_ms: float) -> Iterator[Divergence]:
-    """Yield a finding for a page that reached its recorded state later than in the recording."""
+def detect_lateness(comparison: Comparison, late_ms: float, response_delay_ms: float = 0.0) -> Iterator[Divergence]:
+    """Yield a finding for a page that reached its recorded state later than in the recording, or whose server was slow.
+
+    `response_delay_ms` is the wall time by which a response was later than any in the recording.
+    """
+    if response_delay_ms:
+        late = comparison.make_divergence(
+            "lifecycle",
+            PAGE_LATE,
+            expected="responses as fast as in the recording",
+            observed=f"a response {response_delay_ms:.0f} ms later",
+            message=f"The page waited {response_delay_ms:.0f} ms longer for a response than in the recording.",
+        )
+        yield late.model_copy(update={"severity": "finding"})
     if late_ms:
         late = comparison.make_divergence(
             "lifecycle",
