@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.present_times import (
     ELAPSED_TOLERANCE,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.observation import Observation, PageObservation
 
 READING_ACTIONS: Final = (Expect, Read, WaitFor)
 """Actions that change no page."""
@@ -51,8 +51,10 @@ MIN_RESPONSE_DELAY_MS: Final = 5_000.0
 """Wall time by which a response must be later than in the recording to be a finding."""
 PAGE_AHEAD: Final = "page that was ahead of the recording"
 """Name under which steps report pages that already showed what the agent saw when it read them next."""
-_LOADING_PAGE: Final = "page that was loading"
-"""Name under which steps report pages that are not compared, since the agent did not wait for them."""
+_LOADING_PAGE: Final = "content of a page that was loading"
+"""Name under which steps report pages whose content is not compared, since the agent did not wait for them."""
+_LOADING_TITLE: Final = "title of a page that was loading"
+"""The same for a title that the page may have got after the recording looked at it."""
 
 
 class LiveComparer:
@@ -65,10 +67,15 @@ class LiveComparer:
         self._zone = page_zone(plan.trace.environment)
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
+        self._later_errors: _Errors = Counter()
+        """Errors of the steps that were not replayed yet."""
+        self._early_errors: _Errors = Counter()
+        """Those of them that were reported already."""
         for subgoal in plan.subgoals:
             for each in subgoal.steps:
                 if isinstance(each.step, ActionTrace) and each.step.baseline is not None:
                     self._recorded.update(each.step.baseline.requests)
+                    self._later_errors.update(_errors(each.step.baseline))
         self._later = Counter({key: count for key, count in self._recorded.items() if _is_safe(key)})
         """Safe requests of the steps that were not replayed yet."""
         self._early: Counter[str] = Counter()
@@ -95,8 +102,9 @@ class LiveComparer:
             comparison = replace(comparison, recorded=action.model_copy(update={"action": read}))
             names = (PAGE_AHEAD,)
         if recorded.loading_pages:
-            comparison = replace(comparison, observed=_with_loading_pages_of(recorded, observed))
-            names = (*names, _LOADING_PAGE)
+            comparison, not_compared = self._without_loading_content(comparison, recorded, observed)
+            names = (*names, *not_compared)
+        comparison = self._without_early_errors(comparison)
         repeated = Counter(key for key in recorded.timer_requests if _is_safe(key) or self._recorded[key] > 1)
         known = Counter(key for key in observed.timer_requests if key in self._recorded)
         later = self._later - Counter(recorded.requests) - self._early
@@ -110,8 +118,57 @@ class LiveComparer:
             page_shift=_page_time(observed) - _page_time(recorded),
             counting_texts=self._counting_texts,
         )
-        comparison, not_compared = without_present_times(comparison, times)
-        return comparison, (*names, *not_compared)
+        comparison, hidden = without_present_times(comparison, times)
+        return comparison, (*names, *hidden)
+
+    def _without_loading_content(
+        self, comparison: Comparison, recorded: Observation, observed: Observation
+    ) -> tuple[Comparison, tuple[str, ...]]:
+        """Put the recorded content in the place of that of each page that was loading, if it has the recorded URL.
+
+        A live replay waits for the page, so its title may be another one by now. That is a difference only if the agent
+        saw the page later, or if the recorded title was that of a response which has another one now.
+        """
+        known = {page.page: page for page in recorded.pages if page.page in recorded.loading_pages}
+        names = [_LOADING_PAGE]
+        pages = []
+        for now in observed.pages:
+            before = known.get(now.page)
+            if before is None or before.url != now.url:
+                pages.append(now)
+                continue
+            later = self._later_titles(comparison.recorded, now)
+            is_other = now.title not in {before.title, *later}
+            is_compared = bool(later) or _is_changed_value(comparison, before.title, now.title)
+            if is_other and not is_compared:
+                names.append(_LOADING_TITLE)
+            pages.append(before.model_copy(update={"title": now.title}) if is_other and is_compared else before)
+        observed = observed.model_copy(update={"pages": tuple(pages)})
+        return replace(comparison, observed=observed), tuple(dict.fromkeys(names))
+
+    def _later_titles(self, action: ActionTrace, page: PageObservation) -> tuple[str, ...]:
+        """Return the titles that the agent saw when it only read the page after an action and the page had loaded."""
+        seen = [each.baseline for each in self.later_states(action) if each.baseline is not None]
+        return tuple(
+            shown.title
+            for each in seen
+            for shown in each.pages
+            if shown.page == page.page and shown.url == page.url and shown.page not in each.loading_pages
+        )
+
+    def _without_early_errors(self, comparison: Comparison) -> Comparison:
+        """Remove the errors that a page which was loading reports in an earlier step than recorded, from both steps."""
+        recorded, observed = comparison.recorded.observation, comparison.observed
+        if recorded is None or observed is None:
+            return comparison
+        due, found = _errors(recorded), _errors(observed)
+        early = (found - due) & (self._later_errors - due - self._early_errors) if recorded.loading_pages else Counter()
+        reported = (due - found) & self._early_errors
+        return replace(
+            comparison,
+            recorded=comparison.recorded.model_copy(update={"observation": _without_errors(recorded, reported)}),
+            observed=_without_errors(observed, early),
+        )
 
     def adapt_response(self, change: ResponseChange, recorded: ActionTrace) -> ResponseChange:
         """Remove present times from what differs in a response to a step."""
@@ -163,12 +220,47 @@ class LiveComparer:
         """Note what a step sent, and what it sent earlier than recorded."""
         if recorded.baseline is None:
             return
+        self._end_errors(recorded.baseline, observed)
         due = Counter(recorded.baseline.requests)
         self._later -= due
         if observed is not None:
             sent = Counter(observed.requests)
             self._early += (sent - due) & (self._later - self._early)
             self._early -= due - sent
+
+    def _end_errors(self, recorded: Observation, observed: Observation | None) -> None:
+        due = _errors(recorded)
+        self._later_errors -= due
+        if observed is None:
+            return
+        found = _errors(observed)
+        if recorded.loading_pages:
+            self._early_errors += (found - due) & (self._later_errors - self._early_errors)
+        self._early_errors -= due - found
+
+
+_Errors: TypeAlias = "Counter[tuple[str, str]]"
+"""How often each error was reported, by the field of the observation and the text."""
+_ERROR_FIELDS: Final = ("page_errors", "console_errors")
+
+
+def _errors(observation: Observation) -> _Errors:
+    return Counter((name, text) for name in _ERROR_FIELDS for text in getattr(observation, name))
+
+
+def _without_errors(observation: Observation, errors: _Errors) -> Observation:
+    if not errors:
+        return observation
+    left = _errors(observation) - errors
+    fields = {name: tuple(text for kind, text in left.elements() if kind == name) for name in _ERROR_FIELDS}
+    return observation.model_copy(update=fields)
+
+
+def _is_changed_value(comparison: Comparison, recorded: str, observed: str) -> bool:
+    """Return whether a live response has a text in the place of a recorded one."""
+    values = (value for change in comparison.response_changes for value in change.what)
+    sides = {(value.recorded.strip(), value.live.strip()) for value in values}
+    return bool(recorded) and (recorded, observed) in sides
 
 
 def _reads_after(plan: Plan) -> dict[str, tuple[ActionTrace, ...]]:
@@ -234,12 +326,3 @@ def _counts(times: list[tuple[timedelta, timedelta, timedelta]]) -> bool:
 
 def _is_safe(key: str) -> bool:
     return key.partition(" ")[0] in SAFE_METHODS
-
-
-def _with_loading_pages_of(recorded: Observation, observed: Observation) -> Observation:
-    """Return an observation with the recorded content of each page that was loading, if it has the recorded URL."""
-    known = {page.page: page for page in recorded.pages if page.page in recorded.loading_pages}
-    pages = tuple(
-        known[page.page] if page.page in known and known[page.page].url == page.url else page for page in observed.pages
-    )
-    return observed.model_copy(update={"pages": pages})

@@ -131,7 +131,7 @@ class Observation(FileModel):
     action."""
     loading_pages: tuple[int, ...] = ()
     """Ordinals of pages that still waited for responses that the recording delivers later: the agent did not wait for
-    them. Live replays do, so that they do not compare these pages."""
+    them. Live replays do, so that they do not compare the content of these pages."""
     repeats_pages: bool = False
     """Whether `pages` and `storage` are those of the observation before, because the action only read something and the
     next one followed immediately. Events are then part of the next observation."""

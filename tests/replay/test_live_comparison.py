@@ -11,25 +11,29 @@ import pytest
 
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.live_comparison import LiveComparer
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.trace.actions import Note
+from eikon_engine.trace.actions import Note, SelectorCondition, WaitFor
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Succeeded
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
+from eikon_engine.trace.target import Target
 from tests.exporters.traces import step, trace_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eikon_engine.trace.actions import Action
+
 BUNDLE = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
 POLL, SAVE, LIST, DELETE = "GET http://a/poll", "POST http://a/save", "GET http://a/list", "DELETE http://a/account"
 
 
-def shown(page: int, digest: str, url: str = "http://a/") -> PageObservation:
+def shown(page: int, digest: str, url: str = "http://a/", title: str = "") -> PageObservation:
     """Return a page with some content."""
-    return PageObservation(page=page, url=url, title="", frames=(FrameObservation(path="", url=url, digest=digest),))
+    return PageObservation(page=page, url=url, title=title, frames=(FrameObservation(path="", url=url, digest=digest),))
 
 
 def seen(*requests: str, timers: Sequence[str] = (), **fields: object) -> Observation:
@@ -38,15 +42,22 @@ def seen(*requests: str, timers: Sequence[str] = (), **fields: object) -> Observ
     return Observation.model_validate(given)
 
 
-def codes(recorded: Sequence[Observation], observed: Sequence[Observation]) -> list[list[str]]:
-    """Replay the steps live; return the codes of the differences of each."""
-    steps = [step(number, Note(text="x"), each) for number, each in enumerate(recorded, start=1)]
+def codes(
+    recorded: Sequence[Observation],
+    observed: Sequence[Observation],
+    changes: tuple[ResponseChange, ...] = (),
+    action: Action | None = None,
+) -> list[list[str]]:
+    """Replay the steps live, each with the same action; return the codes of the differences of each."""
+    steps = [step(number, action or Note(text="x"), each) for number, each in enumerate(recorded, start=1)]
     plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace_of(*steps)), ReplayOptions(network="live"))
     comparer = LiveComparer(plan, lambda: datetime(2030, 1, 1, tzinfo=UTC))
     found = []
     for each, now in zip(steps, observed, strict=True):
         place = StepPosition(subgoal="1", subgoal_id="buy", sequence=each.sequence)
-        comparison, _ = comparer.adapt(Comparison(position=place, recorded=each, result=Succeeded(), observed=now))
+        comparison, _ = comparer.adapt(
+            Comparison(position=place, recorded=each, result=Succeeded(), observed=now, response_changes=changes)
+        )
         found.append([divergence.code for divergence in detect_divergences(comparison)])
         comparer.end_step(each, now)
     return found
@@ -91,3 +102,43 @@ def test_only_a_page_that_was_loading_is_not_compared(now: tuple[PageObservation
     (found,) = codes([recorded], [seen(pages=now)])
 
     assert sorted(found) == sorted(wanted)
+
+
+def titled(title: str, *, is_loading: bool = False) -> Observation:
+    """Return an observation of a page that was loading, or has loaded."""
+    return seen(pages=(shown(0, title, title=title),), loading_pages=(0,) if is_loading else ())
+
+
+def test_the_title_of_a_page_that_was_loading_is_compared_if_a_response_has_another_one() -> None:
+    """Otherwise, the page may have got it later in the recording, too."""
+    value = ValueChange(part="body line 1", recorded="Shop", live="Store")
+    change = ResponseChange(key="GET http://a/", occurrence=0, subgoal="1", sequence=1, what=(value,))
+    recorded = [titled("Shop", is_loading=True)]
+
+    assert codes(recorded, [titled("Store")], (change,)) == [["title-changed"]]
+    assert codes(recorded, [titled("Shop (3)")], (change,)) == [[]]
+    assert codes(recorded, [titled("Store")]) == [[]]
+
+
+def test_the_title_of_a_page_that_was_loading_is_compared_with_that_of_the_reads_that_follow() -> None:
+    """The agent waited for the page there."""
+    wait = WaitFor(condition=SelectorCondition(target=Target(selector="h1")))
+    recorded = [titled("Loading", is_loading=True), titled("Items")]
+
+    assert codes(recorded, [titled("Items"), titled("Items")], action=wait) == [[], []]
+    assert codes(recorded, [titled("Store"), titled("Items")], action=wait) == [["title-changed"], []]
+
+
+def test_an_error_of_a_page_that_was_loading_may_come_in_an_earlier_step() -> None:
+    """Any other error, and one more, are differences."""
+    error, other = "ReferenceError: name is not defined", "TypeError: none"
+    recorded = [seen(pages=(shown(0, "a"),), loading_pages=(0,)), seen(page_errors=(error,))]
+
+    def now(*errors: str) -> Observation:
+        return seen(pages=(shown(0, "b"),), page_errors=errors)
+
+    assert codes(recorded, [now(error), seen()]) == [[], []]
+    assert codes(recorded, [now(), seen(page_errors=(error,))]) == [[], []]
+    assert codes(recorded, [now(), seen()]) == [[], ["page-error-changed"]]
+    assert codes(recorded, [now(other), seen(page_errors=(error,))]) == [["page-error-changed"], []]
+    assert codes(recorded, [now(error, error), seen()]) == [["page-error-changed"], []]
