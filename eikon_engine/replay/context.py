@@ -251,7 +251,9 @@ def _switch_to_live(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
     if not isinstance(traffic, SealedTraffic):
         message = "only a sealed replay can switch to the live site"
         raise InternalError(message)
-    traffic.set_live_responder(LiveResponder(launched.api_request, traffic.recording, sends_every_request=True))
+    traffic.set_live_responder(
+        LiveResponder(launched.api_request, traffic.recording, rule_use=traffic.rule_use, sends_every_request=True)
+    )
 
 
 def _languages(recorded: Environment | None) -> tuple[str, ...]:

@@ -79,8 +79,12 @@ class Redactor:
     @property
     def named_only(self) -> Redactor:
         """A redactor for named secrets only, which does not change as secrets are found."""
+        return self.with_stand_ins(StandInMap())
+
+    def with_stand_ins(self, stand_ins: StandInMap) -> Redactor:
+        """Return a redactor for the same named secrets with other stand-ins."""
         other = copy(self)
-        other.stand_ins = StandInMap()
+        other.stand_ins = stand_ins
         return other
 
     def redact_key_bytes(self, data: bytes) -> bytes:

@@ -171,6 +171,10 @@ class StandInMap:
         """Return the data unchanged: recording never restores values."""
         return data
 
+    def unlearned(self) -> StandInMap:
+        """Return the map without what it learns from texts: a recording learns nothing."""
+        return self
+
     def learn(self, recorded: str, live: str) -> None:
         """Do nothing: a recording has no other one to compare with."""
 
@@ -222,6 +226,10 @@ class RecordedStandIns(StandInMap):
         if not present:
             return data
         return re.sub(b"|".join(map(re.escape, present)), lambda found: self._restorations[found[0]], data)
+
+    def unlearned(self) -> StandInMap:
+        """Return another map that recognizes the same stand-ins, and has learned nothing yet."""
+        return RecordedStandIns(self._known)
 
     def learn(self, recorded: str, live: str) -> None:
         """Recognize the values that a live text has in place of the stand-ins of a recorded one.

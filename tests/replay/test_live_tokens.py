@@ -119,6 +119,28 @@ def test_an_unchanged_site_is_faithful(bundle: Path, tmp_path: Path) -> None:
     assert outcome.network.unmatched == ()
 
 
+def test_a_replay_that_resumes_on_the_unchanged_site_is_faithful(bundle: Path, tmp_path: Path) -> None:
+    """Pages keep the tokens of the site, which accepts them, and they stand for the recorded ones."""
+    outcome = replay(bundle, tmp_path / "run", from_step=1, then_network="live", secrets={})
+
+    assert [each.message + each.detail for each in outcome.divergences] == []
+    assert outcome.verdict == "faithful"
+    assert outcome.network.unmatched == ()
+
+
+def test_another_recording_of_the_unchanged_site_is_faithful(
+    chromium: Browser, shop: TokenSite, bundle: Path, tmp_path: Path
+) -> None:
+    """The tokens of another recording, which are stand-ins as well, stand for the recorded ones."""
+    with recorded_page(chromium, tmp_path / "other", QUICK) as agent:
+        order(agent.page, shop.site.url)
+
+    outcome = replay(bundle, tmp_path / "run", responses_from=tmp_path / "other", secrets={})
+
+    assert [each.message + each.detail for each in outcome.divergences] == []
+    assert (outcome.verdict, outcome.network.misses) == ("faithful", ())
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [

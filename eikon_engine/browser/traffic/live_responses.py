@@ -16,7 +16,12 @@ from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.redaction import redact_body, redact_headers
 from eikon_engine.browser.request_keys import redacted_key
 from eikon_engine.browser.request_tracker import NULL_BODY_STATUSES
-from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges, redirect_urls
+from eikon_engine.browser.traffic.response_changes import (
+    RequestEnd,
+    ResponseChanges,
+    ResponseLearner,
+    redirect_urls,
+)
 from eikon_engine.browser.traffic.streams import EVENT_STREAM
 from eikon_engine.divergence.response_diff import ComparedResponse
 from eikon_engine.files.blobs import BlobRef, blob_ref
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import HeaderPairs
-    from eikon_engine.network.matching import Match
+    from eikon_engine.network.matching import Match, RuleUsage
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkOutcome
 
@@ -290,7 +295,7 @@ class NullStore:
 class LiveResponder:
     """Send requests that a sealed session is permitted to send; one per session."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - where responses are stored, and what is sent and compared
         self,
         requests: APIRequest,
         recording: NetworkRecording,
@@ -298,15 +303,22 @@ class LiveResponder:
         *,
         stored: NetworkRecording | None = None,
         sends_every_request: bool = False,
+        rule_use: RuleUsage | None = None,
         timeout_s: float = RESPONSE_TIMEOUT_S,
     ) -> None:
         """Send with `requests`, and number responses after those of `recording`, which the session serves.
 
-        Requests with a recorded response are sent only if `sends_every_request` is set. `stored` is what the store
-        holds, where its moments differ. Secrets are stored, and shown to pages, as stand-ins if the session detects
-        them, see `Session.start_secret_detection`.
+        Requests with a recorded response are sent only if `sends_every_request` is set: then the session repeats its
+        recording on the site, so pages get what the site sends, and what it draws stands for the recorded values.
+        `rule_use` has the rules for that, and counts them. `stored` is what the store holds, where its moments differ.
+        Secrets are stored, and shown to pages of other sessions, as stand-ins if the session detects them, see
+        `Session.start_secret_detection`.
         """
         self.sends_every_request: Final = sends_every_request
+        self._recording = recording
+        self._rule_use = rule_use
+        self._learner: ResponseLearner | None = None
+        """Made for the first response, if the session repeats its recording."""
         self._sent_count = 0
         self.notes: list[str] = []
         self._api_request = requests
@@ -318,7 +330,7 @@ class LiveResponder:
         self._matched_count = 0
         """How many of the requests that were sent have a recorded response."""
         self._unmatched: list[str] = []
-        self._changes = ResponseChanges(recording)
+        self._changes = ResponseChanges(recording, () if rule_use is None else rule_use.rules)
 
     def refusal_reason(self, request: Request) -> str | None:
         """Return why a request is not sent even in live mode; None if it is."""
@@ -341,7 +353,7 @@ class LiveResponder:
         )
 
     async def respond(self, session: Session, request: Request, match: Match) -> Exchange:
-        """Send a request, store what it returns, and compare it with the recorded exchange it matches.
+        """Send a request, store what it returns, and compare that with the recorded exchange it matches.
 
         Raises:
             OutputError: it cannot be stored.
@@ -352,6 +364,7 @@ class LiveResponder:
         started_ms, frame = session.timeline.now_ms, frame_path(frame_of(request))
         self._sent_count += 1
         ended = await self._send(session, request)
+        self._learn(session, match, ended)
         response = None if ended.response is None else self._response(session, ended.response, ordinal, request.method)
         hops = tuple(self._hop(session, each) for each in ended.hops)
         if ended.failure is not None:
@@ -372,7 +385,30 @@ class LiveResponder:
         )
         self._store.append(exchange)
         self._compare(match, exchange)
-        return exchange
+        return self._as_sent(exchange, ended) if self.sends_every_request else exchange
+
+    def _learn(self, session: Session, match: Match, ended: LiveResult) -> None:
+        """Let what the site drew for a response stand for what it drew for the recorded one."""
+        recorded, response = match.exchange.response if isinstance(match, Hit) else None, ended.response
+        if recorded is None or response is None or self._rule_use is None:
+            return
+        if self._learner is None:
+            self._learner = ResponseLearner(session, self._recording, self._rule_use)
+        self._learner.learn_head(recorded, response.url, response.headers)
+        self._learner.learn_body(recorded, response.url, response.body)
+
+    def _as_sent(self, exchange: Exchange, ended: LiveResult) -> Exchange:
+        """Return an exchange with the secrets and values that the site sent."""
+        hops = (
+            each.model_copy(update={"url": live.url, "headers": live.headers})
+            for each, live in zip(exchange.hops, ended.hops, strict=True)
+        )
+        response = exchange.response
+        if response is not None and ended.response is not None:
+            response = response.model_copy(update={"url": ended.response.url, "headers": ended.response.headers})
+            if exchange.ordinal in self._bodies:
+                self._bodies[exchange.ordinal] = ended.response.body
+        return exchange.model_copy(update={"hops": tuple(hops), "response": response})
 
     def _compare(self, match: Match, exchange: Exchange) -> None:
         if not isinstance(match, Hit):
@@ -386,13 +422,20 @@ class LiveResponder:
             else ComparedResponse(url=response.url, status=response.status, headers=response.headers, body=body)
         )
         if not match.exchange.is_pending:
-            now = RequestEnd(response=answer, failure=exchange.failure, redirects=redirect_urls(exchange))
+            redirects = redirect_urls(exchange)
+            is_redirected = bool(exchange.hops)
+            now = RequestEnd(
+                response=answer, failure=exchange.failure, redirects=redirects, is_redirected=is_redirected
+            )
             values = self._changes.differences(match.exchange, now)
             recorded = match.exchange
             self._changes.record(recorded.key, recorded.occurrence, values, recorded.request.resource_type)
 
     def pop_body(self, exchange: Exchange) -> bytes | None:
-        """Return the body of a live response, once, as stored; None for a recorded exchange."""
+        """Return the body of a live response, once: as the site sent it if this sends every request, else as stored.
+
+        None for a recorded exchange.
+        """
         return self._bodies.pop(exchange.ordinal, None)
 
     async def _send(self, session: Session, request: Request) -> LiveResult:

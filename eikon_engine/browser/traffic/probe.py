@@ -17,7 +17,13 @@ from eikon_engine.browser.request_tracker import (
     first_request,
 )
 from eikon_engine.browser.traffic.live import LiveTraffic
-from eikon_engine.browser.traffic.response_changes import RedactedRequest, RequestEnd, ResponseChanges, server_messages
+from eikon_engine.browser.traffic.response_changes import (
+    RedactedRequest,
+    RequestEnd,
+    ResponseChanges,
+    ResponseLearner,
+    server_messages,
+)
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import (
     ENDING_PARTS,
@@ -32,7 +38,7 @@ from eikon_engine.divergence.response_diff import (
 from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
+from eikon_engine.network.response_values import comparable_text
 from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.websocket import SocketMessage, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Request, Response
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.network.exchange import Exchange, RecordedResponse
+    from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
@@ -178,9 +184,8 @@ class ProbeTraffic(LiveTraffic):
         self._recording = recording
         self._learner = learner
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
-        self._drawn: DrawnValues | None = None
+        self._values: ResponseLearner | None = None
         """Set when the session starts."""
-        self._rules = rules
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
@@ -196,8 +201,7 @@ class ProbeTraffic(LiveTraffic):
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
         await super().start(session)
-        substitute = session.redactor.stand_ins.substitute
-        self._drawn = DrawnValues(self._rules, self._learner, self._playback.rule_use, substitute)
+        self._values = ResponseLearner(session, self._recording, self._playback.rule_use, self._learner)
         if self.sockets is not None:
             self.sockets.listeners.append(self._messages)
         session.context.on("console", self._withheld.note)
@@ -377,9 +381,8 @@ class ProbeTraffic(LiveTraffic):
         failure = None if response is not None else last.failure or "net::ERR_EMPTY_RESPONSE"
         answer = await self._live_response(session, response, exchange) if response is not None else None
         urls = tuple(map(session.redactor.redact_text, redirects))
-        values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure, redirects=urls))
-        if last is root and not exchange.hops:
-            values = tuple(each for each in values if each.part != "url")  # that of the request, which matched
+        end = RequestEnd(response=answer, failure=failure, redirects=urls, is_redirected=last is not root)
+        values = self._changed.differences(exchange, end)
         if is_changed:
             if self._playback.has_served(exchange) or not any(each.part in ENDING_PARTS for each in values):
                 return  # an extra request, or another one, which may get another response
@@ -391,11 +394,8 @@ class ProbeTraffic(LiveTraffic):
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
         recorded = exchange.response
-        if recorded is not None:
-            as_recorded = session.urls.to_old.replace_text
-            headers = as_recorded(header_lines(response.url, pairs))
-            session.redactor.stand_ins.learn(header_lines(recorded.url, recorded.headers), headers)
-            self._learn_drawn_values(recorded, as_recorded(response.url))
+        if recorded is not None and self._values is not None:
+            self._values.learn_head(recorded, response.url, pairs)
         body = await self._body(session, response, exchange)
         redact = session.redactor.redact_text
         return ComparedResponse(
@@ -428,21 +428,9 @@ class ProbeTraffic(LiveTraffic):
         if exchange.response is not None and recorded_body is not None:
             if hashlib.sha256(body).hexdigest() == recorded_body.sha256:
                 return body
-            recorded = comparable_text(self._recording.body(recorded_body))
-            live = session.urls.to_old.replace_text(comparable_text(body))
-            session.redactor.stand_ins.learn(recorded, live)
-            url = session.urls.to_old.replace_text(response.url)
-            self._learn_drawn_values(exchange.response, url, (recorded, live))
+            if self._values is not None:
+                self._values.learn_body(exchange.response, response.url, body)
         return redact_body(session, body, response.headers.get("content-type", ""))
-
-    def _learn_drawn_values(self, recorded: RecordedResponse, url: str, bodies: tuple[str, str] | None = None) -> None:
-        """Let the values that the server drew stand for the recorded ones, as far as rules name them.
-
-        `url` is that of the live response; without `bodies`, its own values are learned.
-        """
-        if self._drawn is not None:
-            texts = bodies or (url_location(recorded.url), url_location(url))
-            self._drawn.learn((recorded.url, url), *texts)
 
 
 def _text_of(request: RedactedRequest) -> str:

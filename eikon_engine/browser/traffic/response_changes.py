@@ -1,4 +1,8 @@
-"""Collect differences between responses and their recordings: evidence for divergences, never divergences."""
+"""Compare responses with recorded ones: what differs is evidence for divergences, never a divergence.
+
+A server draws tokens and ids for each run. A replay learns them from its responses: they stand for the recorded ones
+wherever pages show or send them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag, urljoin
 
+from eikon_engine.browser.redaction import redact_body
+from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import (
     ABSENT,
     ENDING_PARTS,
@@ -18,24 +24,34 @@ from eikon_engine.divergence.response_diff import (
     compare_values,
     diff_messages,
 )
+from eikon_engine.errors import InternalError
 from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.keys import canonical_request, request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.response_values import comparable_text, with_recorded_values
+from eikon_engine.network.response_values import (
+    DrawnValues,
+    comparable_text,
+    header_lines,
+    url_location,
+    with_recorded_values,
+)
 from eikon_engine.network.rules import blank_request, blank_socket_url, find_telemetry_rule
 from eikon_engine.network.websocket import SocketClosed, SocketMessage, SocketOpened, describe_close, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from playwright.async_api import Request
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.network.exchange import Exchange
-    from eikon_engine.network.matching import Match
+    from eikon_engine.network.exchange import Exchange, RecordedResponse
+    from eikon_engine.network.matching import Match, RuleUsage
+    from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.network.websocket import SocketEvent
+    from eikon_engine.secrets.redaction import Redactor
+    from eikon_engine.secrets.stand_ins import StandInMap
     from eikon_engine.trace.rules import VolatileRule
 
 MAX_CHANGED_VALUES: Final = 20
@@ -52,6 +68,8 @@ class RequestEnd:
     failure: str | None = None
     redirects: tuple[str, ...] = ()
     """URLs that the site redirected a request to which failed then."""
+    is_redirected: bool = True
+    """Whether redirects may have led to it; without any, its URL is that of the request, which matched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +88,17 @@ class RedactedRequest:
     @classmethod
     def of(cls, session: Session, request: Request) -> RedactedRequest:
         """Redact a request of a page, with the secrets and stand-ins that are known by now."""
+        return cls.redacted_by(session.redactor, request)
+
+    @classmethod
+    def redacted_by(cls, redactor: Redactor, request: Request) -> RedactedRequest:
+        """Redact a request of a page."""
         sent = request.post_data_buffer
         body = unpack_body(sent)
         return cls(
             method=request.method,
-            url=session.redactor.redact_text(request.url),
-            body=None if body is None else session.redactor.redact_key_bytes(body),
+            url=redactor.redact_text(request.url),
+            body=None if body is None else redactor.redact_key_bytes(body),
             content_type=request.headers.get("content-type"),
             headers=tuple(request.headers.items()),
             packed=None if body is sent else sent,
@@ -140,7 +163,9 @@ class ResponseChanges:
             same = hashlib.sha256(live.response.body).hexdigest() == recorded.body.sha256
             body = live.response.body if same else self._recording.body(recorded.body)
         before = ComparedResponse(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
-        return tuple(compare_responses(*self._without_covered(before, live.response)))
+        values = compare_responses(*self._without_covered(before, live.response))
+        is_direct = not (live.is_redirected or exchange.hops)
+        return tuple(each for each in values if not (is_direct and each.part == "url"))
 
     def _without_covered(
         self, recorded: ComparedResponse, live: ComparedResponse
@@ -212,13 +237,45 @@ class ResponseChanges:
         ]
 
 
+class ResponseLearner:
+    """Learns the tokens and drawn values of one run, response by response, as the recorded ones; mutable."""
+
+    def __init__(
+        self, session: Session, recording: NetworkRecording, rule_use: RuleUsage, learner: RuleLearner | None = None
+    ) -> None:
+        """Let what a session gets stand for what `recording` has; a `learner` learns more rules for drawn values."""
+        self._session = session
+        self._recording = recording
+        stand_ins = session.redactor.stand_ins
+        self._drawn = DrawnValues(rule_use.rules, learner, rule_use, stand_ins.substitute)
+
+    def learn_head(self, recorded: RecordedResponse, url: str, headers: Iterable[tuple[str, str]]) -> None:
+        """Learn from the URL and headers of a response."""
+        as_recorded = self._session.urls.to_old.replace_text
+        ours, theirs = header_lines(recorded.url, recorded.headers), as_recorded(header_lines(url, headers))
+        self._session.redactor.stand_ins.learn(ours, theirs)
+        here = as_recorded(url)
+        self._drawn.learn((recorded.url, here), url_location(recorded.url), url_location(here))
+
+    def learn_body(self, recorded: RecordedResponse, url: str, body: bytes) -> None:
+        """Learn from the body of a response, unless it is the recorded one."""
+        if recorded.body is None or hashlib.sha256(body).hexdigest() == recorded.body.sha256:
+            return
+        as_recorded = self._session.urls.to_old.replace_text
+        ours = comparable_text(self._recording.body(recorded.body))
+        theirs = as_recorded(comparable_text(body))
+        self._session.redactor.stand_ins.learn(ours, theirs)
+        self._drawn.learn((recorded.url, as_recorded(url)), ours, theirs)
+
+
 class RecordingComparison:
-    """Compare responses of another recording with those of the bundle."""
+    """Compare what a session is served from another recording with the one of the bundle."""
 
     def __init__(self, original: NetworkRecording, served: NetworkRecording, rules: tuple[VolatileRule, ...]) -> None:
-        """Compare `served` with `original`; `rules` name the parts of requests that change."""
+        """Compare `served` with `original`; `rules` name what changes from run to run."""
         self._original, self._served, self._rules = original, served, rules
         self._playback = Playback(original.exchanges, read_body=original.body, rules=rules)
+        self._running: _ComparedSession | None = None
         self._sockets: defaultdict[str, list[SocketOpened]] = defaultdict(list)
         """Recorded sockets by name, in order of opening."""
         for event in original.sockets:
@@ -227,41 +284,107 @@ class RecordingComparison:
         self._opened: defaultdict[str, int] = defaultdict(int)
         self.changes = ResponseChanges(original, rules)
 
-    def compare(self, request: RedactedRequest, served: Exchange) -> None:
-        """Compare the response that a request is served; one that is not in the recording has no counterpart."""
-        match = request.match(self._playback)
-        if not isinstance(match, Hit) or match.exchange.is_pending or served.is_pending:
+    def start(self, session: Session, rule_use: RuleUsage) -> None:
+        """Compare for a session; `rule_use` counts the rules that are needed for that, too."""
+        self._playback.rule_use = rule_use
+        self._running = _ComparedSession(
+            session=session,
+            served_stand_ins=session.redactor.stand_ins.unlearned(),
+            learner=ResponseLearner(session, self._original, rule_use),
+            socket_names=RecordedSocketNames(self._original, SocketRules(rule_use)),
+        )
+
+    @property
+    def served_redactor(self) -> Redactor:
+        """A redactor for what is looked up in the recording that is served, which has its own drawn values."""
+        return self._started.session.redactor.with_stand_ins(self._started.served_stand_ins)
+
+    def find(self, request: Request, timer_ms: float | None, *, is_for_resource: bool) -> Match:
+        """Find the exchange of the original recording for a request of a page; see `Playback.match`."""
+        redacted = RedactedRequest.of(self._started.session, request)
+        return redacted.match(self._playback, timer_ms, is_for_resource=is_for_resource)
+
+    def compare(self, match: Match, served: Exchange) -> None:
+        """Learn from a response that is about to be served, and compare it with the original one, if there is one."""
+        if not isinstance(match, Hit) or match.is_repeat or match.exchange.is_pending or served.is_pending:
             return
-        values = self.changes.differences(match.exchange, self._ending(served))
         recorded = match.exchange
+        if find_telemetry_rule(recorded.key, self._rules) is not None:
+            return
+        values = self.changes.differences(recorded, self._ending(recorded, served))
         self.changes.record(recorded.key, recorded.occurrence, values, recorded.request.resource_type)
 
     def compare_socket(self, opened: SocketOpened, events: Sequence[SocketEvent]) -> None:
         """Compare what the server sends on a socket with what it sent on the recorded one."""
-        name = self._socket_name(opened.url)
+        redactor = self._started.session.redactor
+        name = self._socket_name(redactor.redact_text(opened.url))
         place, recorded = self._opened[name], self._sockets[name]
         self._opened[name] += 1
         if place >= len(recorded):
             return
         own = [event for event in self._original.sockets if event.socket == recorded[place].socket]
         ours, theirs = server_messages(self._original, own), server_messages(self._served, events)
+        for one, other in zip(ours, theirs, strict=False):
+            redactor.stand_ins.learn_from_equal(comparable_text(one), redactor.redact_text(comparable_text(other)))
+        theirs = [redactor.redact_bytes(each) for each in theirs]
         values = (
             *diff_messages("message", ours, theirs),
             *compare_values("end", _server_close(own), _server_close(events)),
         )
         self.changes.record(socket_key(recorded[place].url), place, values)
 
+    def key_of_opened(self, socket: int, url: str) -> str:
+        """Return the original key of the n-th socket that pages open."""
+        return self._started.socket_names.key_of_opened(socket, self._started.session.redactor.redact_text(url))
+
+    def key_of_sent(self, socket: int, url: str, content: bytes) -> str:
+        """Return the original key of the next message that a page sends on the n-th socket."""
+        redactor = self._started.session.redactor
+        sent = redactor.redact_key_bytes(content)
+        return self._started.socket_names.key_of_sent(socket, redactor.redact_text(url), sent)
+
     def _socket_name(self, url: str) -> str:
         return socket_key(blank_socket_url(url, self._rules)[0])
 
-    def _ending(self, given: Exchange) -> RequestEnd:
-        response = given.response
+    def _ending(self, recorded: Exchange, served: Exchange) -> RequestEnd:
+        """Return how a served exchange ends, with what it draws as recorded."""
+        response, is_redirected = served.response, bool(served.hops)
         if response is None:
-            return RequestEnd(response=None, failure=given.failure, redirects=redirect_urls(given))
+            redirects = redirect_urls(served)
+            return RequestEnd(response=None, failure=served.failure, redirects=redirects, is_redirected=is_redirected)
+        session, learner = self._started.session, self._started.learner
         body = self._served.body(response.body) if response.body is not None else None
-        return RequestEnd(
-            response=ComparedResponse(url=response.url, status=response.status, headers=response.headers, body=body)
+        if recorded.response is not None:
+            learner.learn_head(recorded.response, response.url, response.headers)
+            if body is not None:
+                learner.learn_body(recorded.response, response.url, body)
+        redact = session.redactor.redact_text
+        content_type = next((value for name, value in response.headers if name.lower() == "content-type"), "")
+        compared = ComparedResponse(
+            url=redact(response.url),
+            status=response.status,
+            headers=tuple((name, redact(value)) for name, value in response.headers),
+            body=None if body is None else redact_body(session, session.restore_secrets(body), content_type),
         )
+        return RequestEnd(response=compared, is_redirected=is_redirected)
+
+    @property
+    def _started(self) -> _ComparedSession:
+        if self._running is None:
+            message = "responses were compared before start()"
+            raise InternalError(message)
+        return self._running
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ComparedSession:
+    """A session that is served another recording than its own."""
+
+    session: Session
+    served_stand_ins: StandInMap
+    learner: ResponseLearner
+    socket_names: RecordedSocketNames
+    """Names of the original sockets for those that pages open."""
 
 
 def redirect_urls(exchange: Exchange) -> tuple[str, ...]:

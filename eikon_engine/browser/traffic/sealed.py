@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.live_responses import LiveResponder
     from eikon_engine.network.exchange import Exchange, Moment, RecordedResponse
-    from eikon_engine.network.matching import Match
+    from eikon_engine.network.matching import Match, RuleUsage
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.rules import VolatileRule
@@ -86,10 +86,11 @@ class SealedTraffic:
     ) -> None:
         """Serve from `recording`; `rules` name the parts of requests that change from run to run.
 
-        If `recording` replaces that of the bundle, its responses are compared with `original`. If `on_delivery` is set,
-        it is called with each delivery, and responses are served on request instead of at their recorded moments,
-        except those recorded after `failures`: see `DeliverySchedule`. A `learner` learns rules for requests that are
-        not recorded, and is notified of those that remain.
+        If `recording` replaces that of the bundle, its responses are compared with `original`, and what the server drew
+        for them stands for what it drew there. If `on_delivery` is set, it is called with each delivery, and responses
+        are served on request instead of at their recorded moments, except those recorded after `failures`: see
+        `DeliverySchedule`. A `learner` learns rules for requests that are not recorded, and is notified of those that
+        remain.
         """
         self._learner = learner
         self._on_delivery = on_delivery
@@ -127,6 +128,7 @@ class SealedTraffic:
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
         self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
         self._recorded_keys: dict[Request, str] = {}
+        """Keys in the recording of the bundle, if it has one, else in the one that is served."""
         self._misses: list[NetworkMiss] = []
         """Misses of requests and sockets, in order."""
         self._notes: list[str] = [recording.truncation] if recording.truncation else []
@@ -141,6 +143,11 @@ class SealedTraffic:
     def recording(self) -> NetworkRecording:
         """The recording that is served."""
         return self._recording
+
+    @property
+    def rule_use(self) -> RuleUsage:
+        """The rules, with how often they were used."""
+        return self._playback.rule_use
 
     def set_live_responder(self, responder: LiveResponder | None) -> None:
         """Send requests to the live site from now on; None blocks again whatever is not recorded."""
@@ -161,8 +168,9 @@ class SealedTraffic:
         if self._on_delivery is not None:
             session.stabilizer.settles_after_action = max(self._failed_actions, default=-1) + 1
         rules = SocketRules(self._playback.rule_use, self._learner)
-        on_opened = self._response_comparison.compare_socket if self._response_comparison is not None else None
-        sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
+        if self._response_comparison is not None:
+            self._response_comparison.start(session, self._playback.rule_use)
+        sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, self._response_comparison)
         responder = SealedResponder(session, schedule, self._body, self._notes)
         self._running = _ServedSession(session, schedule, sockets, responder, BackgroundTasks(session.tracker))
         self._uninstrumented_workers.listen(session)
@@ -220,7 +228,7 @@ class SealedTraffic:
         return self._is_telemetry_key(request_key(request.method, url, None, None))
 
     def recorded_key(self, request: Request) -> str | None:
-        """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
+        """Return the key of the recorded exchange for a request; rules may make the two keys differ."""
         return self._recorded_keys.get(request)
 
     def _schedule_notes(self) -> Iterator[str]:
@@ -328,9 +336,7 @@ class SealedTraffic:
         if continued is not None:
             await self._started.responder.respond_in_turn(route, continued, self._cause(request, continued))
             return
-        redacted = RedactedRequest.of(session, request)
-        is_for_resource = self._live_responder is None and request.resource_type in REUSED_TYPES
-        match = redacted.match(self._playback, self._timer_ms(request), is_for_resource=is_for_resource)
+        match = self._match(session, request)
         if self._live_responder is not None and (
             self._live_responder.sends_every_request or not isinstance(match, Hit)
         ):
@@ -346,13 +352,32 @@ class SealedTraffic:
         if match.is_repeat:
             await self._serve_repeat(route, match)
             return
-        if self._response_comparison is not None:
-            self._response_comparison.compare(redacted, match.exchange)
         if match.has_predecessor and request in self._timer_driven and self._on_demand is None:
             self._scheduled.add(match.exchange.ordinal)
         if match.skipped:
             self._started.schedule.queue.stop_expecting(delivery_orders(match.skipped))
         await self._serve_recorded(route, match)
+
+    def _match(self, session: Session, request: Request) -> Match:
+        """Find the exchange to serve; if it is not of the bundle, compare it with the one that is."""
+        timer_ms = self._timer_ms(request)
+        is_for_resource = self._live_responder is None and request.resource_type in REUSED_TYPES
+        comparison = self._response_comparison
+        if comparison is None:
+            match = RedactedRequest.of(session, request).match(
+                self._playback, timer_ms, is_for_resource=is_for_resource
+            )
+            if isinstance(match, Hit):
+                self._recorded_keys[request] = match.key
+            return match
+        as_served = RedactedRequest.redacted_by(comparison.served_redactor, request)
+        match = as_served.match(self._playback, timer_ms, is_for_resource=is_for_resource)
+        recorded = comparison.find(request, timer_ms, is_for_resource=is_for_resource)
+        if isinstance(recorded, Hit):
+            self._recorded_keys[request] = recorded.key
+        if isinstance(match, Hit) and not match.is_repeat:
+            comparison.compare(recorded, match.exchange)
+        return match
 
     def _note_sent(self, request: Request, match: Hit) -> None:
         """Note when an exchange was requested, and by what; a save with another body is no request for it."""
@@ -387,7 +412,6 @@ class SealedTraffic:
     async def _serve_repeat(self, route: Route, match: Hit) -> None:
         """Serve a resource, or the last response, again; what was deferred, or not sent by now, stays unanswered."""
         request, exchange, timeline = route.request, match.exchange, self._started.session.timeline
-        self._recorded_keys[request] = match.key
         if match.has_other_body:
             self._repeated_saves[match.key.partition(BODY_MARK)[0]] += 1
         else:
@@ -411,7 +435,6 @@ class SealedTraffic:
 
     async def _serve_telemetry(self, route: Route, match: Hit) -> None:
         """Serve a recorded response at once, since telemetry is sent at any moment."""
-        self._recorded_keys[route.request] = match.key
         alike = (match.exchange, *self._playback.alike(match.exchange))
         answered = next((each for each in alike if each.response is not None and not each.response.body_missing), None)
         if answered is None:
@@ -424,7 +447,6 @@ class SealedTraffic:
     async def _serve_recorded(self, route: Route, match: Hit) -> None:
         """Serve the recorded response, or leave the request pending if it never got one."""
         request = route.request
-        self._recorded_keys[request] = match.key
         self._note_requested(match.exchange)
         is_never_answered = match.exchange.is_cancelled and not is_main_document(request)
         if match.exchange.is_pending or (self._on_delivery is not None and is_never_answered):
@@ -444,7 +466,6 @@ class SealedTraffic:
             await self._block(route, NetworkMiss(key=match.key, reason=refusal))
             return
         if isinstance(match, Hit):
-            self._recorded_keys[route.request] = match.key
             self._note_requested(match.exchange)
         exchange = await live.respond(self._started.session, route.request, match)
         if self._on_demand is not None:
@@ -484,9 +505,10 @@ class SealedTraffic:
         """Return the body of a response, recorded or live, with its secrets."""
         if response.body is None:
             return b""
-        bodies = (live.pop_body(exchange) for live in self._live_responders)
-        body = next((each for each in bodies if each is not None), None)
-        return self._started.session.restore_secrets(self._recording.body(response.body) if body is None else body)
+        for live in self._live_responders:
+            if (body := live.pop_body(exchange)) is not None:
+                return body if live.sends_every_request else self._started.session.restore_secrets(body)
+        return self._started.session.restore_secrets(self._recording.body(response.body))
 
     @property
     def _started(self) -> _ServedSession:

@@ -51,11 +51,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.page_timeline import PageTimeline
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.response_changes import RecordingComparison
     from eikon_engine.browser.traffic.schedule import DeliverySchedule
     from eikon_engine.network.matching import RuleUsage
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.network.websocket import SocketEvent
+    from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.trace.rules import VolatileRule
 
 EARLY_MS: Final = 250
@@ -129,14 +131,15 @@ class SocketReplay:
         recording: NetworkRecording,
         rules: SocketRules,
         misses: list[NetworkMiss],
-        on_opened: Callable[[SocketOpened, Sequence[SocketEvent]], None] | None = None,
+        comparison: RecordingComparison | None = None,
     ) -> None:
         """Group the recorded events by socket; misses are appended to `misses`, which is shared.
 
-        `on_opened` is called with each socket that is played, and its events.
+        If `recording` replaces that of the bundle, `comparison` compares the two.
         """
         self.rules = rules
-        self._on_opened = on_opened
+        self._comparison = comparison
+        self._opened_count = 0
         self._session = session
         self._schedule = schedule
         self._recording = recording
@@ -198,9 +201,13 @@ class SocketReplay:
 
     async def play(self, route: WebSocketRoute) -> None:
         """Serve a socket that a page opens."""
-        url = self._session.redactor.redact_text(route.url)
+        url = self.redactor.redact_text(route.url)
         recorded = self._find(url)
-        self._session.tracker.note_key(socket_key(recorded[0].url if recorded else url))
+        number, self._opened_count = self._opened_count, self._opened_count + 1
+        key = socket_key(recorded[0].url if recorded else url)
+        self._session.tracker.note_key(
+            key if self._comparison is None else self._comparison.key_of_opened(number, route.url)
+        )
         self._note_sent((self.rules.lookup_key(url), None))
         if not recorded:
             reason = "no further socket with this URL was recorded"
@@ -211,10 +218,10 @@ class SocketReplay:
         opened = recorded.pop(0)
         self.rules.count_used(opened.url, url)
         events = self._events[opened.socket]
-        if self._on_opened is not None:
-            self._on_opened(opened, events)
+        if self._comparison is not None:
+            self._comparison.compare_socket(opened, events)
         recorded_events = [each for each in self._recording.as_recorded.sockets if each.socket == opened.socket]
-        playing = _PlayedSocket(self, route, events, recorded_events)
+        playing = _PlayedSocket(self, route, events, recorded_events, number)
         self._playing.append(playing)
         self._background.start(playing.run(self._session, self._schedule))
 
@@ -228,6 +235,20 @@ class SocketReplay:
         for each in waiting:
             self._by_key[self.rules.lookup_key(each.url)].append(each)
         return self._by_key.get(self.rules.lookup_key(url))
+
+    @property
+    def redactor(self) -> Redactor:
+        """The redactor for what is looked up in the recording."""
+        return self._session.redactor if self._comparison is None else self._comparison.served_redactor
+
+    def note_message(self, socket: int, url: str, content: bytes, key: str) -> None:
+        """Note for the next observation that a page sent a message on its n-th socket; `key` is that of the recording.
+
+        `url` and `content` are those of the page.
+        """
+        if self._comparison is not None:
+            key = self._comparison.key_of_sent(socket, url, content)
+        self._session.tracker.note_key(key)
 
     def note_sent(self, url: str, content: bytes) -> None:
         """Note that a page sends a message now."""
@@ -332,10 +353,16 @@ class _PlayedSocket:
     """One socket that is being played."""
 
     def __init__(
-        self, player: SocketReplay, route: WebSocketRoute, events: list[SocketEvent], recorded: list[SocketEvent]
+        self,
+        player: SocketReplay,
+        route: WebSocketRoute,
+        events: list[SocketEvent],
+        recorded: list[SocketEvent],
+        number: int,
     ) -> None:
-        """Play `events`; `recorded` are the same with their recorded moments."""
+        """Play `events`; `recorded` are the same with their recorded moments. `number` counts the sockets from 0."""
         self._player = player
+        self._number = number
         self._route = route
         self._events = events
         self._url = next(each.url for each in events if isinstance(each, SocketOpened))
@@ -395,7 +422,7 @@ class _PlayedSocket:
         self.heartbeats.start(session.timeline)
         schedule.queue.continuations.append(self.heartbeats)
         self._route.on_message(lambda content: self._on_message(session, schedule, content))
-        self._route.on_close(lambda code, reason: self._compare_close(session, schedule, code, reason or ""))
+        self._route.on_close(lambda code, reason: self._compare_close(schedule, code, reason or ""))
         expected_message, closed = 0, False
         for event in self._events:
             if isinstance(event, SocketMessage) and event.sender == "page":
@@ -460,8 +487,8 @@ class _PlayedSocket:
         self._interval_begun_ms = None
 
     def _compare_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
-        url = session.redactor.redact_text(self._route.url)
-        data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
+        sent, redactor = content.encode() if isinstance(content, str) else content, self._player.redactor
+        url, data = redactor.redact_text(self._route.url), redactor.redact_key_bytes(sent)
         if self.heartbeats.consume_answer(data):
             schedule.queue.wake()
             return
@@ -492,7 +519,7 @@ class _PlayedSocket:
         while self.early_heartbeats and self._is_heartbeat_expected(self._sent):
             self.early_heartbeats -= 1
             self._advance_to(self._sent + 1)
-        session.tracker.note_key(key)
+        self._player.note_message(self._number, self._route.url, sent, key)
         schedule.queue.wake()
 
     def _is_interval_beyond_recording(self, timeline: PageTimeline) -> bool:
@@ -580,15 +607,14 @@ class _PlayedSocket:
         types = {True: "binary", False: "text"}
         return () if recorded == sent else (RequestDifference(part="type", recorded=types[recorded], sent=types[sent]),)
 
-    def _compare_close(self, session: Session, schedule: DeliverySchedule, code: int | None, reason: str) -> None:
+    def _compare_close(self, schedule: DeliverySchedule, code: int | None, reason: str) -> None:
         """Compare how a page closes its socket; a socket that has ended is closed again when its page navigates."""
         if self._is_closed or self._player.is_stopped:
             return
         self._is_closed = self._closed_by_page = True
         self.heartbeats.stop()
-        miss = self._close_miss(
-            session.redactor.redact_text(self._route.url), code, session.redactor.redact_text(reason)
-        )
+        redact = self._player.redactor.redact_text
+        miss = self._close_miss(redact(self._route.url), code, redact(reason))
         if miss is not None:
             self._player.add_miss(miss)
         schedule.queue.wake()
