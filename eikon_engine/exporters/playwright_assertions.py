@@ -1,13 +1,11 @@
 """Write observations as assertions, and events during an action as `expect_*` blocks.
 
-Never asserts masked parts or texts that look like times: the exported test uses the real clock.
+Never asserts masked parts, times or what a server draws: the exported test uses the real clock and a live site.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.masks import mask_page, masks_in_read, title_masks
@@ -19,14 +17,23 @@ from eikon_engine.exporters.playwright_locator import (
     page_variable,
 )
 from eikon_engine.exporters.playwright_values import secret_source
-from eikon_engine.exporters.python_source import Block, Grid, Statement, call_source, string_literal
+from eikon_engine.exporters.python_source import (
+    Block,
+    Grid,
+    Statement,
+    call_source,
+    regex_literal,
+    string_literal,
+)
 from eikon_engine.exporters.recorded_document import RecordedDocument, has_ancestor
+from eikon_engine.exporters.varying_parts import mask_source
 from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.trace.actions import (
     AnswerDialog,
     Check,
     Click,
     ClosePage,
+    Expect,
     Fill,
     OpenPage,
     Press,
@@ -37,7 +44,7 @@ from eikon_engine.trace.actions import (
     TypeText,
     Uncheck,
 )
-from eikon_engine.trace.rules import ResponseValueRule
+from eikon_engine.trace.masks import TitlePart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode, PageSnapshot
     from eikon_engine.exporters.playwright_values import Site
+    from eikon_engine.exporters.varying_parts import VaryingParts
     from eikon_engine.trace.actions import Action, ReadValue
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.observation import Observation, ObservedDialog, PageObservation, TargetState
@@ -57,11 +65,6 @@ _FURNITURE: Final = frozenset({"footer", "header", "menu", "menubar", "nav", "na
 _GROUPS: Final = frozenset({"article", "h1", "h2", "h3", "h4", "h5", "h6", "label", "li", "table"})
 _ASSERTED_ELSEWHERE: Final = _GROUPS | {"alert", "button", "option", "output", "status", "textarea"}
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_TIME_TEXT: Final = re.compile(
-    r"\b\d{1,2}:\d\d\b|\b\d+\s*(?:ms|s|sec|second|minute|hour|day)s?\s+(?:ago|left)\b|\bjust now\b|\btoday\b|\bago\b"
-    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b[0-9a-f]{20,}\b",
-    re.IGNORECASE,
-)
 _ANY_TEXT: Final = 're.compile(".*")'
 
 
@@ -74,10 +77,7 @@ class ObservedDocument:
     """The document of the same frame before the action."""
     unmasked: frozenset[int] | None
     """Nodes outside masks, by `id(node)`; None if no mask applies to the page."""
-    date_spellings: tuple[str, ...]
-    """Spellings of the day of the recording."""
-    drawn: re.Pattern[str] | None
-    """Values that the server draws for each run."""
+    varying: VaryingParts
 
     @property
     def is_new_url(self) -> bool:
@@ -85,19 +85,14 @@ class ObservedDocument:
         return self.before is None or self.before.frame.url != self.document.frame.url
 
     def text(self, node: DomNode) -> str | None:
-        """Return the text of a node if it can be asserted, else None."""
+        """Return the source of the text to expect of a node; None if it cannot be asserted.
+
+        What the server draws may be any of its kind.
+        """
         if self.unmasked is not None and id(node) not in self.unmasked:
             return None
         text = self.document.text(node)
-        if text is None or secret_names_in(text) or _may_vary(text, self.drawn, self.date_spellings):
-            return None
-        return text
-
-
-def _may_vary(text: str, drawn: re.Pattern[str] | None, date_spellings: tuple[str, ...]) -> bool:
-    """Return whether a text contains a time, the date of the recording, or a value that the server draws."""
-    is_drawn = drawn is not None and drawn.search(text) is not None
-    return is_drawn or _TIME_TEXT.search(text) is not None or any(day in text for day in date_spellings)
+        return None if not text or secret_names_in(text) else self.varying.text_source(text)
 
 
 def document_assertions(seen: ObservedDocument, frame: str) -> Iterator[Statement]:
@@ -122,8 +117,8 @@ def _heading_assertions(seen: ObservedDocument, frame: str) -> Iterator[Statemen
             continue
         if len(shown) == 1:
             text = seen.text(shown[0].node)
-            heading = call_source("get_by_role", string_literal("heading"), name=text, level=level)
             if text:
+                heading = f'get_by_role("heading", name={text}, level={level})'
                 yield f"expect({frame}.{heading}).to_be_visible()"
         else:
             yield from _item_assertions(
@@ -148,7 +143,7 @@ def _message_assertions(seen: ObservedDocument, frame: str) -> Iterator[Statemen
         text = seen.text(each.node)
         locator = locator_by_kind(seen.document, each)
         if text and locator and (seen.is_new_url or before.get(each.path) != each.text):
-            yield f"expect({frame}.{locator}).to_have_text({string_literal(text)})"
+            yield f"expect({frame}.{locator}).to_have_text({text})"
 
 
 def _table_assertions(seen: ObservedDocument, frame: str) -> Iterator[Statement]:
@@ -206,11 +201,11 @@ def _marked_text_assertions(seen: ObservedDocument, frame: str) -> Iterator[Stat
         is_specific = not seen.is_new_url or any(letter.isdigit() for letter in each.text)
         if text and locator and is_specific and seen.document.is_shown(each) and found < MAX_MARKED:
             found += 1
-            yield f"expect({frame}.{locator}).to_have_text({string_literal(text)})"
+            yield f"expect({frame}.{locator}).to_have_text({text})"
 
 
 def _cell_source(text: str | None) -> str:
-    return _ANY_TEXT if text is None else string_literal(text)
+    return _ANY_TEXT if text is None else text
 
 
 def _of_tag(document: RecordedDocument | None, tag: str) -> list[LocatedElement]:
@@ -253,9 +248,7 @@ class PageState:
     trace: ExecutionTrace
     site: Site
     load_snapshot: Callable[[PageObservation], PageSnapshot | None]
-    date_spellings: tuple[str, ...] = ()
-    drawn: re.Pattern[str] | None = None
-    """Values that the server draws for each run; None if the trace has no rule for any."""
+    varying: VaryingParts
     pages: set[int] = field(default_factory=lambda: {0})
     """Ordinals of pages that have a variable in the test."""
     urls: dict[int, str] = field(default_factory=dict)
@@ -267,22 +260,28 @@ class PageState:
     """Page and position to which the action before moved the mouse pointer; None if it did not."""
     omitted: list[str] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        """Compute the spellings of the day of the recording."""
-        environment = self.trace.environment
-        moments = [self.trace.started_at]
-        if environment is not None:
-            moments.append(datetime.fromtimestamp(environment.clock_start_ms / 1000, tz=UTC))
-        self.date_spellings = tuple(dict.fromkeys(each for moment in moments for each in _date_spellings(moment)))
-        rules = () if self.trace.network is None else self.trace.network.rules
-        values = {rule.value_pattern for rule in rules if isinstance(rule, ResponseValueRule)} - {None}
-        if values:
-            self.drawn = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(sorted(map(str, values)))})(?![A-Za-z0-9])")
-
     def url_source(self, url: str) -> str:
-        """Write the URL to expect; values that the server draws may be any."""
-        varying = url if self.drawn is None else self.drawn.sub("*", url)
-        return self.site.url_source(url) if varying == url else self.site.pattern_source(varying)
+        """Write the URL to expect; what varies may be any of its kind."""
+        if not self.varying.are_in_url(url):
+            return self.site.url_source(url)
+        return self.site.regex_source(url, self.varying.url_pattern)
+
+    def url_pattern_source(self, url: str) -> str:
+        """Write the URL to expect, in which `*` matches any characters; what varies may be any of its kind."""
+        if not self.varying.are_in_url(url):
+            return self.site.pattern_source(url)
+        return self.site.regex_source(url, lambda text: ".*".join(map(self.varying.url_pattern, text.split("*"))))
+
+    def title_source(self, page: PageObservation) -> str | None:
+        """Write the title to expect of a page; None if it cannot be asserted."""
+        if secret_names_in(page.title):
+            return None
+        names = title_masks(page, self.trace.masks)
+        masks = [each.part for each in self.trace.masks if each.name in names and isinstance(each.part, TitlePart)]
+        if not masks:
+            return self.varying.title_source(page.title)
+        patterns = [each.pattern for each in masks if each.pattern is not None]
+        return mask_source(patterns[0]) if len(patterns) == len(masks) else None
 
     def why_unchecked(self, step: ActionTrace, value: ReadValue | None, text: str) -> str:
         """Return why what a step read or expected is not asserted; empty if it is.
@@ -291,11 +290,13 @@ class PageState:
         """
         if names := self._masks_in_read(step):
             return f"hidden by the mask {', '.join(sorted(names))}"
-        if any(found.stand_in in text for found in self.trace.redaction.found):
+        if any(found.stand_in in text for found in self.trace.redaction.found) and not is_opened(step.action):
             return "it contains a secret without a name"
+        if value is None and self.varying.are_drawn_in(text) and not is_opened(step.action):
+            return "it contains a value that the server draws"
         if value is not None and value.long is not None and secret_names_in(text):
             return "it is long and contains a secret"
-        if value is not None and _may_vary(text, self.drawn, self.date_spellings):
+        if value is not None and self.varying.are_in(text):
             return "it contains a time, a date or a value that the server draws"
         return ""
 
@@ -309,18 +310,11 @@ class PageState:
         return masks_in_read(step.action, snapshot, "" if page is None else page.url, self.trace.masks)
 
 
-def _date_spellings(moment: datetime) -> tuple[str, ...]:
-    """Return common spellings of a date."""
-    day, month, year = moment.day, moment.month, moment.year
-    word = f"{moment:%b}"
-    return (
-        f"{moment:%Y-%m-%d}",
-        *(f"{one}{mark}{two}{mark}" for mark in "/." for one, two in ((day, month), (month, day))),
-        *(f"{moment:%d{mark}%m{mark}%Y}" for mark in "/.-"),
-        *(f"{moment:%m{mark}%d{mark}%Y}" for mark in "/-"),
-        *(f"{name} {day}, {year}" for name in (word, f"{moment:%B}", f"{word}.")),
-        *(f"{day} {name} {year}" for name in (word, f"{moment:%B}")),
-    )
+def is_opened(action: Action) -> bool:
+    """Return whether an assertion is exported with what the server draws open: one of a whole URL or title."""
+    if not isinstance(action, Expect) or action.is_not or action.expression not in {"to.have.url", "to.have.title"}:
+        return False
+    return all(each.regex_source is None and not each.match_substring for each in action.texts or ())
 
 
 def wrap_action(step: ActionTrace, statements: tuple[Statement, ...], known: PageState) -> Iterator[Statement]:
@@ -348,7 +342,7 @@ def _expect_download(
     first = sound[0]
     after: list[Statement] = []
     if not secret_names_in(first.name):
-        after.append(f"assert download.value.suggested_filename == {string_literal(first.name)}")
+        after.append(_equality("download.value.suggested_filename", first.name, known.varying))
     if first.sha256 is not None:
         after.append("content = download.value.path().read_bytes()")
         after.append(f"assert hashlib.sha256(content).hexdigest() == {string_literal(first.sha256)}")
@@ -395,10 +389,29 @@ def _expect_dialogs(
     if not seen.dialogs:
         return body, []
     answers = ", ".join(_dialog_answer(each, known) for each in seen.dialogs)
-    texts = ", ".join(_dialog_message(each, known) for each in seen.dialogs)
     return [Block(f"with dialogs(page.context, {answers}) as messages:", tuple(body))], [
-        f"assert messages == [{texts}]"
+        *_message_equalities([each.message for each in seen.dialogs], known)
     ]
+
+
+def _message_equalities(messages: list[str], known: PageState) -> Iterator[Statement]:
+    """Assert the messages of dialogs; one with a secret may be any."""
+    if not any(secret_names_in(each) or known.varying.are_in(each) for each in messages):
+        yield f"assert messages == [{', '.join(map(string_literal, messages))}]"
+        return
+    yield f"assert len(messages) == {len(messages)}"
+    for place, message in enumerate(messages):
+        if secret_names_in(message):
+            known.omitted.append("a dialog message with a secret is not checked")
+        else:
+            yield _equality(f"messages[{place}]", message, known.varying)
+
+
+def _equality(observed: str, text: str, varying: VaryingParts) -> str:
+    """Assert a text that is observed in Python; its varying parts may be any of their kind."""
+    if not varying.are_in(text):
+        return f"assert {observed} == {string_literal(text)}"
+    return f"assert {call_source('re.fullmatch', regex_literal(varying.text_pattern(text)), observed)}"
 
 
 def _dialog_answer(dialog: ObservedDialog, known: PageState) -> str:
@@ -408,13 +421,6 @@ def _dialog_answer(dialog: ObservedDialog, known: PageState) -> str:
     if armed is None or armed.text is None:
         return "True"
     return secret_source(armed.text.secret) if isinstance(armed.text, SecretRef) else string_literal(armed.text)
-
-
-def _dialog_message(dialog: ObservedDialog, known: PageState) -> str:
-    if secret_names_in(dialog.message):
-        known.omitted.append("a dialog message with a secret is not checked")
-        return f"messages[{0}]"
-    return string_literal(dialog.message)
 
 
 def target_assertions(action: Action, state: TargetState | None, element: str) -> Iterator[Statement]:
@@ -436,12 +442,9 @@ def page_assertions(seen: Observation, known: PageState) -> Iterator[Statement]:
             continue
         if not secret_names_in(page.url) and known.urls.get(page.page) != page.url:
             yield f"expect({page_variable(page.page)}).to_have_url({known.url_source(page.url)})"
-        if (
-            not title_masks(page, known.trace.masks)
-            and not secret_names_in(page.title)
-            and known.titles.get(page.page, "") != page.title
-        ):
-            yield f"expect({page_variable(page.page)}).to_have_title({string_literal(page.title)})"
+        title = known.title_source(page)
+        if title is not None and known.titles.get(page.page, "") != page.title:
+            yield f"expect({page_variable(page.page)}).to_have_title({title})"
         known.urls[page.page], known.titles[page.page] = page.url, page.title
         yield from _document_assertions(page, known)
     open_pages = {page.page for page in seen.pages}
@@ -465,8 +468,7 @@ def _document_assertions(page: PageObservation, known: PageState) -> Iterator[St
                 document=document,
                 before=before.get(path),
                 unmasked=kept,
-                date_spellings=known.date_spellings,
-                drawn=known.drawn,
+                varying=known.varying,
             )
             yield from document_assertions(seen, held)
     known.documents[page.page] = documents

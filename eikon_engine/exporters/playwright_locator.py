@@ -13,11 +13,12 @@ from eikon_engine.dom.roles import FIELD_TAGS, collapse_whitespace
 from eikon_engine.exporters.python_source import call_source, string_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import DomNode
     from eikon_engine.exporters.recorded_document import RecordedDocument
+    from eikon_engine.exporters.varying_parts import VaryingParts
     from eikon_engine.trace.target import Target
 
 _PLAIN_ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -51,8 +52,13 @@ def frame_source(page: int, target: Target) -> str:
     return written
 
 
-def best_locator(page: int, target: Target, documents: Mapping[str, RecordedDocument]) -> LocatorSource:
-    """Write the best locator of a target, using the documents of the page before the action."""
+def best_locator(
+    page: int, target: Target, documents: Mapping[str, RecordedDocument], varying: VaryingParts
+) -> LocatorSource:
+    """Write the best locator of a target, using the documents of the page before the action.
+
+    What the server draws may be any of its kind in a name.
+    """
     plain = LocatorSource(code=recorded_locator(page, target), is_identifying=False)
     if target.identity is None:
         return plain
@@ -64,7 +70,7 @@ def best_locator(page: int, target: Target, documents: Mapping[str, RecordedDocu
     if len(found) != 1:
         return plain
     document, element = found[0]
-    named = locator_by_name(document, element) or locator_by_id(document, element)
+    named = locator_by_name(document, element, varying) or locator_by_id(document, element)
     if named is None:
         return plain
     return LocatorSource(
@@ -72,28 +78,38 @@ def best_locator(page: int, target: Target, documents: Mapping[str, RecordedDocu
     )
 
 
-def locator_by_name(document: RecordedDocument, element: LocatedElement) -> str | None:
+def locator_by_name(document: RecordedDocument, element: LocatedElement, varying: VaryingParts) -> str | None:
     """Write a locator by role and name, or by label; None if it would not be unique."""
     role, name = document.role(element), document.name(element)
     if name is None or not document.is_shown(element):
         return None
     if role is None:
-        return _locator_by_label(document, element, name)
+        return _locator_by_label(document, element, name, varying)
     others = [each for each in document.elements if role in {each.role, document.role(each)}]
+    if varying.are_drawn_in(name):
+        is_unique = _is_only_match(varying.drawn_pattern(name), others)
+        return f"get_by_role({string_literal(role)}, name={varying.drawn_source(name)})" if is_unique else None
     if sum(_compact(name) in _compact(each.name) for each in others) == 1:
         return call_source("get_by_role", string_literal(role), name=name)
     alone = sum(each.name == name for each in others) == 1
     return call_source("get_by_role", string_literal(role), name=name, exact=True) if alone else None
 
 
-def _locator_by_label(document: RecordedDocument, element: LocatedElement, name: str) -> str | None:
-    alike = sum(_compact(name) in _compact(each.name) for each in document.elements)
+def _locator_by_label(
+    document: RecordedDocument, element: LocatedElement, name: str, varying: VaryingParts
+) -> str | None:
     labelled = element.label is not None or element.scope.labels.get(element.node.attribute("id") or "")
-    return (
-        call_source("get_by_label", string_literal(name))
-        if element.node.tag in FIELD_TAGS and labelled and alike == 1
-        else None
-    )
+    if element.node.tag not in FIELD_TAGS or not labelled:
+        return None
+    if varying.are_drawn_in(name):
+        is_unique = _is_only_match(varying.drawn_pattern(name), document.elements)
+    else:
+        is_unique = sum(_compact(name) in _compact(each.name) for each in document.elements) == 1
+    return call_source("get_by_label", varying.drawn_source(name)) if is_unique else None
+
+
+def _is_only_match(pattern: str, elements: Iterable[LocatedElement]) -> bool:
+    return sum(re.fullmatch(pattern, each.name) is not None for each in elements) == 1
 
 
 def locator_by_id(document: RecordedDocument, element: LocatedElement) -> str | None:

@@ -17,11 +17,13 @@ from eikon_engine.files.text import pluralize
 from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, ExtractDom, Note
 from eikon_engine.trace.masks import ConsoleErrorPart, describe_mask
+from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eikon_engine.exporters.playwright_values import Site
+    from eikon_engine.exporters.varying_parts import VaryingParts
     from eikon_engine.files.blobs import BlobRef
     from eikon_engine.trace.actions import FileInput
     from eikon_engine.trace.environment import Environment
@@ -64,7 +66,7 @@ def omitted_parts(trace: ExecutionTrace) -> Iterator[str]:
         if environment.cpu_count is not None or environment.device_memory_gb is not None:
             yield "machine: the recorded number of processors and size of memory are not emulated"
     if trace.network is not None:
-        rules = len(trace.network.rules)
+        rules = sum(not isinstance(rule, ResponseValueRule) for rule in trace.network.rules)
         yield f"network: recorded responses{f' and {rules} rules' if rules else ''} are not used"
     if trace.start.session_storage is not None:
         yield "session storage: the test starts without it"
@@ -131,6 +133,8 @@ def file_contents(companions: CompanionFiles) -> dict[str, bytes]:
 
 _WEBSOCKET_ERROR: Final = "WebSocket connection to "
 """Prefix of Chrome's WebSocket errors, which replays do not compare."""
+_MIN_ERROR_START: Final = 12
+"""Length of what precedes a varying part of an error; a shorter start would be that of other errors, too."""
 _BASE_URL_FIXTURE: Final = '''
 
 @pytest.fixture(scope="session")
@@ -216,7 +220,13 @@ def assert_read(
 
 
 def write_preamble(
-    trace: ExecutionTrace, companions: CompanionFiles, *, site: Site, used: set[str], files_folder: str
+    trace: ExecutionTrace,
+    companions: CompanionFiles,
+    *,
+    site: Site,
+    used: set[str],
+    files_folder: str,
+    varying: VaryingParts,
 ) -> str:
     """Write everything between the docstring and the test; `used` are the names in the test."""
     context = _context_fixture(trace, companions, site)
@@ -235,7 +245,7 @@ def write_preamble(
         constants += wrap_line(f"BASE_URL = {string_literal(site.base)}", "")
     if "FILES" in names:
         constants += wrap_line(f"FILES = Path(__file__).parent / {string_literal(files_folder)}", "")
-    constants += ["KNOWN_ERRORS = (", *(f"    {each}," for each in _known_errors(trace, site)), ")"]
+    constants += ["KNOWN_ERRORS = (", *(f"    {each}," for each in _known_errors(trace, site, varying)), ")"]
     return "\n".join(("", *_imports(names), "", *constants, "".join(fixtures).rstrip("\n")))
 
 
@@ -263,14 +273,16 @@ def _imports(names: set[str]) -> Iterator[str]:
     yield f"from playwright.sync_api import {', '.join(imported)}"
 
 
-def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
-    """Yield prefixes of the recorded errors, up to secrets and base URLs."""
+def _known_errors(trace: ExecutionTrace, site: Site, varying: VaryingParts) -> Iterator[str]:
+    """Yield prefixes of the recorded errors, up to secrets, base URLs and what varies."""
     known = {_WEBSOCKET_ERROR: None}
     for subgoal in trace.subgoal_traces:
         for step in subgoal.actions_taken:
             seen = step.observation
             for text in (*seen.console_errors, *seen.page_errors) if seen is not None else ():
                 cut = text.partition("{{eikon-secret:")[0]
+                start = varying.fixed_start(cut)
+                cut = start if len(start.strip()) >= _MIN_ERROR_START else cut
                 known[cut.partition(site.base)[0] if site.base else cut] = None
     known |= {mask.part.prefix: None for mask in trace.masks if isinstance(mask.part, ConsoleErrorPart)}
     for text in known:

@@ -44,7 +44,9 @@ from eikon_engine.exporters.python_source import (
     string_literal,
     value_source,
 )
+from eikon_engine.exporters.varying_parts import VaryingParts
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.network.store import read_network
 from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.trace.actions import (
     AnswerDialog,
@@ -80,6 +82,7 @@ from eikon_engine.trace.playwright_python import (
     python_calls,
 )
 from eikon_engine.trace.read_values import value_text
+from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.variables import action_secret_names, resolve_trace
 
@@ -89,10 +92,11 @@ if TYPE_CHECKING:
     from eikon_engine.dom.tree import PageSnapshot
     from eikon_engine.exporters.playwright_values import Site
     from eikon_engine.files.blobs import BlobRef
+    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.actions import Action, FileInput, ReadValue
     from eikon_engine.trace.base_urls import BaseUrlMap
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
+    from eikon_engine.trace.execution import ExecutionTrace, NetworkPart, SubgoalTrace
     from eikon_engine.trace.observation import PageObservation
 
 _MAX_REPEATED_LOCATOR: Final = 40
@@ -113,6 +117,9 @@ class _SourceContext:
     """Returns the source of what a read or a script returned."""
     long_text: Callable[[BlobRef], str]
     """Returns the JSON text of a long value."""
+    url_pattern: Callable[[str], str]
+    """Returns the source of a URL to expect, in which `*` matches any characters."""
+    varying: VaryingParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +142,14 @@ class BundleFiles:
     load_snapshot: Callable[[PageObservation], PageSnapshot | None]
     """Returns the snapshot of an observed page."""
     companions: CompanionFiles
+    network: NetworkRecording | None = None
 
 
 def write_test(trace: ExecutionTrace, attachments: BundleFiles, *, files_folder: str) -> ExportedTest:
     """Return the test of a mission; the caller writes its files to `files_folder` next to it."""
     site = site_of(trace)
-    known = PageState(trace=trace, site=site, load_snapshot=attachments.load_snapshot)
+    varying = VaryingParts(trace, attachments.network)
+    known = PageState(trace=trace, site=site, load_snapshot=attachments.load_snapshot, varying=varying)
     known.omitted += omitted_parts(trace)
     words = _SourceContext(
         site=site,
@@ -148,6 +157,8 @@ def write_test(trace: ExecutionTrace, attachments: BundleFiles, *, files_folder:
         file=attachments.companions.add_upload,
         value=partial(_value_source, site, attachments.companions),
         long_text=lambda content: attachments.companions.read_file(content).decode(),
+        url_pattern=known.url_pattern_source,
+        varying=varying,
     )
     body = tuple(_write_subgoal(each, known, words) for each in trace.subgoal_traces)
     name = re.sub(r"\W+", "_", trace.mission_id.lower(), flags=re.ASCII)[:_MAX_TEST_NAME].strip("_") or "mission"
@@ -158,7 +169,9 @@ def write_test(trace: ExecutionTrace, attachments: BundleFiles, *, files_folder:
         f"def test_{name}({', '.join(parameters)}) -> None:",
         f"    {docstring_source([_shorten(trace.mission_text)])}",
     ]
-    above = write_preamble(trace, attachments.companions, site=site, used=used, files_folder=files_folder)
+    above = write_preamble(
+        trace, attachments.companions, site=site, used=used, files_folder=files_folder, varying=varying
+    )
     secrets = sorted(_secret_names(trace, attachments.companions.storage_state or ""))
     files = file_contents(attachments.companions)
     left = tuple(dict.fromkeys(known.omitted))
@@ -279,10 +292,13 @@ def _write_succeeded(step: ActionTrace, known: PageState, words: _SourceContext)
         if not isinstance(action, Evaluate):
             return
         action = action.model_copy(update={"value": None})
+    sent = (getattr(action, name, None) for name in ("url", "text"))
+    if any(isinstance(each, str) and known.varying.are_drawn_in(each) for each in sent):
+        known.omitted.append(f"{action_label(action)} sends a value that the server drew for the recording")
     if target is None:
         yield from wrap_action(step, _action_statements(action, "", words, known.pointer), known)
         return
-    written = best_locator(action.page, target, known.documents.get(action.page, {}))
+    written = best_locator(action.page, target, known.documents.get(action.page, {}), known.varying)
     state = step.observation.target if step.observation is not None else None
     asserted = len(list(target_assertions(action, state, "element")))
     element = "element" if asserted and len(written.code) > _MAX_REPEATED_LOCATOR else written.code
@@ -328,8 +344,10 @@ def _assert_identity(target: Target, element: str, known: PageState) -> Iterator
         for document in documents.values():
             found = document.find(identity)
             text = None if found is None else document.text(found.node)
+            source = known.varying.text_source(text) if text else None
+            if source is not None:
+                yield f"expect({element}).to_have_text({source})"
             if text:
-                yield f"expect({element}).to_have_text({string_literal(text)})"
                 return
 
 
@@ -338,7 +356,7 @@ def _value_source(site: Site, companions: CompanionFiles, value: ReadValue) -> s
 
 
 def _locate(known: PageState, page: int, target: Target) -> str:
-    return best_locator(page, target, known.documents.get(page, {})).code
+    return best_locator(page, target, known.documents.get(page, {}), known.varying).code
 
 
 def _write_failed(step: ActionTrace, result: Failed, known: PageState, words: _SourceContext) -> Iterator[Statement]:
@@ -375,9 +393,17 @@ def export_bundle(bundle: Bundle, urls: BaseUrlMap, *, files_folder: str) -> Exp
         return map_strings(recorded, urls.to_new.replace_text) if recorded is not None and urls else recorded
 
     companions = CompanionFiles(read_file=bundle.files.get, storage_state=_storage_state(bundle, urls))
-    attachments = BundleFiles(load_snapshot=load, companions=companions)
+    network = None if bundle.trace.network is None else _network_of(bundle, bundle.trace.network)
+    attachments = BundleFiles(load_snapshot=load, companions=companions, network=network)
     trace = _relocate_trace(_drop_unsettled_pages(resolve_trace(bundle.trace)), urls)
     return write_test(trace, attachments, files_folder=files_folder)
+
+
+def _network_of(bundle: Bundle, part: NetworkPart) -> NetworkRecording | None:
+    """Read the recorded responses if a rule finds values in them."""
+    if not any(isinstance(rule, ResponseValueRule) for rule in part.rules):
+        return None
+    return read_network(resolve_inside(bundle.root, part.folder, "network.folder"))
 
 
 def _drop_unsettled_pages(trace: ExecutionTrace) -> ExecutionTrace:
@@ -483,8 +509,21 @@ def _write_statement(number: int, call: PythonCall, element: str, context: _Sour
 
 def _write_call(number: int, call: PythonCall, element: str, context: _SourceContext) -> str:
     receiver = _write_receiver(page_variable(number), number, call, element)
-    arguments = [_write_argument(each, number, context) for each in call.arguments]
+    arguments = [
+        _write_expected(call.method, each, context) or _write_argument(each, number, context) for each in call.arguments
+    ]
     return call_source(f"{receiver}.{call.method}", *arguments, **call.options, timeout=call.timeout_ms)
+
+
+def _write_expected(method: str, argument: object, context: _SourceContext) -> str | None:
+    """Write a URL or title to expect with what the server draws open; None for any other argument."""
+    match method, argument:
+        case "to_have_url", Url(text=url) if context.varying.are_drawn_in(url):
+            return context.site.regex_source(url, context.varying.drawn_pattern)
+        case "to_have_title", str(title) if context.varying.are_drawn_in(title):
+            return context.varying.drawn_source(title)
+        case _:
+            return None
 
 
 def _write_receiver(page: str, number: int, call: PythonCall, element: str) -> str:
@@ -535,7 +574,7 @@ def _write_argument(argument: object, number: int, context: _SourceContext) -> s
         case Url(text=url):
             return context.site.url_source(url)
         case UrlPattern(text=url):
-            return context.site.pattern_source(url)
+            return context.url_pattern(url)
         case Json(value=value):
             return context.site.value_source(value)
         case Pattern():

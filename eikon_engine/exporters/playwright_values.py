@@ -13,6 +13,8 @@ from eikon_engine.trace.actions import Navigate, SecretRef
 from eikon_engine.trace.read_values import split_representation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     from eikon_engine.trace.actions import Text
@@ -88,8 +90,12 @@ class Site:
         """Write a URL pattern in which `*` matches any characters."""
         if "*" not in url:
             return self.url_source(url)
+        return self.regex_source(url, lambda text: ".*".join(map(re.escape, text.split("*"))))
+
+    def regex_source(self, url: str, pattern: Callable[[str], str]) -> str:
+        """Write a regular expression of a whole URL; `pattern` returns that of a part of it."""
         path = self.relative_url(url)
-        expression = ".*".join(map(re.escape, path.split("*"))) + "$"
+        expression = f"{pattern(path)}$"
         if path == url:
             return call_source("re.compile", regex_literal(f"^{expression}"))
         return f're.compile("^" + re.escape(base_url) + {regex_literal(expression)})'

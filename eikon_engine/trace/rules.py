@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Annotated, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
 
 from pydantic import Field, field_validator
 
 from eikon_engine.files.models import FileModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class _RequestRule(FileModel):
@@ -137,10 +140,25 @@ class ResponseValueRule(_RequestRule):
         return pattern
 
     @property
-    def value_pattern(self) -> str | None:
-        """Regular expression of the value alone; None if its group contains parentheses."""
-        found = re.search(r"(?<!\\)\((?!\?)([^()]*)\)", self.pattern)
-        return None if found is None else found[1]
+    def value_pattern(self) -> str:
+        """Regular expression of the value alone."""
+        return next(_captured(self.pattern))
+
+
+_GROUP_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<\w+>)?(?!\?)|\(\?|\)", re.DOTALL)
+"""An escape, a class of characters, or the begin or end of a group."""
+
+
+def _captured(pattern: str) -> Iterator[str]:
+    """Yield the sources of the capturing groups of a regular expression, in the order of their ends."""
+    begins: list[int | None] = []
+    for found in _GROUP_TOKEN.finditer(pattern):
+        if found[0] == "(?":
+            begins.append(None)
+        elif found[0].startswith("("):
+            begins.append(found.end())
+        elif found[0] == ")" and (begin := begins.pop()) is not None:
+            yield pattern[begin : found.start()]
 
 
 class TelemetryRule(_RequestRule):

@@ -17,7 +17,7 @@ from eikon_engine.exporters.playwright_test import BundleFiles, write_test
 from eikon_engine.trace import actions
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Blocked, ExecutionTrace, Failed, NetworkPart, SkillUsage, StartState
-from eikon_engine.trace.masks import Mask, SubtreePart
+from eikon_engine.trace.masks import Mask, SubtreePart, TitlePart
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload, TargetState
 from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.target import Target
@@ -95,7 +95,7 @@ def test_what_an_action_brought_is_demanded() -> None:
 
 
 def test_values_that_the_server_draws_are_not_demanded() -> None:
-    """The URL may have any of them, and texts with one are not asserted."""
+    """URLs and texts may have any of their kind."""
     url = f"{URL}/tickets/0e8307a45f60?tab=2"
     page = page_of(element("h1", "Ticket 0e8307a45f60"), element("p", "2 comments", id="count"))
     rule = ResponseValueRule(reason="drawn", pattern='href="/tickets/([0-9a-f]{12})(?=")')
@@ -103,10 +103,62 @@ def test_values_that_the_server_draws_are_not_demanded() -> None:
 
     lines = body(exported(trace_of(start, network=NetworkPart(rules=(rule,))), {url: page}))
 
-    assert lines[-2:] == [
-        r'expect(page).to_have_url(re.compile("^" + re.escape(base_url) + r"/tickets/.*\?tab=2$"))',
+    shown = r'r"^\s*Ticket\s+[0-9a-f]{12}\s*$"'
+    assert lines[-3:] == [
+        r'expect(page).to_have_url(re.compile("^" + re.escape(base_url) + r"/tickets/[0-9a-f]{12}\?tab=2$"))',
+        f'expect(page.get_by_role("heading", name=re.compile({shown}), level=1)).to_be_visible()',
         'expect(page.locator("#count")).to_have_text("2 comments")',
     ]
+
+
+def test_what_the_test_sends_as_recorded_is_listed() -> None:
+    """A site may refuse a value that it drew for the recorded visit."""
+    rule = ResponseValueRule(reason="drawn", pattern='id="([0-9a-f]{12})"')
+    start = step(1, actions.Navigate(url=f"{URL}/tickets/0e8307a45f60"), seen_at(f"{URL}/"))
+
+    test = exported(trace_of(start, network=NetworkPart(rules=(rule,))))
+
+    sent = f"navigate to {URL}/tickets/0e8307a45f60 sends a value that the server drew for the recording"
+    assert sent in test.omitted
+
+
+def test_moments_in_titles_and_dialogs_are_open() -> None:
+    """A time, the date of the recording and a digest may be others; a secret may be any message."""
+    mask = Mask(name="count", reason="counts", part=TitlePart(pattern=r"\d+ new"), url=f"{URL}/new")
+    any_title = Mask(name="any", reason="varies", part=TitlePart(), url=f"{URL}/any")
+    messages = ("Saved on 2026-01-15 by Ann", "Hi {{eikon-secret:NAME}}", "Sure?")
+    dialogs = [ObservedDialog(page=0, kind="alert", message=each, answer="accepted") for each in messages]
+    steps = (
+        step(1, actions.Navigate(url=f"{URL}/"), seen_at(f"{URL}/?day=2026-01-15", "Jan 15, 2026 (5 minutes ago)")),
+        step(2, actions.Navigate(url=f"{URL}/new"), seen_at(f"{URL}/new", "3 new")),
+        step(3, actions.Navigate(url=f"{URL}/any"), seen_at(f"{URL}/any", "4 new")),
+        step(4, actions.Reload(), seen_at(f"{URL}/any", "4 new", dialogs=tuple(dialogs))),
+    )
+
+    test = exported(trace_of(*steps, masks=(mask, any_title)))
+
+    assert [line for line in body(test) if line.startswith(("expect", "assert"))] == [
+        r'expect(page).to_have_url(re.compile("^" + re.escape(base_url) + r"/\?day=\d+-\d+-\d+$"))',
+        r'expect(page).to_have_title(re.compile(r"^[A-Za-z]+ \d+, \d+ \(.+\)$"))',
+        'expect(page).to_have_url("/new")',
+        r'expect(page).to_have_title(re.compile(r"^(?:\d+ new)$"))',
+        'expect(page).to_have_url("/any")',
+        "assert len(messages) == 3",
+        r'assert re.fullmatch(r"Saved on \d+-\d+-\d+ by Ann", messages[0])',
+        'assert messages[2] == "Sure?"',
+    ]
+    assert "a dialog message with a secret is not checked" in test.omitted
+
+
+def test_an_error_that_begins_with_a_drawn_value_allows_no_others() -> None:
+    """Of a recorded error, what precedes its drawn value is known, unless that is too short to be its own."""
+    rule = ResponseValueRule(reason="drawn", pattern='id="([0-9a-f]{12})"')
+    errors = ("0e8307a45f60 failed", "Could not load 0e8307a45f60")
+    start = step(1, actions.Navigate(url=f"{URL}/"), seen_at(f"{URL}/", console_errors=errors))
+
+    test = exported(trace_of(start, network=NetworkPart(rules=(rule,))))
+
+    assert '    "0e8307a45f60 failed",\n    "Could not load ",\n' in test.source
 
 
 def test_moments_and_masked_parts_are_not_demanded() -> None:
