@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 _MIN_LONG_VALUE: Final = 8
 """Shorter values occur within words by chance."""
 _UUID_START: Final = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]*"
-_CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[AaPp][Mm]\b)?"
+_CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[AaPp][Mm])?"
 _AGE: Final = r"(?:\d+\s*[A-Za-z]+\s+)?ago\b|\d+\s*(?:ms|s|sec|second|minute|hour|day)s?\s+left\b|just now\b|today\b"
 _TIMES: Final = (
-    (rf"\b{_CLOCK}", _CLOCK.replace(r"\b", "")),
+    (rf"\b{_CLOCK}\b", _CLOCK),
     (rf"\b(?i:{_AGE})", ".+"),
 )
 """Times in texts, each with the pattern that opens it."""

@@ -94,6 +94,7 @@ def bundle(desk: TicketDesk, tmp_path: Path) -> Path:
         ("15 January 2026 (a+b)", "1 March 2026 (a+b)", "15 January 2026 (aab)"),
         ("Read 5 minutes ago", "Read just now", "Sent 5 minutes ago"),
         ("7 in stock", "7 in stock", "8 in stock"),
+        ("At http://127.0.0.1:4711/", "At http://127.0.0.1:4711/", "At http://127.0.0.1:4811/"),
         (f"Order {'0123456789abcdef' * 2}.", f"Order {'f' * 32}.", f"Order {'f' * 32}"),
         ("Id 11111111-2222-4333-8444-555555555555!", "Id aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee!", "Id none!"),
     ],
