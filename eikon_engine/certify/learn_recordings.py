@@ -31,6 +31,7 @@ from eikon_engine.redact.export_bundle import copy_folder
 from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import RecordedStandIns, looks_like_stand_in
+from eikon_engine.trace.base_urls import BaseUrlMap, build_redactor
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.labels import action_label, step_label
@@ -57,6 +58,8 @@ LEARNING_PASSES: Final = 3
 """How often the requests are matched: a rule that one response teaches may let another request match."""
 COMPARED_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result", "value", "dom", "lifecycle"})
 """What two recordings are compared in. Requests and storage depend on when an agent acted."""
+
+SAME_URLS: Final = BaseUrlMap()
 
 
 def learn_from_recordings(bundle: Bundle, other: Bundle) -> Learning:
@@ -191,7 +194,7 @@ def _learn_values(bundle: Bundle, other: Bundle, learner: RuleLearner, stand_ins
         playback = Playback(ours.exchanges, read_body=ours.body, rules=(*rules, *learner.rules), learner=learner)
         drawn = DrawnValues((*rules, *learner.rules), learner, playback.rule_use, stand_ins.substitute)
         for exchange in sorted(theirs.exchanges, key=lambda each: each.ordinal):
-            _learn_exchange(exchange, (ours, theirs), playback, (drawn, stand_ins))
+            learn_exchange(exchange, (ours, theirs), playback, (drawn, stand_ins))
         if len(learner.rules) == before:
             return
 
@@ -201,28 +204,35 @@ def _recording(bundle: Bundle) -> NetworkRecording | None:
     return None if network is None else read_network(resolve_inside(bundle.root, network.folder, "network.folder"))
 
 
-def _learn_exchange(
+def learn_exchange(
     exchange: Exchange,
     recordings: tuple[NetworkRecording, NetworkRecording],
     playback: Playback,
     learned: tuple[DrawnValues, RecordedStandIns],
+    urls: BaseUrlMap = SAME_URLS,
 ) -> None:
+    """Pair an exchange of the second recording with one of the first, which `playback` matches; learn what was drawn.
+
+    `urls` map those of the first recording to those of the second.
+    """
     ours, theirs = recordings
     drawn, stand_ins = learned
+    as_ours, redactor = urls.to_old.replace_text, build_redactor({}, urls, stand_ins)
     request = exchange.request
-    body = None if request.body is None else stand_ins.replace_bytes(theirs.body(request.body))
-    headers = tuple((name, stand_ins.replace_text(value)) for name, value in request.headers)
+    body = None if request.body is None else redactor.redact_bytes(theirs.body(request.body))
+    headers = tuple((name, redactor.redact_text(value)) for name, value in request.headers)
     content_type = next((value for name, value in headers if name.lower() == "content-type"), None)
-    match = playback.match(request.method, stand_ins.replace_text(request.url), body, content_type, headers)
+    match = playback.match(request.method, redactor.redact_text(request.url), body, content_type, headers)
     if not isinstance(match, Hit) or exchange.response is None or match.exchange.response is None:
         return
     before, after = match.exchange.response, exchange.response
-    stand_ins.learn(header_lines(before.url, before.headers), header_lines(after.url, after.headers))
-    drawn.learn((before.url, after.url), url_location(before.url), url_location(after.url))
+    pair = before.url, as_ours(after.url)
+    stand_ins.learn(header_lines(before.url, before.headers), as_ours(header_lines(after.url, after.headers)))
+    drawn.learn(pair, *map(url_location, pair))
     if before.body is not None and after.body is not None and before.body != after.body:
-        texts = comparable_text(ours.body(before.body)), comparable_text(theirs.body(after.body))
+        texts = comparable_text(ours.body(before.body)), as_ours(comparable_text(theirs.body(after.body)))
         stand_ins.learn(*texts)
-        drawn.learn((before.url, after.url), *texts)
+        drawn.learn(pair, *texts)
 
 
 def _rewrite(other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:

@@ -23,6 +23,7 @@ from eikon_engine.trace.trace_file import TRACE_FILE
 from tests.browser.pages import Answer, redirect, serve_pages
 from tests.commands import run_here
 from tests.replay.conftest import replay
+from tests.replay.test_rules_of_other_networks import DrawingSite, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,6 +135,23 @@ def test_a_new_price_is_accepted_for_live_replays_only(recorded: Recorded) -> No
     recorded.shop.price = 5
     first = recorded.replay("later").divergences[0]
     assert (first.expected, first.observed) == ("4 EUR", "5 EUR")
+
+
+def test_an_accepted_page_has_the_recorded_ids(tmp_path: Path) -> None:
+    """What rules name is drawn anew in each replay: also in those that follow, and nothing else may differ."""
+    with serve_pages() as site:
+        shop = DrawingSite(site)
+        bundle = Recorded(Shop(site.url), record(shop, tmp_path / "b"), tmp_path)
+        shop.greeting = "Hello"
+        assert bundle.replay("run").verdict == "diverged"
+        accepted = bundle.accept("run", "--reason", "A new greeting")
+        again = bundle.replay("again")
+        shop.greeting = "Goodbye"
+        later = bundle.replay("later")
+
+    assert accepted.returncode == 0, accepted.stderr
+    assert again.verdict == "faithful"
+    assert [(each.sequence, each.code) for each in later.divergences] == [(1, "dom-changed")]
 
 
 def test_chosen_steps_are_accepted_and_others_diverge_still(recorded: Recorded) -> None:

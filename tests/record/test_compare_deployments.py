@@ -23,6 +23,7 @@ from eikon_engine.trace.target import Target
 from eikon_engine.trace.trace_file import TRACE_FILE
 from tests.browser.pages import Answer, serve_pages
 from tests.commands import run_here
+from tests.replay.test_rules_of_other_networks import DrawingSite, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,6 +121,24 @@ def test_what_head_does_differently_is_explained(bundle: Path, tmp_path: Path) -
     assert comparison.outcome.explanation is not None
     assert "showed Pay now instead of Order" in comparison.outcome.explanation.sentence
     assert (tmp_path / "artifacts" / "replay_summary.txt").is_file()
+
+
+def test_the_mission_uses_the_ids_of_each_deployment(tmp_path: Path) -> None:
+    """It follows a link whose id, which a rule names, is another one on base than in the recording, and on head."""
+    with serve_pages() as one, serve_pages() as other:
+        base, head = DrawingSite(one), DrawingSite(other)
+        recorded = record(base, tmp_path / "b")
+        head.draw_from(77)
+        options = ("--base", one.url, "--head", other.url)
+        same = compare(recorded, tmp_path, *options)
+        head.greeting = "Goodbye"
+        changed = compare(recorded, tmp_path, *options)
+
+    found = [DeploymentComparison.model_validate_json(each.stdout) for each in (same, changed)]
+    assert found[0].status == "same", found[0].reasons
+    assert found[1].status == "different"
+    assert found[1].outcome is not None
+    assert "Goodbye" in found[1].outcome.divergences[0].detail
 
 
 def test_an_imported_recording_without_observations_is_compared(tmp_path: Path) -> None:

@@ -69,6 +69,10 @@ class DrawingSite:
             **{f"/{each}": Answer(body="done") for each in PLAIN},
         }
 
+    def draw_from(self, visit: int) -> None:
+        """Go on with the values of this visit."""
+        self._visits = itertools.count(visit)
+
     @property
     def ticket(self) -> str:
         """The ticket of the present visit."""
