@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.trace.environment import Environment
-    from eikon_engine.trace.observation import Observation, PageObservation
+    from eikon_engine.trace.observation import Observation, ObservedDialog, PageObservation
 
 PRESENT_TIME: Final = "present time"
 """Name under which steps report what was not compared."""
@@ -261,7 +261,9 @@ def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[
     recorded, observed = comparison.recorded.observation, comparison.observed
     if recorded is None or observed is None:
         return comparison, ()
-    before, after = _PageSide(recorded), _PageSide(observed)
+    dialogs = _same_dialogs(recorded.dialogs, observed.dialogs, times)
+    before, after = _PageSide(recorded), _PageSide(observed.model_copy(update={"dialogs": dialogs}))
+    before.is_changed = dialogs != observed.dialogs
     for ordinal in before.pages.keys() & after.pages.keys():
         pair = comparison.recorded_dom(ordinal), comparison.observed_dom(ordinal)
         _adapt(ordinal, before, after, pair, times)
@@ -278,6 +280,19 @@ def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[
             observed_dom=lambda page: after.snapshots.get(page) or comparison.observed_dom(page),
         ),
         (PRESENT_TIME, MOVED_DATE) if times.moved else (PRESENT_TIME,),
+    )
+
+
+def _same_dialogs(
+    recorded: tuple[ObservedDialog, ...], observed: tuple[ObservedDialog, ...], times: PresentTimes
+) -> tuple[ObservedDialog, ...]:
+    """Return the dialogs of a replay with the recorded messages where these differ only in present times."""
+    counterparts = (*recorded, *(None for _ in observed))
+    return tuple(
+        now.model_copy(update={"message": before.message})
+        if before is not None and before.message != now.message and times.are_same(before.message, now.message)
+        else now
+        for now, before in zip(observed, counterparts, strict=False)
     )
 
 

@@ -9,9 +9,14 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from eikon_engine.files.wall_clock import utc_now
+from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.record import open_recorder
+from eikon_engine.trace.actions import AnswerDialog, Click, Navigate
+from eikon_engine.trace.target import Target
 from tests.browser.pages import Answer, serve_pages
 from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,3 +55,33 @@ def test_a_response_with_the_present_time_is_not_listed(chromium: Browser, tmp_p
     assert runs["same"].network.response_changes == ()
     assert [run.verdict for run in runs.values()] == ["faithful", "diverged", "faithful"]
     assert "GET" not in (tmp_path / "same" / "replay_summary.txt").read_text(encoding="utf-8").partition("Network")[2]
+
+
+def test_a_dialog_with_the_present_time_is_the_recorded_one(tmp_path: Path) -> None:
+    """Its message may have the time of the replay, and no other words or times."""
+    now = utc_now()
+
+    def say(words: str, at: datetime) -> Answer:
+        return Answer(body=f"said = '{words} {at:%Y-%m-%d %H:%M:%S} UTC'", content_type="text/javascript")
+
+    with serve_pages() as site:
+        page = "<!doctype html><title>t</title><script src=/say.js></script><button onclick='alert(said)'>Save</button>"
+        site.answers |= {"/": Answer(body=page), "/say.js": say("Saved at", now)}
+
+        async def save() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Save") as mission, mission.subgoal("Save"):
+                await mission.perform(Navigate(url=f"{site.url}/"))
+                await mission.perform(AnswerDialog(accept=True))
+                await mission.perform(Click(target=Target(selector="button")))
+
+        SHARED.run(save())
+        found = []
+        for words, later in (("Saved at", 20), ("Lost at", 20), ("Saved at", -86_400)):
+            site.answers["/say.js"] = say(words, now + timedelta(seconds=later))
+            found.append(replay(tmp_path / "b", tmp_path / "run", network="live"))
+
+    assert [run.verdict for run in found] == ["faithful", "diverged", "diverged"]
+    assert [each.code for run in found for each in run.divergences] == ["dialog-changed", "dialog-changed"]
+    click = found[0].subgoals[0].steps[-1]
+    assert isinstance(click, ActionOutcome)
+    assert click.masked == ("present time",)
