@@ -19,7 +19,7 @@ from eikon_engine.trace.masks import matches_wildcard
 from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.execution import ExecutionTrace
@@ -43,10 +43,12 @@ _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One kind of varying part: how it is found, and the pattern that opens it."""
+    """One kind of varying part."""
 
     pattern: str
-    opened: str
+    """How it is found."""
+    opened: str | Mapping[str, str]
+    """The pattern that opens it, or one for each text that is found."""
 
 
 class VaryingParts:
@@ -145,7 +147,8 @@ class _Finder:
         pieces, end = [], 0
         for found in self._pattern.finditer(text) if self._pattern is not None else ():
             part = self._parts[int((found.lastgroup or "").removeprefix("part_"))]
-            pieces += [_escape(text[end : found.start()]), part.opened]
+            opened = part.opened if isinstance(part.opened, str) else part.opened[found[0]]
+            pieces += [_escape(text[end : found.start()]), opened]
             end = found.end()
         return "".join((*pieces, _escape(text[end:])))
 
@@ -156,7 +159,7 @@ def _escape(text: str) -> str:
 
 
 def _drawn_values(trace: ExecutionTrace, network: NetworkRecording | None) -> Iterator[_Part]:
-    """Yield the values that the server drew, the longest first."""
+    """Yield the values that the server drew."""
     rules = () if trace.network is None else trace.network.rules
     by_response = [rule for rule in rules if isinstance(rule, ResponseValueRule)]
     if network is None:
@@ -195,9 +198,14 @@ def _stand_ins(trace: ExecutionTrace) -> Iterator[_Part]:
 
 
 def _literals(values: dict[str, str]) -> Iterator[_Part]:
-    for value in sorted(values, key=lambda each: (-len(each), each)):
-        literal = re.escape(value)
-        yield _Part(literal if len(value) >= _MIN_LONG_VALUE else _within_signs(literal), values[value])
+    """Yield parts for texts, the longest first, each with the pattern that opens it."""
+    ordered = sorted(values, key=lambda each: (-len(each), each))
+    long = [re.escape(each) for each in ordered if len(each) >= _MIN_LONG_VALUE]
+    short = [re.escape(each) for each in ordered if len(each) < _MIN_LONG_VALUE]
+    if long:
+        yield _Part("|".join(long), values)
+    if short:
+        yield _Part(_within_signs("|".join(short)), values)
 
 
 def _within_signs(pattern: str) -> str:

@@ -123,8 +123,9 @@ class FormFieldRule(_ValueRule):
 class ResponseValueRule(_RequestRule):
     """A value that the server draws, such as the id of a new record.
 
-    In a live replay, the value that the group of the pattern has in a response stands for the one that it has in the
-    recorded response, wherever pages show or send it.
+    In a replay with other responses than the recorded ones, the value that the group of the pattern has in a response
+    stands for the one that it has in the recorded response, wherever pages show or send it. In an exported test, it may
+    be any that the group matches.
     """
 
     kind: Literal["response_value"] = "response_value"
