@@ -10,21 +10,25 @@ from eikon_engine.certify.runs import page_key
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.read import READ_CHANGED
-from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.dom_diff import diff_snapshots, find_reorderings
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.trace.actions import Evaluate
+from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import Blocked
+from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eikon_engine.certify.runs import PageKey, ReplayedRun, Snapshots
-    from eikon_engine.divergence.dom_diff import DomChange
+    from eikon_engine.divergence.dom_diff import DomChange, Reordering
     from eikon_engine.dom import PageSnapshot
+    from eikon_engine.files.blobs import BlobStore
     from eikon_engine.outcome.divergence import Divergence, Layer
-    from eikon_engine.outcome.outcomes import ActionOutcome, StepOutcome
+    from eikon_engine.outcome.outcomes import StepOutcome
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.masks import Mask
     from eikon_engine.trace.observation import Observation
@@ -48,6 +52,16 @@ class PageChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageReordering:
+    """An element of a page whose child elements come in another order in a run than in the first run."""
+
+    run: int
+    """Number of the run, from 0."""
+    url: str
+    reordering: Reordering
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActionComparison:
     """The comparison of one action across runs."""
 
@@ -59,6 +73,8 @@ class ActionComparison:
     """Differences of later runs from the first one, each code once; `expected` is the value of the first run."""
     dom_changes: tuple[PageChange, ...]
     """DOM differences among the runs."""
+    reorderings: tuple[PageReordering, ...]
+    """Those of them that are an order of elements only."""
     differing_runs: int
     """Number of runs that differ from the first one."""
     diverged: tuple[Divergence, ...]
@@ -139,6 +155,7 @@ def compare_action(
     """
     unstable: dict[tuple[str, str], Divergence] = {}
     changes: list[PageChange] = []
+    reorderings: list[PageReordering] = []
     differing = 0
     for number, later in enumerate(seen[1:], start=1):
         pair = adapt(_compare_pair(place, recorded, (seen[0], later), known[1]))
@@ -149,14 +166,46 @@ def compare_action(
             unstable.setdefault((each.layer, each.code), each)
         if any(each.layer == "dom" for each in found):
             changes.extend(_dom_changes(comparison, number))
+            reorderings.extend(_reorderings(comparison, number))
     return ActionComparison(
         place=place,
         recorded=recorded,
         outcomes=seen,
         unstable=tuple(unstable.values()),
         dom_changes=tuple(changes),
+        reorderings=tuple(reorderings),
         differing_runs=differing,
         diverged=seen[0].divergences,
+    )
+
+
+def compare_with_recording(
+    action: ActionComparison, masks: tuple[Mask, ...], runs: Sequence[ReplayedRun], dom: BlobStore
+) -> ActionComparison | None:
+    """Compare an action once more, with the recording as the first of the outcomes; None if it has no baseline."""
+    baseline = action.recorded.baseline
+    if baseline is None:
+        return None
+    page_snapshots = dict(runs[0].snapshots)
+    for page in baseline.pages:
+        snapshot = load_page(dom, page)
+        if snapshot is not None:
+            page_snapshots[page_key(page)] = snapshot
+    outcomes = (recorded_outcome(action.recorded), *action.outcomes)
+    return compare_action(action.place, action.recorded, outcomes, (masks, page_snapshots))
+
+
+def recorded_outcome(step: ActionTrace) -> ActionOutcome:
+    """Return a recorded action as the outcome of a run."""
+    return ActionOutcome(
+        id=step.id,
+        sequence=step.sequence,
+        type=step.action.type,
+        label=action_label(step.action),
+        verdict="faithful",
+        expected_result=step.result,
+        result=step.result,
+        observation=step.baseline,
     )
 
 
@@ -184,9 +233,22 @@ def snapshot_lookup(observation: Observation | None, page_snapshots: Snapshots) 
 
 def _dom_changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
     """Yield the DOM differences of all pages that are open in both runs."""
+    for url, before, after in _page_pairs(comparison):
+        for change in diff_snapshots(before, after):
+            yield PageChange(run=run, url=url, change=change)
+
+
+def _reorderings(comparison: Comparison, run: int) -> Iterator[PageReordering]:
+    """Yield the elements whose children differ in their order only."""
+    for url, before, after in _page_pairs(comparison):
+        for each in find_reorderings(before, after):
+            yield PageReordering(run=run, url=url, reordering=each)
+
+
+def _page_pairs(comparison: Comparison) -> Iterator[tuple[str, PageSnapshot, PageSnapshot]]:
+    """Yield the URL and both snapshots of each page that is open in both runs."""
     pages = comparison.recorded.observation.pages if comparison.recorded.observation is not None else ()
     for page in pages:
         before, after = comparison.recorded_dom(page.page), comparison.observed_dom(page.page)
         if before is not None and after is not None:
-            for change in diff_snapshots(before, after):
-                yield PageChange(run=run, url=page.url, change=change)
+            yield page.url, before, after

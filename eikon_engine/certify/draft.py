@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.compare_runs import snapshot_lookup, until_first_failure
-from eikon_engine.certify.propose_masks import propose_masks, propose_read_mask
+from eikon_engine.certify.compare_runs import compare_with_recording, snapshot_lookup, until_first_failure
+from eikon_engine.certify.propose_masks import propose_masks, propose_read_mask, propose_typed_masks
 from eikon_engine.certify.propose_rules import merge_rules, propose_rules
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.files.text import pluralize
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.certify.propose_masks import MaskKind
     from eikon_engine.certify.runs import HitElements, ReplayedRun
     from eikon_engine.files.blobs import BlobStore
     from eikon_engine.outcome.divergence import Divergence
@@ -183,9 +182,7 @@ class Draft:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
         near = until_first_failure(comparisons)
         if self.is_live:
-            return self._add_live_masks(near, "typed") or (
-                self._add_live_masks(near, "noise") if self.masks_noise else ""
-            )
+            return self._add_typed_masks(near, runs) or (self._add_noise_masks(near) if self.masks_noise else "")
         for propose in (
             self._add_environment,
             self._add_rules,
@@ -272,11 +269,22 @@ class Draft:
             self.masks.extend(() if mask is None else (mask,))
         return self._describe_masks(before)
 
-    def _add_live_masks(self, comparisons: Sequence[ActionComparison], kind: MaskKind) -> str:
-        """Mask what differs among live runs."""
+    def _add_typed_masks(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+        """Mask what differs among live runs and is of a known type."""
+        before, tried = len(self.masks), self.trace.masks
+        for each in comparisons:
+            if not any(outcome.divergences for outcome in each.outcomes):
+                continue
+            whole = compare_with_recording(each, tried, runs, self.dom)
+            if whole is not None:
+                self.masks.extend(propose_typed_masks(whole, (*self.original.masks, *self.masks), has_recording=True))
+        return self._describe_masks(before)
+
+    def _add_noise_masks(self, comparisons: Sequence[ActionComparison]) -> str:
+        """Mask everything that differs among live runs."""
         before = len(self.masks)
         for each in comparisons:
-            self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks), kind))
+            self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks), "noise"))
         return self._describe_masks(before)
 
     def _describe_masks(self, before: int) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.compare_runs import compare_action
-from eikon_engine.certify.propose_masks import propose_masks
+from eikon_engine.certify.compare_runs import compare_action, recorded_outcome
+from eikon_engine.certify.propose_masks import propose_typed_masks
 from eikon_engine.certify.propose_rules import merge_rules
 from eikon_engine.certify.runs import page_key
 from eikon_engine.divergence.comparison import StepPosition
@@ -26,7 +26,6 @@ from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.learning import Learning, LearningReport
-from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.redact.export_bundle import copy_folder
 from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.secrets.redaction import Redactor
@@ -307,7 +306,7 @@ def _compare_pages(bundle: Bundle, other: Bundle) -> tuple[tuple[Mask, ...], tup
     for place, one, two in pairs:
         known = (*bundle.trace.masks, *masks)
         compared = _compare(place, (one, two), (bundle, other), known)
-        new = propose_masks(compared, known, "typed")
+        new = propose_typed_masks(compared, known)
         masks.extend(new)
         if new:
             compared = _compare(place, (one, two), (bundle, other), (*known, *new))
@@ -337,7 +336,7 @@ def _compare(
     return compare_action(
         place,
         steps[0],
-        (_outcome(steps[0]), _outcome(steps[1])),
+        (recorded_outcome(steps[0]), recorded_outcome(steps[1])),
         (masks, snapshots),
         lambda comparison: without_present_times(comparison, times)[0],
     )
@@ -348,20 +347,6 @@ def _snapshots(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[PageKey, Pag
         snapshot = load_page(bundle.dom, page)
         if snapshot is not None:
             yield page_key(page), snapshot
-
-
-def _outcome(step: ActionTrace) -> ActionOutcome:
-    """Return a recorded action as the outcome of a run."""
-    return ActionOutcome(
-        id=step.id,
-        sequence=step.sequence,
-        type=step.action.type,
-        label=action_label(step.action),
-        verdict="faithful",
-        expected_result=step.result,
-        result=step.result,
-        observation=step.baseline,
-    )
 
 
 def _finding(place: StepPosition, step: ActionTrace, difference: Divergence) -> CertificationFinding:

@@ -16,6 +16,7 @@ from eikon_engine.trace.masks import (
     AttributePart,
     ConsoleErrorPart,
     Mask,
+    OrderPart,
     ReadPart,
     RequestPart,
     SelectorPart,
@@ -28,10 +29,10 @@ from eikon_engine.trace.masks import (
 from eikon_engine.trace.read_values import read_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eikon_engine.certify.compare_runs import ActionComparison, PageChange
-    from eikon_engine.divergence.dom_diff import DomChange
+    from eikon_engine.divergence.dom_diff import DomChange, Reordering
     from eikon_engine.trace.masks import MaskedPart
 
 SHOWN_VALUES: Final = 3
@@ -41,7 +42,7 @@ SHORTEST_PREFIX: Final = 10
 """Minimum common prefix of console errors to mask together; a shorter one would hide unrelated errors."""
 MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-changed"})
 """Divergence codes that a mask can hide."""
-MaskKind: TypeAlias = Literal["part", "typed", "noise"]
+MaskKind: TypeAlias = Literal["part", "noise"]
 _Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
 
 
@@ -49,35 +50,98 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], kind: MaskKin
     """Return new masks for the differences among the runs of an action.
 
     * `part`: masks for all of them, or none if masks cannot hide them all; with the values in their reasons.
-    * `typed`: of live runs. A mask has a pattern of its values; values without a common pattern are not masked. No
-      value, which may be a secret of the site, is shown.
-    * `noise`: of live runs. Everything that differs is masked; no value is shown.
+    * `noise`: of live runs. Everything that differs is masked; no value, which may be a secret of the site, is shown.
     """
     if kind == "part" and not {each.code for each in action.unstable} <= MASKABLE:
         return ()
+    return _named_masks(
+        (
+            (place, _reason(values, len(action.outcomes)) if kind == "part" else _count_of_differing(values))
+            for place, values in _unstable_parts(action)
+        ),
+        known,
+    )
+
+
+def propose_typed_masks(
+    action: ActionComparison, known: Sequence[Mask], *, has_recording: bool = False
+) -> tuple[Mask, ...]:
+    """Return new masks for what varies by a known type among live runs, or recordings, of an action.
+
+    Each mask is as narrow as its type: a text keeps its words, a list its elements. Anything else is not masked. With
+    `has_recording`, the first of the compared outcomes is the recording: what differs from it, but not among the runs,
+    is a change of the site.
+    """
+    first = 1 if has_recording else 0
+    orders = dict(_reordered_parts(action, first))
+    typed = {place: _order_evidence(seen) for place, seen in orders.items()}
+    for place, values in _unstable_parts(action):
+        url, frame, part = place
+        if len(set(values[first:])) == 1 or _is_below(place, orders):
+            continue
+        pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart | TitlePart) else None
+        if pattern is not None:
+            typed[url, frame, part.model_copy(update={"pattern": pattern})] = _count_of_differing(values)
+    return _named_masks(typed.items(), known)
+
+
+def _named_masks(requested: Iterable[tuple[_Place, str]], known: Sequence[Mask]) -> tuple[Mask, ...]:
+    """Return masks with names of their own for the places, given with their reasons, that no known mask covers."""
     covered = {(mask.url, mask.frame, mask.part) for mask in known}
     names = {mask.name for mask in known}
     made = []
-    for place, values in _unstable_parts(action):
-        url, frame, part = place
-        if kind == "typed":
-            pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart | TitlePart) else None
-            if pattern is None:
-                continue
-            part = part.model_copy(update={"pattern": pattern})
-        if (url, frame, part) in covered:
+    for place, reason in requested:
+        if place in covered:
             continue
-        covered.add((url, frame, part))
+        covered.add(place)
+        url, frame, part = place
         name = _free_name(_mask_name(part), names)
         names.add(name)
-        differing = sum(value != values[0] for value in values)
-        reason = (
-            _reason(values, len(action.outcomes))
-            if kind == "part"
-            else f"differed in {differing} of {len(values)} runs"
-        )
         made.append(Mask(name=name, reason=reason, url=url, frame=frame, part=part))
     return tuple(made)
+
+
+def _reordered_parts(action: ActionComparison, first: int) -> Iterator[tuple[_Place, list[tuple[bytes, ...]]]]:
+    """Yield each element whose children came in several orders, with their order in each of the outcomes.
+
+    The outcomes from `first` on must differ, and nothing else may differ in the element in any of them.
+    """
+    by_place: dict[_Place, dict[int, Reordering]] = {}
+    for each in action.reorderings:
+        if re.search(NODE_PATH, each.reordering.path) is not None:
+            part = OrderPart(path=each.reordering.path)
+            place: _Place = (_url_glob(each.url), each.reordering.frame, part)
+            by_place.setdefault(place, {})[each.run] = each.reordering
+    for place, found in by_place.items():
+        usual = next(iter(found.values())).expected
+        orders = [found[run].observed if run in found else usual for run in range(len(action.outcomes))]
+        others = [each for each in action.dom_changes if each.run not in found]
+        if len(set(orders[first:])) > 1 and not any(_is_in(place, each) for each in others):
+            yield place, orders
+
+
+def _is_in(place: _Place, change: PageChange) -> bool:
+    """Return whether a DOM difference is in an element."""
+    url, frame, part = place
+    inside = isinstance(part, OrderPart) and f"{change.change.path} > ".startswith(f"{part.path} > ")
+    return inside and (url, frame) == (_url_glob(change.url), change.change.frame)
+
+
+def _is_below(place: _Place, orders: Iterable[_Place]) -> bool:
+    """Return whether a part is in an element whose children come in several orders: only these differ then."""
+    path = getattr(place[2], "path", None)
+    return path is not None and any(
+        place[:2] == order[:2] and isinstance(order[2], OrderPart) and path.startswith(f"{order[2].path} > ")
+        for order in orders
+    )
+
+
+def _order_evidence(orders: Sequence[tuple[bytes, ...]]) -> str:
+    return f"order: the same {len(orders[0])} elements came in {len(set(orders))} orders in {len(orders)} observations"
+
+
+def _count_of_differing(values: Sequence[str]) -> str:
+    return f"differed in {sum(value != values[0] for value in values)} of {len(values)} runs"
 
 
 def propose_read_mask(action: ActionComparison, known: Sequence[Mask]) -> Mask | None:
@@ -176,6 +240,8 @@ def _mask_name(part: MaskedPart) -> str:
             return f"{_last_element(path)}-{name}"
         case TextPart(path=path):
             return f"{_last_element(path)}-text"
+        case OrderPart(path=path):
+            return f"{_last_element(path)}-order"
         case SubtreePart(path=path):
             return _last_element(path)
 

@@ -7,7 +7,9 @@ then by order. The diff explains a difference; the digests alone decide whether 
 from __future__ import annotations
 
 import json
+import operator
 from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -253,6 +255,62 @@ def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomC
             _make_change("moved", "", "frames", expected=", ".join(expected_lines), observed=", ".join(order))
         )
     return tuple(changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reordering:
+    """An element whose child elements are the same on two pages, in another order."""
+
+    frame: str
+    """Frame path; empty for the main frame."""
+    path: str
+    expected: tuple[bytes, ...]
+    """Digests of the child elements, in order."""
+    observed: tuple[bytes, ...]
+
+
+def find_reorderings(expected: PageSnapshot, observed: PageSnapshot) -> tuple[Reordering, ...]:
+    """Return the outermost elements of two pages that differ only in the order of their child elements."""
+    after = {frame.path: frame for frame in observed.frames}
+    return tuple(
+        found
+        for frame in expected.frames
+        if frame.path in after
+        for found in _reorderings_of_frame(frame, after[frame.path])
+    )
+
+
+def _reorderings_of_frame(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[Reordering]:
+    root = sibling_steps((expected.root,))[0]
+    waiting = [_Pair(path=root, expected=expected.root, observed=observed.root)]
+    while waiting:
+        pair = waiting.pop()
+        before, after = pair.expected, pair.observed
+        if node_digest(before) == node_digest(after) or before.is_text or after.is_text:
+            continue
+        orders = tuple(
+            tuple(node_digest(each) for each in node.children if not each.is_text) for node in (before, after)
+        )
+        if _is_reordered(before, after, orders):
+            yield Reordering(frame=expected.path, path=pair.path, expected=orders[0], observed=orders[1])
+            continue
+        below = _FrameDiff(frame=expected.path)
+        found = [*_diff_children(f"{pair.path} > #shadow", (before.shadow or (), after.shadow or ()), below)]
+        found += _diff_children(pair.path, (before.children, after.children), below)
+        waiting.extend(each for each in reversed(found) if isinstance(each, _Pair))
+
+
+def _is_reordered(before: DomNode, after: DomNode, orders: tuple[tuple[bytes, ...], ...]) -> bool:
+    """Return whether two elements are equal but for the order of their child elements."""
+    texts = (
+        [_outline(each) for each in node.children if each.is_text and is_significant(each)] for node in (before, after)
+    )
+    return (
+        orders[0] != orders[1]
+        and Counter(orders[0]) == Counter(orders[1])
+        and operator.eq(*texts)
+        and node_digest(replace(before, children=())) == node_digest(replace(after, children=()))
+    )
 
 
 def render_diff(changes: Sequence[DomChange]) -> str:

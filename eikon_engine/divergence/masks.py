@@ -5,12 +5,14 @@ Only pages that differ are masked: if digests are equal, everything was compared
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.dom.css import CssSelector, element_positions
-from eikon_engine.dom.digest import frame_digest, visibility_digest
+from eikon_engine.dom.digest import frame_digest, node_digest, visibility_digest
 from eikon_engine.dom.tree import DomNode, PageSnapshot, child_frame_path, is_significant
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.trace.actions import Evaluate, Expect, Read, ReadValue
@@ -23,6 +25,7 @@ from eikon_engine.trace.masks import (
     AttributePart,
     ConsoleErrorPart,
     NodePart,
+    OrderPart,
     PathStep,
     ReadPart,
     RequestPart,
@@ -38,7 +41,7 @@ from eikon_engine.trace.masks import (
 from eikon_engine.trace.read_values import read_digest, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.dom.css import ElementPosition
@@ -61,17 +64,20 @@ def renumber_extras(root: DomNode, extras: FrameExtras, removed: set[NodeSlot]) 
     noted = {*(extras.flips or ()), *(row[0] for row in rows)}
     kept = dict(_remaining_numbers(root, removed, noted))
     lost = tuple(place for number, place in extras.frames if number not in kept)
-    left = replace(
+    return _with_numbers(extras, kept), lost
+
+
+def _with_numbers(extras: FrameExtras, numbers: Mapping[int, int]) -> FrameExtras:
+    """Return extras with new numbers of nodes, by their old ones, and without the nodes that have none."""
+    flips, data = extras.flips, extras.data
+    return replace(
         extras,
-        canvas=tuple((kept[number], digest) for number, digest in extras.canvas if number in kept),
-        data=None
-        if extras.data is None
-        else tuple((kept[number], text) for number, text in extras.data if number in kept),
-        flips=None if extras.flips is None else tuple(kept[number] for number in extras.flips if number in kept),
-        frames=tuple((kept[number], place) for number, place in extras.frames if number in kept),
-        scroll=tuple((kept[number], right, down) for number, right, down in extras.scroll if number in kept),
+        canvas=tuple(sorted((numbers[old], digest) for old, digest in extras.canvas if old in numbers)),
+        data=None if data is None else tuple(sorted((numbers[old], text) for old, text in data if old in numbers)),
+        flips=None if flips is None else tuple(sorted(numbers[old] for old in flips if old in numbers)),
+        frames=tuple(sorted((numbers[old], place) for old, place in extras.frames if old in numbers)),
+        scroll=tuple(sorted((numbers[old], right, down) for old, right, down in extras.scroll if old in numbers)),
     )
-    return left, lost
 
 
 def _remaining_numbers(root: DomNode, gone: set[NodeSlot], noted: set[int]) -> Iterator[tuple[int, int]]:
@@ -202,7 +208,7 @@ def select_nodes(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRou
 
 
 _PendingPath: TypeAlias = "tuple[Mask, tuple[PathStep, ...]]"
-_PATH_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart)
+_PATH_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart, OrderPart)
 _NODE_PARTS: Final = (*_PATH_PARTS, SelectorPart)
 _COVERED: Final = "\0"
 """Replacement for a value that a pattern covers; cannot occur in a document."""
@@ -298,8 +304,13 @@ def title_masks(page: PageObservation, masks: Sequence[Mask]) -> set[str]:
     }
 
 
-def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[PageSnapshot, tuple[str, ...]]:
-    """Remove masked nodes, texts, attributes and the frames in them from a page; return the masks that matched."""
+def mask_page(
+    page: PageSnapshot, url: str, masks: Sequence[Mask], rank: Callable[[DomNode], bytes | int] = node_digest
+) -> tuple[PageSnapshot, tuple[str, ...]]:
+    """Remove masked nodes, texts, attributes and the frames in them from a page; return the masks that matched.
+
+    Elements whose order is masked are sorted by `rank`, so that equal ones come in one order.
+    """
     here = [mask for mask in masks if isinstance(mask.part, _NODE_PARTS) and mask.applies_to(url)]
     names: list[str] = []
     frames: list[FrameSnapshot] = []
@@ -315,9 +326,28 @@ def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[Page
             continue
         extras, inner = renumber_extras(frame.root, frame.extras, set(_removed_slots(frame.root, found)))
         lost.extend(child_frame_path(frame.path, place) for place in inner)
-        frames.append(replace(frame, root=_without_masked_nodes(frame.root, found), extras=extras))
+        root, unordered = _without_masked_nodes(frame.root, found)
+        if unordered:
+            root, extras = _sort_children(root, extras, unordered, rank)
+        frames.append(replace(frame, root=root, extras=extras))
     left = (frame for frame in frames if not any(f"{frame.path}.".startswith(f"{path}.") for path in lost))
     return (PageSnapshot(frames=tuple(left)), tuple(dict.fromkeys(names))) if names else (page, ())
+
+
+def unmasked_nodes(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> frozenset[int] | None:
+    """Return the nodes that masks leave in their places, by `id(node)`; None if no mask matches."""
+    masked, names = mask_page(page, url, masks)
+    if not names:
+        return None
+    by_order = [mask for mask in masks if isinstance(mask.part, OrderPart) and mask.applies_to(url)]
+    moving = {
+        id(node)
+        for frame in page.frames
+        for route, _ in _find_by_path(frame.root, [mask for mask in by_order if mask.frame in {None, frame.path}])
+        for child in _node_at(frame.root, route).children
+        for node in child.walk()
+    }
+    return frozenset(id(node) for frame in masked.frames for node in frame.root.walk()) - moving
 
 
 def _without_pages(
@@ -455,6 +485,8 @@ def _texts_of(node: DomNode, mask: Mask) -> Iterator[str]:
             yield node.attribute(name) or ""
         case ValuePart(name=name):
             yield str(node.state_value(name) or "")
+        case OrderPart():
+            return
         case TextPart() as part:
             texts = [node.text] if node.is_text else [each.text for each in node.children if each.is_text]
             yield from (text for text in texts if text and part.covers(text))
@@ -485,8 +517,14 @@ def _without_nodes(
     before, after = comparison.recorded_dom(pair[0].page), comparison.observed_dom(pair[1].page)
     if before is None or after is None:
         return pair
-    left, left_names = mask_page(before, pair[0].url, masks)
-    right, right_names = mask_page(after, pair[1].url, masks)
+    ranks: dict[bytes, int] = {}
+
+    def rank(node: DomNode) -> int:
+        """Return the place of an equal element on the recorded page, so that differences name the recorded places."""
+        return ranks.setdefault(node_digest(node), len(ranks))
+
+    left, left_names = mask_page(before, pair[0].url, masks, rank)
+    right, right_names = mask_page(after, pair[1].url, masks, rank)
     if not left_names and not right_names:
         return pair
     hidden.names.update(left_names, right_names)
@@ -589,8 +627,12 @@ def _numbered_siblings(nodes: tuple[DomNode, ...]) -> Iterator[tuple[int, Siblin
         yield place, SiblingPosition(tag=tag, id=identity, number=seen[tag], total=total[tag])
 
 
-def _without_masked_nodes(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> DomNode:
-    """Rebuild a tree from the last node to the first, so that the remaining routes stay valid."""
+def _without_masked_nodes(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> tuple[DomNode, tuple[DomNode, ...]]:
+    """Rebuild a tree from the last node to the first, so that the remaining routes stay valid.
+
+    Also return its nodes whose children have a masked order.
+    """
+    unordered: list[DomNode] = []
     for route in sorted(found, reverse=True):
         node_path = [root]
         for kind, place in route[1:]:
@@ -599,10 +641,63 @@ def _without_masked_nodes(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> 
         for mask in found[route]:
             if changed is not None and isinstance(mask.part, _NODE_PARTS):
                 changed = _strip_part(changed, mask.part)
+        if changed is not None and any(isinstance(mask.part, OrderPart) for mask in found[route]):
+            changed = replace(changed)  # the decoder shares equal nodes
+            unordered.append(changed)
         for kind, place in reversed(route[1:]):
             changed = _with_child(node_path.pop(), kind, place, changed)
         root = changed if changed is not None else DomNode(tag=root.tag, namespace=root.namespace)
-    return root
+    return root, tuple(unordered)
+
+
+def _sort_children(
+    root: DomNode, extras: FrameExtras, parents: Sequence[DomNode], rank: Callable[[DomNode], bytes | int]
+) -> tuple[DomNode, FrameExtras]:
+    """Sort the elements in some nodes of a tree, around the texts between them, and renumber the extras."""
+    chosen = {id(each) for each in parents}
+    sizes: dict[int, int] = {}
+    sorted_nodes: dict[int, DomNode] = {}
+    orders: dict[int, list[int]] = {}
+    """Indices of the children in their new order, by `id` of the old parent."""
+    for node in reversed(list(root.walk())):
+        sizes[id(node)] = 1 + sum(sizes[id(each)] for _, nodes in _child_lists(node) for each in nodes)
+        children = [sorted_nodes[id(each)] for each in node.children]
+        shadow = None if node.shadow is None else tuple(sorted_nodes[id(each)] for each in node.shadow)
+        if id(node) in chosen:
+            orders[id(node)] = _sorted_places(children, rank)
+            children = [children[place] for place in orders[id(node)]]
+        new = replace(node, children=tuple(children), shadow=shadow)
+        sorted_nodes[id(node)] = node if _has_same_children(node, new) else new
+    return sorted_nodes[id(root)], _with_numbers(extras, _sorted_numbers(root, sizes, orders))
+
+
+def _has_same_children(node: DomNode, other: DomNode) -> bool:
+    pairs = zip(_child_lists(node), _child_lists(other), strict=True)
+    return all(all(map(operator.is_, ours, theirs)) for (_, ours), (_, theirs) in pairs)
+
+
+def _sorted_places(nodes: Sequence[DomNode], rank: Callable[[DomNode], bytes | int]) -> list[int]:
+    """Return the indices of nodes with the elements among them sorted; texts stay where they are."""
+    elements = iter(sorted((n for n, each in enumerate(nodes) if not each.is_text), key=lambda n: rank(nodes[n])))
+    return [place if each.is_text else next(elements) for place, each in enumerate(nodes)]
+
+
+def _sorted_numbers(root: DomNode, sizes: Mapping[int, int], orders: Mapping[int, list[int]]) -> dict[int, int]:
+    """Return the new numbers of all nodes by the old ones; nodes are numbered in document order."""
+    numbers: dict[int, int] = {}
+    waiting = [(root, 0)]
+    while waiting:
+        node, old = waiting.pop()
+        numbers[old] = len(numbers)
+        below: list[tuple[DomNode, int]] = []
+        following = old + 1
+        for kind, nodes in _child_lists(node):
+            ends = list(accumulate((sizes[id(each)] for each in nodes), initial=following))
+            places = orders.get(id(node), range(len(nodes))) if kind == "child" else range(len(nodes))
+            below.extend((nodes[place], ends[place]) for place in places)
+            following = ends[-1]
+        waiting.extend(reversed(below))
+    return numbers
 
 
 def _removed_slots(root: DomNode, found: dict[NodeRoute, list[Mask]]) -> Iterator[NodeSlot]:
@@ -666,6 +761,8 @@ def _strip_part(node: DomNode, part: NodePart) -> DomNode | None:  # noqa: PLR09
             return replace(node, state=tuple(pair for pair in node.state if pair[0] != name))
         case SelectorPart(attribute=str(name)):
             return replace(node, attributes=tuple(pair for pair in node.attributes if pair[0] != name))
+        case OrderPart():
+            return node  # its children are sorted once all else is removed
         case SubtreePart() | SelectorPart():
             return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.masks import mask_page, masks_in_read, title_masks
+from eikon_engine.divergence.masks import masks_in_read, title_masks, unmasked_nodes
 from eikon_engine.exporters.playwright_locator import (
     css_by_id,
     frame_path_locator,
@@ -459,8 +459,7 @@ def _document_assertions(page: PageObservation, known: PageState) -> Iterator[St
         known.documents.pop(page.page, None)
         return
     documents = {frame.path: RecordedDocument(frame) for frame in snapshot.frames}
-    masked, names = mask_page(snapshot, page.url, known.trace.masks)
-    kept = frozenset(id(node) for frame in masked.frames for node in frame.root.walk()) if names else None
+    kept = unmasked_nodes(snapshot, page.url, known.trace.masks)
     for path, document in documents.items():
         held = frame_path_locator(page.page, path, documents)
         if held is not None:

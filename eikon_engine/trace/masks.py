@@ -75,6 +75,13 @@ class SubtreePart(FileModel):
     path: str = Field(pattern=NODE_PATH)
 
 
+class OrderPart(FileModel):
+    """The order of the elements in an element. The elements themselves are compared, and how often each occurs."""
+
+    kind: Literal["order"] = "order"
+    path: str = Field(pattern=NODE_PATH)
+
+
 class ConsoleErrorPart(FileModel):
     """Console errors that start with a text."""
 
@@ -158,7 +165,7 @@ class ReadPart(FileModel):
         return matches_wildcard(self.action, label) if self.reads is None else self.reads == digest
 
 
-PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart
+PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart | OrderPart
 NodePart: TypeAlias = PathPart | SelectorPart
 MaskedPart: TypeAlias = Annotated[
     NodePart | ConsoleErrorPart | TitlePart | RequestPart | StoragePart | ReadPart, Field(discriminator="kind")
@@ -210,6 +217,8 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
             what = f"{name} of {path}"
         case SubtreePart(path=path):
             what = f"everything in {path}"
+        case OrderPart(path=path):
+            what = f"the order of the elements in {path}"
         case ConsoleErrorPart(prefix=prefix):
             what = f"console errors that start with {prefix!r}"
         case TitlePart(pattern=pattern):

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.dom_diff import DomChange, diff_snapshots, render_diff, render_diff_tree
+from eikon_engine.divergence.dom_diff import (
+    DomChange,
+    diff_snapshots,
+    find_reorderings,
+    render_diff,
+    render_diff_tree,
+)
 from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, page_digest
 
 
@@ -212,3 +218,29 @@ def test_a_deep_change_is_found() -> None:
         pair = [element("div", node) for node in pair]
 
     assert one_change(page_of(pair[0]), page_of(pair[1])).observed == "new"
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=5), st.lists(st.sampled_from("abc"), max_size=5))
+def test_a_list_is_reordered_if_its_items_are_the_same_in_another_order(one: list[str], other: list[str]) -> None:
+    """Equal items count as often as they occur."""
+    found = find_reorderings(page_of(rows(*one)), page_of(rows(*other)))
+
+    is_reordered = one != other and sorted(one) == sorted(other)
+    assert [each.path for each in found] == (["html > body > ul#list"] if is_reordered else [])
+
+
+def test_a_reordered_list_is_found_beside_other_differences() -> None:
+    """The elements around it may differ; an element that itself differs in an attribute or a text is not reordered."""
+    before = page_of(element("p", "1"), element("div", rows("a", "b", "c")), element("b", "x"))
+    after = page_of(element("p", "2"), element("div", rows("c", "a", "b")))
+    named = page_of(element("p", "1"), element("div", replace(rows("c", "a", "b"), attributes=(("class", "x"),))))
+
+    assert [each.path for each in find_reorderings(before, after)] == ["html > body > div > ul#list"]
+    assert find_reorderings(before, named) == ()
+    assert (
+        find_reorderings(
+            page_of(element("p", "a", element("i"), element("b"))),
+            page_of(element("p", "b", element("b"), element("i"))),
+        )
+        == ()
+    )

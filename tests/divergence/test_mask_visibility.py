@@ -12,7 +12,17 @@ from pydantic import ValidationError
 from eikon_engine.divergence.detectors.accessibility import visibility_changes
 from eikon_engine.divergence.masks import mask_page
 from eikon_engine.dom import FrameExtras, FrameSnapshot, PageSnapshot
-from eikon_engine.trace.masks import Mask, MaskedPart, RequestPart, SelectorPart, StoragePart, TextPart, TitlePart
+from eikon_engine.dom.digest import visibility_digest
+from eikon_engine.trace.masks import (
+    Mask,
+    MaskedPart,
+    OrderPart,
+    RequestPart,
+    SelectorPart,
+    StoragePart,
+    TextPart,
+    TitlePart,
+)
 from tests.divergence.test_dom_diff import element, page_of
 
 AD = element("aside", "Buy", element("iframe"))
@@ -51,6 +61,25 @@ def test_what_is_hidden_beside_a_mask_is_found(part: MaskedPart) -> None:
 
     assert visibility_changes(before.main, after.main) == (["b 'two' at html > body > b"], [])
     assert visibility_changes(after.main, after.main) == ([], [])
+
+
+def test_what_is_hidden_moves_with_its_element() -> None:
+    """In a list without order, a hidden item is the same one at another place, and another hidden item is found."""
+    items = (element("li", "a"), element("li", "b", element("i", "x")), element("li", "c"))
+    first = page_of(element("ul", *items))
+    second = page_of(element("ul", items[2], items[0], items[1]))
+    numbers = [[n for n, each in enumerate(page.main.root.walk()) if each.tag == "i"] for page in (first, second)]
+    other = [n for n, each in enumerate(second.main.root.walk()) if each is items[0]]
+    assert numbers[0] != numbers[1]
+
+    def hidden(page: PageSnapshot, *flips: int) -> PageSnapshot:
+        shown = PageSnapshot(frames=(replace(page.main, extras=FrameExtras(flips=flips)),))
+        return masked(shown, OrderPart(path="** > ul"))
+
+    before, after = hidden(first, *numbers[0]), hidden(second, *numbers[1])
+    assert visibility_changes(before.main, after.main) == ([], [])
+    assert visibility_digest(before.main) == visibility_digest(after.main)
+    assert visibility_changes(before.main, hidden(second, *numbers[1], *other).main) != ([], [])
 
 
 @given(st.sets(st.integers(0, LAST + 1)), st.sets(st.integers(0, LAST + 1)))

@@ -17,18 +17,21 @@ from eikon_engine.divergence.masks import (
     apply_masks,
     mask_observation,
     mask_page,
+    masks_in_read,
     remove_masked_requests,
     without_masked_evidence,
 )
+from eikon_engine.divergence.response_diff import ABSENT
 from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest, page_digest
 from eikon_engine.outcome.outcomes import NetworkMiss
-from eikon_engine.trace.actions import Note
+from eikon_engine.trace.actions import Evaluate, Note, ReadValue
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.masks import (
     AttributePart,
     ConsoleErrorPart,
     Mask,
     MaskedPart,
+    OrderPart,
     RequestPart,
     SelectorPart,
     SubtreePart,
@@ -40,6 +43,8 @@ from eikon_engine.trace.masks import (
 from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation, RedirectHop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eikon_engine.divergence.masks import MaskedComparison
 
 URL = "http://shop.test/cart?id=1"
@@ -100,6 +105,11 @@ CASES = [
         replace(element("x-a"), shadow=(element("i", "2"),), shadow_mode="open"),
         TextPart(path="html > body > x-a > #shadow > i"),
     ),
+    (
+        element("ul", "\n", element("li", "a"), "\n", element("li", "b"), element("li", "b")),
+        element("ul", "\n", element("li", "b"), "\n", element("li", "a"), element("li", "b")),
+        OrderPart(path="** > ul"),
+    ),
     (element("p", "1", id="t"), element("p", "2", id="t"), SelectorPart(selector="body > #t")),
     (element("p", title="1"), element("p", title="2"), SelectorPart(selector="[title]", attribute="title")),
     (
@@ -127,6 +137,71 @@ def test_a_mask_hides_nothing_else(before: DomNode, after: DomNode, part: Masked
     found = detect_divergences(masked.comparison)
 
     assert [(each.code, each.expected, each.observed) for each in found] == [("dom-changed", "x", "y")]
+
+
+def items(*texts: str) -> DomNode:
+    """Make a list."""
+    return element("ul", *(element("li", text) for text in texts), id="list")
+
+
+def _showing(page: PageSnapshot) -> Callable[[int], PageSnapshot | None]:
+    return lambda _page: page
+
+
+LIST = OrderPart(path="html > body > ul#list")
+
+
+@given(
+    st.lists(st.sampled_from("abc"), max_size=5).flatmap(
+        lambda texts: st.tuples(st.just(texts), st.permutations(texts))
+    )
+)
+def test_a_masked_order_hides_every_order(texts: tuple[list[str], list[str]]) -> None:
+    """Also with equal elements among them; certificates and checkpoints digest one page on its own alike."""
+    before, after = (page_of(items(*each)) for each in texts)
+
+    assert detect_divergences(compare(before, after, mask(LIST)).comparison) == ()
+    sides = [mask_observation(seen(page), _showing(page), (mask(LIST),)) for page in (before, after)]
+    assert sides[0].pages == sides[1].pages
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=4), st.lists(st.sampled_from("abc"), max_size=4))
+def test_a_masked_order_hides_no_other_element(one: list[str], other: list[str]) -> None:
+    """Elements are equal only if each occurs as often on both sides."""
+    masked = compare(page_of(items(*one)), page_of(items(*other)), mask(LIST))
+
+    assert (detect_divergences(masked.comparison) == ()) == (sorted(one) == sorted(other))
+
+
+def test_a_change_in_a_list_without_order_names_its_recorded_place() -> None:
+    """An element that another one replaced is the only difference; the order of the others is none."""
+    masked = compare(page_of(items("tea", "milk", "rice")), page_of(items("rice", "bread", "tea")), mask(LIST))
+
+    before, after = masked.comparison.recorded_dom(0), masked.comparison.observed_dom(0)
+    assert before is not None
+    assert after is not None
+    changes = diff_snapshots(before, after)
+    assert [(each.kind, each.expected, each.observed) for each in changes if each.kind != "moved"] == [
+        ("removed", "<li>milk", ABSENT),
+        ("added", ABSENT, "<li>bread"),
+    ]
+
+
+def test_an_order_of_elements_is_that_of_one_level() -> None:
+    """What is in an element keeps its order, and texts between elements their places."""
+    before = page_of(element("ul", element("li", "a", element("b"), element("i")), "-", element("li", "b"), id="list"))
+    inner = page_of(element("ul", element("li", "b"), "-", element("li", "a", element("i"), element("b")), id="list"))
+    texts = page_of(element("ul", element("li", "b"), element("li", "a", element("b"), element("i")), "-", id="list"))
+
+    assert detect_divergences(compare(before, inner, mask(LIST)).comparison) != ()
+    assert detect_divergences(compare(before, texts, mask(LIST)).comparison) != ()
+
+
+def test_what_an_agent_read_from_a_list_without_order_is_compared() -> None:
+    """A masked order hides none of the texts in the list."""
+    read = Evaluate(expression="items.innerText", value=ReadValue(value="tea"))
+
+    assert masks_in_read(read, page_of(items("tea", "milk")), URL, (mask(LIST),)) == set()
 
 
 MADE = r"Made in [0-9]{1,3} ms"

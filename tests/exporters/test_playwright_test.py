@@ -17,7 +17,7 @@ from eikon_engine.exporters.playwright_test import BundleFiles, write_test
 from eikon_engine.trace import actions
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Blocked, ExecutionTrace, Failed, NetworkPart, SkillUsage, StartState
-from eikon_engine.trace.masks import Mask, SubtreePart, TitlePart
+from eikon_engine.trace.masks import Mask, OrderPart, SubtreePart, TitlePart
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload, TargetState
 from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.target import Target
@@ -179,6 +179,21 @@ def test_moments_and_masked_parts_are_not_demanded() -> None:
         'expect(page.locator("#e")).to_have_text("7 in stock")'
     ]
     assert any(line.startswith("mask visitors") for line in test.omitted)
+
+
+def test_items_without_an_order_are_counted() -> None:
+    """A list whose order is masked has no item at a known place; the texts around it are asserted."""
+    page = page_of(
+        element("ul", element("li", "Tea"), element("li", "Milk"), id="l"), element("p", "7 in stock", id="e")
+    )
+    mask = Mask(name="items", reason="shuffled", part=OrderPart(path="** > ul#l"))
+
+    lines = [line for line in body(exported(trace_of(START, masks=(mask,)), {f"{URL}/": page})) if "#" in line]
+
+    assert lines == [
+        'expect(page.locator("#l > li")).to_have_count(2)',
+        'expect(page.locator("#e")).to_have_text("7 in stock")',
+    ]
 
 
 def test_closed_shadow_roots_are_out_of_reach() -> None:

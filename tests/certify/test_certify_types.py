@@ -1,0 +1,127 @@
+"""What a living site varies has types: each is learned with its evidence, and other changes are still found."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.learn_recordings import learn_from_recordings
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.bundle import open_bundle
+from tests.browser.pages import Answer, serve_pages
+from tests.replay.conftest import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from eikon_engine.outcome.certification import CertificationReport
+    from eikon_engine.outcome.learning import LearningReport
+    from tests.browser.pages import Asked, PageSite
+
+pytestmark = pytest.mark.browser
+
+PAGE = "<!doctype html><title>Shop</title><h1 id=title>Shop</h1>{}"
+
+
+@contextmanager
+def shop(body: Callable[[int], str]) -> Iterator[PageSite]:
+    """Serve a page whose body is made anew at each visit, from the number of the visit."""
+    visits = count()
+    with serve_pages() as site:
+
+        def show(_asked: Asked) -> Answer:
+            return Answer(body=PAGE.format(body(next(visits))))
+
+        site.answers["/"] = show
+        yield site
+
+
+def record(folder: Path, site: PageSite) -> Path:
+    """Record a visit."""
+
+    async def visit() -> None:
+        options = RecordOptions(random_seed=1)
+        recorder = open_recorder(folder, mission_text="Look", mission_id="look", options=options)
+        async with recorder as mission, mission.subgoal("Look", subgoal_id="look"):
+            await mission.perform(Navigate(url=site.url))
+
+    asyncio.run(visit())
+    return folder
+
+
+def certify_live(bundle: Path, *, runs: int = 2) -> CertificationReport:
+    """Certify on the site, and accept what is proposed."""
+    recorded = open_bundle(bundle)
+    certification = asyncio.run(certify(recorded, CertifyOptions(runs=runs, network="live")))
+    report = certification.report
+    return accept(recorded, certification) if report.certificate is not None else report
+
+
+def reasons(report: CertificationReport | LearningReport) -> list[str]:
+    """Return the evidence of what was learned."""
+    operations = report.patch.model_dump()["operations"]
+    return [(each.get("mask") or each.get("rule"))["reason"] for each in operations]
+
+
+ITEMS = ("Tea", "Milk", "Rice", "Salt")
+
+
+def items_of(visit: int) -> list[str]:
+    """Return the items in another order at each visit."""
+    turned = visit % len(ITEMS)
+    return [*ITEMS[turned:], *ITEMS[:turned]]
+
+
+def listed(items: list[str]) -> str:
+    """Write a list."""
+    return f"<ul id=items>{''.join(f'<li>{each}</li>' for each in items)}</ul>"
+
+
+def test_a_list_in_another_order_at_each_visit_is_masked_in_its_order_only(tmp_path: Path) -> None:
+    """The evidence counts items and orders; a missing, changed or additional item is still found."""
+    changes: list[Callable[[list[str]], list[str]]] = []
+    with shop(lambda visit: listed(changes[-1](items_of(visit)) if changes else items_of(visit))) as site:
+        bundle = record(tmp_path / "b", site)
+        report = certify_live(bundle)
+        same = replay(bundle, tmp_path / "same", network="live")
+        sealed = replay(bundle, tmp_path / "sealed")
+        found = []
+        for change in (
+            lambda items: [each for each in items if each != "Milk"],
+            lambda items: [each.replace("Rice", "Wheat") for each in items],
+            lambda items: [*items, "Tea"],
+        ):
+            changes.append(change)
+            found.append(replay(bundle, tmp_path / f"changed-{len(changes)}", network="live"))
+
+    assert report.status == "certified", report.findings
+    assert reasons(report) == ["order: the same 4 elements came in 3 orders in 3 observations"]
+    assert (same.verdict, sealed.verdict) == ("faithful", "faithful"), same.divergences
+    assert [[each.code for each in outcome.divergences] for outcome in found] == [["dom-changed"]] * 3
+
+
+def test_an_order_that_the_site_changed_once_is_a_difference(tmp_path: Path) -> None:
+    """All runs agree on the new order: nothing varies."""
+    with shop(lambda visit: listed(items_of(min(visit, 1)))) as site:
+        report = certify_live(record(tmp_path / "b", site))
+
+    assert (report.status, report.patch.operations) == ("diverged", ())
+
+
+def test_two_recordings_teach_an_order(tmp_path: Path) -> None:
+    """The evidence says that there were two orders in two observations."""
+    with shop(lambda visit: listed(items_of(visit))) as site:
+        first, second = (open_bundle(record(tmp_path / name, site)) for name in ("first", "second"))
+
+    report = learn_from_recordings(first, second).report
+
+    assert (report.status, report.differences) == ("proposed", ())
+    assert reasons(report) == ["order: the same 4 elements came in 2 orders in 2 observations"]
