@@ -213,8 +213,9 @@ async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> 
     for _ in range(LIVE_LEARNING_RUNS):
         learner = RuleLearner(bundle.trace.started_at.timestamp(), is_live=True)
         replay = concurrent_replays(options, rule_learner=learner)
-        await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
+        runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
         if not learner.rules:
+            draft.live_runs.extend(runs)
             return
         draft.learn(learner.rules, options)
 

@@ -12,8 +12,10 @@ from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.divergence.dom_diff import diff_snapshots, find_reorderings
 from eikon_engine.divergence.masks import apply_masks
-from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.dom.paths import nodes_on_path
+from eikon_engine.network.drawn_values import is_money_name, value_pattern
 from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.skills.money import find_money
 from eikon_engine.trace.actions import Evaluate
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import Blocked
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.runs import PageKey, ReplayedRun, Snapshots
     from eikon_engine.divergence.dom_diff import DomChange, Reordering
-    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.dom import DomNode, PageSnapshot
     from eikon_engine.files.blobs import BlobStore
     from eikon_engine.outcome.divergence import Divergence, Layer
     from eikon_engine.outcome.outcomes import StepOutcome
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 FAILURE_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result"})
 """Layers in which a difference means that the action itself failed or hit another element."""
+_NAMING_ATTRIBUTES: Final = frozenset({"aria-label", "class", "data-test", "data-testid", "id", "itemprop", "name"})
+_MAX_MONEY_LENGTH: Final = 200
+"""Longer texts around a number may be about money elsewhere."""
 _MEASURES_TIME: Final = re.compile(r"\s*(?:\(\)\s*=>\s*)?(?:window\.)?performance\.now\(\)\s*;?\s*")
 """A script that returns the time of the page, and nothing else."""
 _MEASURED_NAME: Final = "now"
@@ -49,6 +54,8 @@ class PageChange:
     """Number of the run, from 0."""
     url: str
     change: DomChange
+    is_money: bool = False
+    """Whether the element of the text or attribute shows an amount of money, or is named after one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,18 +154,18 @@ def compare_action(
     recorded: ActionTrace,
     seen: tuple[ActionOutcome, ...],
     known: tuple[tuple[Mask, ...], Snapshots],
-    adapt: Callable[[Comparison], Comparison] = lambda comparison: comparison,
+    adapt: Callable[[Comparison, int], Comparison] = lambda comparison, _number: comparison,
 ) -> ActionComparison:
     """Compare the outcomes of one action; `known` are the masks and the snapshots of all pages.
 
-    `adapt` removes from each comparison what is not compared.
+    `adapt` removes from each comparison what is not compared; it gets the number of the later outcome, too.
     """
     unstable: dict[tuple[str, str], Divergence] = {}
     changes: list[PageChange] = []
     reorderings: list[PageReordering] = []
     differing = 0
     for number, later in enumerate(seen[1:], start=1):
-        pair = adapt(_compare_pair(place, recorded, (seen[0], later), known[1]))
+        pair = adapt(_compare_pair(place, recorded, (seen[0], later), known[1]), number)
         comparison = apply_masks(pair, known[0]).comparison
         found = detect_divergences(comparison)
         differing += bool(found)
@@ -186,7 +193,9 @@ def compare_with_recording(
     baseline = action.recorded.baseline
     if baseline is None:
         return None
-    page_snapshots = dict(runs[0].snapshots)
+    page_snapshots: dict[PageKey, PageSnapshot] = {}
+    for run in runs:
+        page_snapshots.update(run.snapshots)
     for page in baseline.pages:
         snapshot = load_page(dom, page)
         if snapshot is not None:
@@ -235,7 +244,27 @@ def _dom_changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
     """Yield the DOM differences of all pages that are open in both runs."""
     for url, before, after in _page_pairs(comparison):
         for change in diff_snapshots(before, after):
-            yield PageChange(run=run, url=url, change=change)
+            root = next((frame.root for frame in before.frames if frame.path == change.frame), None)
+            is_money = has_money(change.whole[0]) or (root is not None and _is_money(nodes_on_path(root, change.path)))
+            yield PageChange(run=run, url=url, change=change, is_money=is_money)
+
+
+def has_money(text: str) -> bool:
+    """Return whether an amount with a currency is in a text."""
+    return next(find_money(text, None, None), None) is not None
+
+
+def _is_money(nodes: tuple[DomNode, ...]) -> bool:
+    """Return whether the last of some nested nodes is about money, by its text and names.
+
+    If its text is only a number, those of its parent count, too.
+    """
+    around = [node for node in nodes if not node.is_text][-2:]
+    texts = [" ".join(each.text.strip() for each in node.walk() if each.text is not None) for node in around]
+    if texts and any(letter.isalpha() for letter in texts[-1]):
+        around, texts = around[-1:], texts[-1:]
+    names = (value for node in around for name, value in node.attributes if name in _NAMING_ATTRIBUTES)
+    return any(map(is_money_name, names)) or any(len(text) <= _MAX_MONEY_LENGTH and has_money(text) for text in texts)
 
 
 def _reorderings(comparison: Comparison, run: int) -> Iterator[PageReordering]:

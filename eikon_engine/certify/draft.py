@@ -10,9 +10,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.compare_runs import compare_with_recording, snapshot_lookup, until_first_failure
+from eikon_engine.certify.compare_runs import (
+    compare_runs,
+    compare_with_recording,
+    snapshot_lookup,
+    until_first_failure,
+)
 from eikon_engine.certify.propose_masks import propose_masks, propose_read_mask, propose_typed_masks
-from eikon_engine.certify.propose_rules import merge_rules, propose_rules
+from eikon_engine.certify.propose_rules import merge_rules, propose_number_rules, propose_rules
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.files.text import pluralize
 from eikon_engine.trace.actions import Drag
@@ -150,6 +155,10 @@ class Draft:
     baselines: dict[str, SetObservation] = field(default_factory=dict)
     settles: dict[str, SetPageTime] = field(default_factory=dict)
     masks: list[Mask] = field(default_factory=list)
+    typed_masks: list[Mask] = field(default_factory=list)
+    """Masks for what live runs vary by a known type."""
+    live_runs: list[ReplayedRun] = field(default_factory=list)
+    """All live runs so far with the learned rules."""
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
     _before_doubling: dict[str, _StableDifference] = field(default_factory=dict)
@@ -170,7 +179,7 @@ class Draft:
         operations += (AddRule(rule=rule) for rule in self.rules)
         operations += self.baselines.values()
         operations += self.settles.values()
-        operations += (AddMask(mask=mask) for mask in self.masks)
+        operations += (AddMask(mask=mask) for mask in (*self.typed_masks, *self.masks))
         return TracePatch(operations=tuple(operations))
 
     @property
@@ -182,7 +191,9 @@ class Draft:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
         near = until_first_failure(comparisons)
         if self.is_live:
-            return self._add_typed_masks(near, runs) or (self._add_noise_masks(near) if self.masks_noise else "")
+            self.live_runs.extend(runs)
+            added = " and ".join(filter(None, (self._add_number_rules(), self._add_typed_masks())))
+            return added or (self._add_noise_masks(near) if self.masks_noise else "")
         for propose in (
             self._add_environment,
             self._add_rules,
@@ -267,30 +278,39 @@ class Draft:
         for each in comparisons:
             mask = propose_read_mask(each, (*self.original.masks, *self.masks))
             self.masks.extend(() if mask is None else (mask,))
-        return self._describe_masks(before)
+        return _describe_masks(self.masks[before:])
 
-    def _add_typed_masks(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
-        """Mask what differs among live runs and is of a known type."""
-        before, tried = len(self.masks), self.trace.masks
-        for each in comparisons:
+    def _add_number_rules(self) -> str:
+        """Add rules for numbers in requests that differ among all live runs so far."""
+        if self.trace.network is None or not self.may_get_rules:
+            return ""
+        known = (*self.trace.network.rules, *self.rules)
+        new = propose_number_rules([run.outcome.network.changed_requests for run in self.live_runs], known)
+        self.rules.extend(new)
+        return f"{pluralize(len(new), 'rule')} for requests" if new else ""
+
+    def _add_typed_masks(self) -> str:
+        """Mask what differs among all live runs so far and is of a known type: each further run tells more of it."""
+        known = apply_patch(self.original, TracePatch(operations=self.requested)).masks
+        before, self.typed_masks = self.typed_masks, []
+        for each in until_first_failure(compare_runs(self.original, self.live_runs)):
             if not any(outcome.divergences for outcome in each.outcomes):
                 continue
-            whole = compare_with_recording(each, tried, runs, self.dom)
+            whole = compare_with_recording(each, known, self.live_runs, self.dom)
             if whole is not None:
-                self.masks.extend(propose_typed_masks(whole, (*self.original.masks, *self.masks), has_recording=True))
-        return self._describe_masks(before)
+                taken = (*known, *self.masks, *self.typed_masks)
+                self.typed_masks.extend(propose_typed_masks(whole, taken, tried=before, has_recording=True))
+        new = [mask for mask in self.typed_masks if mask.part not in {each.part for each in before}]
+        gone = [each for each in before if each.part not in {mask.part for mask in self.typed_masks}]
+        return _describe_masks(new) or (f"no longer the {_describe_masks(gone)}" if gone else "")
 
     def _add_noise_masks(self, comparisons: Sequence[ActionComparison]) -> str:
         """Mask everything that differs among live runs."""
         before = len(self.masks)
         for each in comparisons:
-            self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks), "noise"))
-        return self._describe_masks(before)
-
-    def _describe_masks(self, before: int) -> str:
-        """Describe the masks that were added since there were `before`; empty if there are none."""
-        names = [mask.name for mask in self.masks[before:]]
-        return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}" if names else ""
+            known = (*self.original.masks, *self.typed_masks, *self.masks)
+            self.masks.extend(propose_masks(each, known, "noise"))
+        return _describe_masks(self.masks[before:])
 
     def _add_page_time(self, comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Double the page time of actions that differ; undo it for those that it did not help."""
@@ -351,7 +371,7 @@ class Draft:
         for each in comparisons:
             self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks)))
         if len(self.masks) > before:
-            return self._describe_masks(before)
+            return _describe_masks(self.masks[before:])
         other = [
             each for each in comparisons if has_stable_difference(each) and self._may_get_baseline(each.recorded.id)
         ]
@@ -380,6 +400,12 @@ class _StableDifference:
 
     messages: tuple[str, ...]
     baseline: SetObservation
+
+
+def _describe_masks(masks: Sequence[Mask]) -> str:
+    """Describe masks; empty if there are none."""
+    names = [mask.name for mask in masks]
+    return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}" if names else ""
 
 
 def _messages(action: ActionComparison) -> tuple[str, ...]:

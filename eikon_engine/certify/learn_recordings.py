@@ -1,7 +1,7 @@
-"""Learn which values a site changes from run to run, from two recordings, without replaying them.
+"""Learn which values a site changes from run to run, from two or more recordings, without replaying them.
 
-Values that look drawn and have the same place in two responses to one request stand for each other. Wherever the second
-recording has such a value, it is rewritten to that of the first one; what differs then is compared as in two runs.
+Values that look drawn and have the same place in two responses to one request stand for each other. Wherever another
+recording has such a value, it is rewritten to that of the first one; what differs then is compared as in several runs.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.compare_runs import compare_action, recorded_outcome
 from eikon_engine.certify.propose_masks import propose_typed_masks
-from eikon_engine.certify.propose_rules import merge_rules
+from eikon_engine.certify.propose_rules import merge_rules, propose_number_rules
 from eikon_engine.certify.runs import page_key
-from eikon_engine.divergence.comparison import StepPosition
+from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.present_times import PresentTimes, page_zone, without_present_times
 from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.network.drawn_values import differ_in_numbers
 from eikon_engine.network.matching import Hit, Playback, RuleUsage
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
 from eikon_engine.network.rule_learner import RuleLearner
 from eikon_engine.network.store import read_network
+from eikon_engine.network.varying_numbers import MIN_VALUES
 from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.learning import Learning, LearningReport
@@ -38,7 +40,7 @@ from eikon_engine.trace.patch import AddMask, AddRule, TracePatch, apply_patch, 
 from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pydantic import JsonValue
 
@@ -49,45 +51,51 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.divergence import Divergence, Layer
     from eikon_engine.outcome.learning import LearningStatus
+    from eikon_engine.outcome.outcomes import NetworkMiss
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.masks import Mask
 
 LEARNING_PASSES: Final = 3
 """How often the requests are matched: a rule that one response teaches may let another request match."""
+MIN_RECORDINGS: Final = 2
 COMPARED_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result", "value", "dom", "lifecycle"})
-"""What two recordings are compared in. Requests and storage depend on when an agent acted."""
+"""What recordings are compared in. Requests and storage depend on when an agent acted."""
 
 SAME_URLS: Final = BaseUrlMap()
 
 
-def learn_from_recordings(bundle: Bundle, other: Bundle) -> Learning:
-    """Return rules and masks for what two recordings of one mission differ in; nothing is written.
+def learn_from_recordings(bundle: Bundle, *others: Bundle) -> Learning:
+    """Return rules and masks for what recordings of one mission differ in; nothing is written.
 
     Raises:
         UsageError: they are recordings of different missions.
         TraceError: a recording is damaged.
     """
-    for each in (bundle, other):
+    for each in (bundle, *others):
         _require_certified(each)
     known = bundle.trace
     learner = RuleLearner(known.started_at.timestamp(), is_live=True)
-    stand_ins = RecordedStandIns(each.stand_in for each in known.redaction.found)
-    _learn_values(bundle, other, learner, stand_ins)
-    rules = merge_rules(learner.rules)
+    by_time = sorted(others, key=lambda each: each.trace.started_at)
+    misses: list[tuple[NetworkMiss, ...]] = []
     with TemporaryDirectory(prefix="eikon-learn-") as folder:
-        rewritten = _rewrite(other, Path(folder) / "1", stand_ins)
-        require_same_mission(bundle, rewritten, str(other.root))
-        if _learn_values_of_pages(bundle, rewritten, stand_ins):
-            rewritten = _rewrite(other, Path(folder) / "2", stand_ins)
+        rewritten = []
+        for number, other in enumerate(by_time):
+            stand_ins = RecordedStandIns(each.stand_in for each in known.redaction.found)
+            misses.append(_learn_values(bundle, other, learner, stand_ins))
+            rewritten.append(_rewrite_like(bundle, other, Path(folder) / str(number), stand_ins))
         masks, differences, compared = _compare_pages(bundle, rewritten)
+    known_rules = () if known.network is None else known.network.rules
+    recorded_place = sum(each.trace.started_at < known.started_at for each in by_time)
+    numbers = propose_number_rules(misses, (*known_rules, *learner.rules), recorded_place)
+    rules = (*merge_rules(learner.rules), *numbers)
     patch = TracePatch(operations=(*(AddRule(rule=each) for each in rules), *(AddMask(mask=each) for each in masks)))
     steps = len(_actions(known))
     report = LearningReport(
         status=_status(patch, differences, steps - compared),
         mission_id=known.mission_id,
         trace_path=str(bundle.root),
-        other_path=str(other.root),
+        other_paths=tuple(str(other.root) for other in others),
         steps=compared,
         steps_without_baseline=steps - compared,
         patch=patch,
@@ -182,20 +190,28 @@ def _actions(trace: ExecutionTrace) -> list[tuple[StepPosition, ActionTrace]]:
     ]
 
 
-def _learn_values(bundle: Bundle, other: Bundle, learner: RuleLearner, stand_ins: RecordedStandIns) -> None:
-    """Pair the requests of two recordings, and learn the values that differ in them and in their responses."""
+def _learn_values(
+    bundle: Bundle, other: Bundle, learner: RuleLearner, stand_ins: RecordedStandIns
+) -> tuple[NetworkMiss, ...]:
+    """Pair the requests of two recordings, and learn the values that differ in them and in their responses.
+
+    Return the requests of the other recording that have no partner then.
+    """
     ours, theirs = map(_recording, (bundle, other))
     if ours is None or theirs is None or bundle.trace.network is None:
-        return
+        return ()
     rules = bundle.trace.network.rules
+    misses: list[NetworkMiss] = []
     for _ in range(LEARNING_PASSES):
         before = len(learner.rules)
+        misses.clear()
         playback = Playback(ours.exchanges, read_body=ours.body, rules=(*rules, *learner.rules), learner=learner)
         drawn = DrawnValues((*rules, *learner.rules), learner, playback.rule_use, stand_ins.substitute)
         for exchange in sorted(theirs.exchanges, key=lambda each: each.ordinal):
-            learn_exchange(exchange, (ours, theirs), playback, (drawn, stand_ins))
+            misses += learn_exchange(exchange, (ours, theirs), playback, (drawn, stand_ins))
         if len(learner.rules) == before:
-            return
+            break
+    return tuple(misses)
 
 
 def _recording(bundle: Bundle) -> NetworkRecording | None:
@@ -209,10 +225,10 @@ def learn_exchange(
     playback: Playback,
     learned: tuple[DrawnValues, RecordedStandIns],
     urls: BaseUrlMap = SAME_URLS,
-) -> None:
-    """Pair an exchange of the second recording with one of the first, which `playback` matches; learn what was drawn.
+) -> tuple[NetworkMiss, ...]:
+    """Learn from an exchange of the other recording; return it if no recorded request is its partner.
 
-    `urls` map those of the first recording to those of the second.
+    `playback` matches it with one of the first recording, whose URLs `urls` map to those of the other.
     """
     ours, theirs = recordings
     drawn, stand_ins = learned
@@ -222,8 +238,10 @@ def learn_exchange(
     headers = tuple((name, redactor.redact_text(value)) for name, value in request.headers)
     content_type = next((value for name, value in headers if name.lower() == "content-type"), None)
     match = playback.match(request.method, redactor.redact_text(request.url), body, content_type, headers)
-    if not isinstance(match, Hit) or exchange.response is None or match.exchange.response is None:
-        return
+    if not isinstance(match, Hit):
+        return (match.to_network_miss(),)
+    if exchange.response is None or match.exchange.response is None:
+        return ()
     before, after = match.exchange.response, exchange.response
     pair = before.url, as_ours(after.url)
     stand_ins.learn(header_lines(before.url, before.headers), as_ours(header_lines(after.url, after.headers)))
@@ -232,6 +250,20 @@ def learn_exchange(
         texts = comparable_text(ours.body(before.body)), as_ours(comparable_text(theirs.body(after.body)))
         stand_ins.learn(*texts)
         drawn.learn(pair, *texts)
+    return ()
+
+
+def _rewrite_like(bundle: Bundle, other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:
+    """Return a copy of another recording with the values of the first one where they stand for each other.
+
+    Raises:
+        UsageError: they are recordings of different missions.
+    """
+    rewritten = _rewrite(other, folder / "1", stand_ins)
+    require_same_mission(bundle, rewritten, str(other.root))
+    return (
+        _rewrite(other, folder / "2", stand_ins) if _learn_values_of_pages(bundle, rewritten, stand_ins) else rewritten
+    )
 
 
 def _rewrite(other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:
@@ -294,52 +326,52 @@ def _frames(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[tuple[int, str]
         yield from (((page.page, each.path), each) for each in (snapshot.frames if snapshot is not None else ()))
 
 
-def _compare_pages(bundle: Bundle, other: Bundle) -> tuple[tuple[Mask, ...], tuple[CertificationFinding, ...], int]:
+def _compare_pages(
+    bundle: Bundle, others: Sequence[Bundle]
+) -> tuple[tuple[Mask, ...], tuple[CertificationFinding, ...], int]:
     """Return masks for what differs in the pages, what no mask covers, and the number of compared actions."""
     masks: list[Mask] = []
     findings: list[CertificationFinding] = []
-    pairs = [
-        (place, one, two)
-        for (place, one), (_, two) in zip(_actions(bundle.trace), _actions(other.trace), strict=True)
-        if one.baseline is not None and two.baseline is not None
-    ]
-    for place, one, two in pairs:
+    by_time = sorted((bundle, *others), key=lambda each: each.trace.started_at)
+    places = [place for place, _ in _actions(bundle.trace)]
+    steps = [[step for _, step in _actions(each.trace)] for each in by_time]
+    compared = 0
+    for place, *found in zip(places, *steps, strict=True):
+        if any(step.baseline is None for step in found):
+            continue
+        compared += 1
         known = (*bundle.trace.masks, *masks)
-        compared = _compare(place, (one, two), (bundle, other), known)
-        new = propose_typed_masks(compared, known)
+        comparison = _compare(place, found, by_time, known)
+        new = propose_typed_masks(comparison, known)
         masks.extend(new)
         if new:
-            compared = _compare(place, (one, two), (bundle, other), (*known, *new))
-        findings.extend(_finding(place, one, each) for each in compared.unstable if each.layer in COMPARED_LAYERS)
-    return tuple(masks), tuple(findings), len(pairs)
+            comparison = _compare(place, found, by_time, (*known, *new))
+        findings.extend(_findings(place, found[0], comparison))
+    return tuple(masks), tuple(findings), compared
 
 
 def _compare(
-    place: StepPosition,
-    steps: tuple[ActionTrace, ActionTrace],
-    bundles: tuple[Bundle, Bundle],
-    masks: tuple[Mask, ...],
+    place: StepPosition, steps: Sequence[ActionTrace], bundles: Sequence[Bundle], masks: tuple[Mask, ...]
 ) -> ActionComparison:
-    """Compare one action of two recordings like that of two runs."""
+    """Compare one action of several recordings, given by their time, like that of several runs."""
     snapshots = {
         key: snapshot for each, step in zip(bundles, steps, strict=True) for key, snapshot in _snapshots(each, step)
     }
-    first, second = (
+    ends = [
         step.ended_at or step.started_at or each.trace.started_at for each, step in zip(bundles, steps, strict=True)
-    )
-    times = PresentTimes(
-        begin=bundles[0].trace.started_at,
-        recorded=first,
-        observed=second,
-        zone=page_zone(bundles[0].trace.environment),
-    )
-    return compare_action(
-        place,
-        steps[0],
-        (recorded_outcome(steps[0]), recorded_outcome(steps[1])),
-        (masks, snapshots),
-        lambda comparison: without_present_times(comparison, times)[0],
-    )
+    ]
+
+    def adapt(comparison: Comparison, number: int) -> Comparison:
+        """Remove the times that are present in the earliest recording and in a later one."""
+        times = PresentTimes(
+            begin=bundles[0].trace.started_at,
+            recorded=ends[0],
+            observed=ends[number],
+            zone=page_zone(bundles[0].trace.environment),
+        )
+        return without_present_times(comparison, times)[0]
+
+    return compare_action(place, steps[0], tuple(map(recorded_outcome, steps)), (masks, snapshots), adapt)
 
 
 def _snapshots(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[PageKey, PageSnapshot]]:
@@ -349,7 +381,35 @@ def _snapshots(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[PageKey, Pag
             yield page_key(page), snapshot
 
 
-def _finding(place: StepPosition, step: ActionTrace, difference: Divergence) -> CertificationFinding:
+def _findings(place: StepPosition, step: ActionTrace, compared: ActionComparison) -> Iterator[CertificationFinding]:
+    """Yield the differences that no mask covers; those of a document one by one."""
+    recordings = len(compared.outcomes)
+    for each in compared.unstable:
+        if each.layer in COMPARED_LAYERS and each.layer != "dom":
+            message = f"{each.message} {_both_values(each.expected, each.observed, recordings)}"
+            yield _finding(place, step, each, message, recordings)
+        elif each.layer == "dom":
+            changes = {change.change.key[:4]: change.change for change in reversed(compared.dom_changes)}
+            for change in reversed(changes.values()):
+                where = " ".join(filter(None, (change.kind, change.name, "at", change.frame, change.path)))
+                values = _both_values(change.expected, change.observed, recordings)
+                yield _finding(place, step, each, f"{where}: {values}", recordings)
+
+
+def _both_values(one: str, other: str, recordings: int) -> str:
+    """Show two different values, with what tells more of their type."""
+    text = f"{one!r} in one recording, {other!r} in {'the other' if recordings == MIN_RECORDINGS else 'another'}"
+    if recordings < MIN_VALUES and differ_in_numbers(one, other):
+        text += (
+            f". {recordings} values do not tell a counter from a change: "
+            f"record the mission again, and learn from {MIN_VALUES} recordings"
+        )
+    return text
+
+
+def _finding(
+    place: StepPosition, step: ActionTrace, difference: Divergence, message: str, recordings: int
+) -> CertificationFinding:
     return CertificationFinding(
         kind="unstable",
         subgoal=place.subgoal,
@@ -357,6 +417,6 @@ def _finding(place: StepPosition, step: ActionTrace, difference: Divergence) -> 
         step=action_label(step.action),
         layer=difference.layer,
         code=difference.code,
-        runs=2,
-        message=f"{difference.message} {difference.expected!r} in one recording, {difference.observed!r} in the other",
+        runs=recordings,
+        message=message,
     )

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.certify.compare_runs import has_money
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.files.text import shorten_pair
-from eikon_engine.network.drawn_values import common_pattern
+from eikon_engine.network.drawn_values import classify_texts
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
     NODE_PATH,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.compare_runs import ActionComparison, PageChange
     from eikon_engine.divergence.dom_diff import DomChange, Reordering
+    from eikon_engine.network.drawn_values import VaryingText
     from eikon_engine.trace.masks import MaskedPart
 
 SHOWN_VALUES: Final = 3
@@ -57,32 +59,54 @@ def propose_masks(action: ActionComparison, known: Sequence[Mask], kind: MaskKin
     return _named_masks(
         (
             (place, _reason(values, len(action.outcomes)) if kind == "part" else _count_of_differing(values))
-            for place, values in _unstable_parts(action)
+            for place, values, _ in _unstable_parts(action)
         ),
         known,
     )
 
 
 def propose_typed_masks(
-    action: ActionComparison, known: Sequence[Mask], *, has_recording: bool = False
+    action: ActionComparison, known: Sequence[Mask], *, tried: Sequence[Mask] = (), has_recording: bool = False
 ) -> tuple[Mask, ...]:
     """Return new masks for what varies by a known type among live runs, or recordings, of an action.
 
-    Each mask is as narrow as its type: a text keeps its words, a list its elements. Anything else is not masked. With
+    Each mask is as narrow as its type: a text keeps its words, a list its elements. Anything else is not masked. A mask
+    of the same type that was `tried` on fewer runs, and covers what all runs showed, is proposed once more. With
     `has_recording`, the first of the compared outcomes is the recording: what differs from it, but not among the runs,
     is a change of the site.
     """
     first = 1 if has_recording else 0
     orders = dict(_reordered_parts(action, first))
     typed = {place: _order_evidence(seen) for place, seen in orders.items()}
-    for place, values in _unstable_parts(action):
+    for place, values, is_money in _unstable_parts(action):
         url, frame, part = place
         if len(set(values[first:])) == 1 or _is_below(place, orders):
             continue
-        pattern = common_pattern(values) if isinstance(part, TextPart | AttributePart | TitlePart) else None
-        if pattern is not None:
-            typed[url, frame, part.model_copy(update={"pattern": pattern})] = _count_of_differing(values)
+        is_text = isinstance(part, TextPart | AttributePart | TitlePart)
+        found = classify_texts(values, is_money=is_money) if is_text else None
+        if found is None or any(_covers(mask, place, values) for mask in known):
+            continue
+        before = next((each for each in tried if _covers(each, place, values) and _is_alike(each, found)), None)
+        if before is not None:
+            typed[url, frame, before.part] = before.reason
+        else:
+            typed[url, frame, part.model_copy(update={"pattern": found.pattern})] = found.evidence
     return _named_masks(typed.items(), known)
+
+
+def _is_alike(mask: Mask, found: VaryingText) -> bool:
+    """Return whether a mask was proposed for the types that were found."""
+    one, other = ([part.partition(" ")[0] for part in text.split("; ")] for text in (mask.reason, found.evidence))
+    return one == other
+
+
+def _covers(mask: Mask, place: _Place, values: Sequence[str]) -> bool:
+    """Return whether a mask with a pattern covers all values of a place, such as those of an earlier action."""
+    url, frame, part = place
+    known = mask.part
+    if (mask.url, mask.frame) != (url, frame) or not isinstance(known, TextPart | AttributePart | TitlePart):
+        return False
+    return known.model_copy(update={"pattern": None}) == part and all(map(known.covers, values))
 
 
 def _named_masks(requested: Iterable[tuple[_Place, str]], known: Sequence[Mask]) -> tuple[Mask, ...]:
@@ -177,20 +201,22 @@ def maskable_part(change: DomChange) -> MaskedPart | None:
             return None
 
 
-def _unstable_parts(action: ActionComparison) -> Iterator[tuple[_Place, tuple[str, ...]]]:
-    """Yield each differing part with its value in each run."""
+def _unstable_parts(action: ActionComparison) -> Iterator[tuple[_Place, tuple[str, ...], bool]]:
+    """Yield each differing part with its value in each run, and whether that is about money."""
     for code, part_values in (("title-changed", _titles), ("console-error-changed", _console_errors)):
         if any(each.code == code for each in action.unstable):
-            yield from part_values(action)
+            for place, values in part_values(action):
+                yield place, values, any(map(has_money, values))
     by_place: dict[_Place, dict[int, PageChange]] = {}
     for each in action.dom_changes:
         part = maskable_part(each.change)
         if part is not None:
             by_place.setdefault((_url_glob(each.url), each.change.frame, part), {})[each.run] = each
     for place, changes in by_place.items():
-        first = next(iter(changes.values())).change.whole[0]
-        values = (changes[run].change.whole[1] if run in changes else first for run in range(len(action.outcomes)))
-        yield place, tuple(values)
+        shown = {run: each.change.whole for run, each in changes.items()}
+        first = next(iter(shown.values()))[0]
+        values = tuple(shown[run][1] if run in shown else first for run in range(len(action.outcomes)))
+        yield place, values, any(each.is_money for each in changes.values())
 
 
 def _titles(action: ActionComparison) -> Iterator[tuple[_Place, tuple[str, ...]]]:

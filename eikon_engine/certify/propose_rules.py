@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import ValidationError
 
 from eikon_engine.files.text import ELLIPSIS
-from eikon_engine.network.drawn_values import value_pattern
+from eikon_engine.network.drawn_values import is_money_name, value_pattern
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.network.rule_learner import site_glob
 from eikon_engine.network.rules import SOCKET_METHOD
+from eikon_engine.network.varying_numbers import classify_number
 from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
@@ -25,8 +27,9 @@ from eikon_engine.trace.rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eikon_engine.network.varying_numbers import VaryingNumber
     from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
     from eikon_engine.trace.rules import VolatileRule
 
@@ -34,6 +37,8 @@ _REPEATED: Final = re.compile(r"\[\d+\]$")
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
 _SITE_WIDE_FROM: Final = 3
 """If this many URLs of one site differ in the same part, one rule covers the whole site."""
+_RequestPart: TypeAlias = tuple[str, str, str, str]
+"""URL without query, method, part and name of a value."""
 _DEFAULT_REASON: Final = "differs from the recording"
 
 
@@ -58,6 +63,55 @@ def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[Vol
     )
 
 
+def propose_number_rules(
+    misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[VolatileRule], recorded_place: int = 0
+) -> tuple[VolatileRule, ...]:
+    """Return new rules for requests that differ in numbers of a known type, such as a counter, each with its evidence.
+
+    `misses` has one tuple per run of the site, in the order of the runs; `recorded_place` is the place of the recording
+    among them.
+    """
+    numbers = _classify_numbers(misses, recorded_place)
+    found = [rule for of_run in misses for miss in of_run for rule, _ in _rules_for(miss, numbers)] if numbers else []
+    taken = {_without_reason(rule) for rule in known}
+    return tuple(rule for rule in merge_rules(found) if _without_reason(rule) not in taken)
+
+
+def _classify_numbers(
+    misses: Sequence[tuple[NetworkMiss, ...]], recorded_place: int
+) -> dict[_RequestPart, VaryingNumber]:
+    """Return the parts of requests that are numbers of a known type."""
+    recorded: defaultdict[_RequestPart, list[str]] = defaultdict(list)
+    sent: defaultdict[_RequestPart, list[list[str]]] = defaultdict(lambda: [[] for _ in misses])
+    for run, of_run in enumerate(misses):
+        for miss in of_run:
+            for part, difference in _value_differences(miss):
+                before, now = _whole_value(difference.recorded), _whole_value(difference.sent)
+                if before is not None and before not in recorded[part]:
+                    recorded[part].append(before)
+                sent[part][run].append("" if now is None else now)
+    found: dict[_RequestPart, VaryingNumber] = {}
+    for part, runs in sent.items():
+        in_order = [*runs[:recorded_place], recorded[part], *runs[recorded_place:]]
+        number = classify_number([value for values in in_order for value in values], is_shown=False)
+        if number is not None and not is_money_name(_own_name(part[3])):
+            found[part] = number
+    return found
+
+
+def _value_differences(miss: NetworkMiss) -> Iterator[tuple[_RequestPart, RequestDifference]]:
+    """Yield the values in which a request differs from the nearest recorded one; none if there are more differences."""
+    if miss.nearest and not miss.more_differences:
+        url, method = _endpoint(miss.nearest)
+        yield from (((url, method, each.part, each.name), each) for each in miss.differences)
+
+
+def _endpoint(key: str) -> tuple[str, str]:
+    """Return the URL without query, and the method, of the request with a key."""
+    method, _, location = key.partition(BODY_MARK)[0].partition(" ")
+    return re.split(r"[?#]", location, maxsplit=1)[0], method
+
+
 def merge_rules(rules: Sequence[VolatileRule]) -> tuple[VolatileRule, ...]:
     """Merge rules for the same place in several list items, or at many URLs of a site; each keeps its first reason."""
     reasons: dict[VolatileRule, str] = {}
@@ -66,15 +120,16 @@ def merge_rules(rules: Sequence[VolatileRule]) -> tuple[VolatileRule, ...]:
     return tuple(wide.model_copy(update={"reason": reasons[first]}) for first, wide in _merge_rules(tuple(reasons)))
 
 
-def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
-    """Return the rules that together make the miss a match, with the differing values; empty if that is impossible."""
-    if not miss.nearest or miss.more_differences:
-        return []
-    method, _, location = miss.nearest.partition(BODY_MARK)[0].partition(" ")
-    url = re.split(r"[?#]", location, maxsplit=1)[0]
+def _rules_for(
+    miss: NetworkMiss, numbers: Mapping[_RequestPart, VaryingNumber] = MappingProxyType({})
+) -> list[tuple[VolatileRule, str]]:
+    """Return the rules that together make the miss a match, with the differing values; empty if that is impossible.
+
+    `numbers` are the parts that are numbers of a known type.
+    """
     rules = []
-    for difference in miss.differences:
-        rule = _rule(difference, url, method)
+    for part, difference in _value_differences(miss):
+        rule = _rule(difference, *part[:2], numbers.get(part))
         if rule is None:
             return []
         rules.append((rule, difference.values))
@@ -82,7 +137,7 @@ def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
 
 
 def _rule(  # noqa: PLR0911 - one return per rule type
-    difference: RequestDifference, url: str, method: str
+    difference: RequestDifference, url: str, method: str, number: VaryingNumber | None = None
 ) -> VolatileRule | None:
     """Return a rule for a difference; None if one of its values may matter."""
     part, name = difference.part, difference.name
@@ -96,19 +151,25 @@ def _rule(  # noqa: PLR0911 - one return per rule type
         if part == "query" and _STAMP.fullmatch(name):
             return QueryStampRule(url=url, method=method, reason=_DEFAULT_REASON)
         own = _REPEATED.sub("", name)
+        reason = _DEFAULT_REASON if number is None else number.evidence
         recorded, sent = _whole_value(difference.recorded), _whole_value(difference.sent)
         if recorded is None or sent is None:
             return None
-        pattern = value_pattern(own.rpartition(".")[2], recorded, sent)
+        pattern = value_pattern(_own_name(name), recorded, sent) if number is None else number.pattern
         if pattern is None:
             return None
         if part == "query":
-            return QueryKeyRule(name=own, url=url, method=method, reason=_DEFAULT_REASON, pattern=pattern)
+            return QueryKeyRule(name=own, url=url, method=method, reason=reason, pattern=pattern)
         if name.startswith("$"):
-            return JsonPathRule(path=name, url=url, method=method, reason=_DEFAULT_REASON, pattern=pattern)
-        return FormFieldRule(name=own, url=url, method=method, reason=_DEFAULT_REASON, pattern=pattern)
+            return JsonPathRule(path=name, url=url, method=method, reason=reason, pattern=pattern)
+        return FormFieldRule(name=own, url=url, method=method, reason=reason, pattern=pattern)
     except ValidationError:
         return None  # not a valid name of a rule
+
+
+def _own_name(name: str) -> str:
+    """Return the last name of a JSON path, or the name of a parameter or field without its number."""
+    return _REPEATED.sub("", name).rpartition(".")[2]
 
 
 def _whole_value(value: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""`eikon learn`: propose rules and masks from two recordings of one mission."""
+"""`eikon learn`: propose rules and masks from recordings of one mission."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import click
 
 @click.command("learn", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("bundle", type=click.Path(path_type=Path))
-@click.argument("other", type=click.Path(path_type=Path))
+@click.argument("others", metavar="OTHER...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--accept", "accepted", is_flag=True, help="Write the proposed rules and masks to BUNDLE.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
-def learn_command(*, bundle: Path, other: Path, accepted: bool, as_json: bool) -> int:
-    """Compare two recordings of one mission, and propose rules and masks to BUNDLE for what varies between them.
+def learn_command(*, bundle: Path, others: tuple[Path, ...], accepted: bool, as_json: bool) -> int:
+    """Compare recordings of one mission, and propose rules and masks to BUNDLE for what varies among them.
+
+    Counters and other numbers need at least three recordings.
 
     Exit status: 0 nothing differs, or --accept covered all differences; 1 some have no known type; 3 rules and masks
     are proposed; others as `eikon replay`.
@@ -24,7 +26,7 @@ def learn_command(*, bundle: Path, other: Path, accepted: bool, as_json: bool) -
     from eikon_engine.trace.bundle import open_bundle
 
     recorded = open_bundle(bundle)
-    learning = learn_from_recordings(recorded, open_bundle(other))
+    learning = learn_from_recordings(recorded, *map(open_bundle, others))
     report = accept_learning(recorded, learning) if accepted else learning.report
     click.echo(render_learning(report), err=True)
     if as_json:

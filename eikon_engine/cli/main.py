@@ -81,7 +81,7 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "learn": LazyCommand(
             module="eikon_engine.cli.learn",
             attribute="learn_command",
-            summary="Propose rules and masks for what differs between two recordings of one mission.",
+            summary="Propose rules and masks for what differs among recordings of one mission.",
         ),
         "record": LazyCommand(
             module="eikon_engine.cli.record",

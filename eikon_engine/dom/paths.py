@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.dom.tree import is_significant
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,6 +31,23 @@ def sibling_steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
             step += f":nth({seen[node.tag]})"
         names.append(step)
     return tuple(names)
+
+
+def nodes_on_path(root: DomNode, path: str) -> tuple[DomNode, ...]:
+    """Return the nodes from the root of a document to the one at a path, without shadow roots; empty if it has none."""
+    nodes: list[DomNode] = []
+    siblings: tuple[DomNode, ...] = (root,)
+    for step in path.split(" > "):
+        if step == "#shadow" and nodes:
+            siblings = nodes[-1].shadow or ()
+            continue
+        counting = tuple(filter(is_significant, siblings))
+        named = dict(zip(sibling_steps(counting), counting, strict=True))
+        if step not in named:
+            return ()
+        nodes.append(named[step])
+        siblings = nodes[-1].children
+    return tuple(nodes)
 
 
 def append_step(path: str, step: str) -> str:

@@ -6,9 +6,11 @@ Prices, names and other values that a mission is about are none of them, so no r
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.network.varying_numbers import NUMBER, classify_number, classify_percentage
 from eikon_engine.secrets.detection import looks_random
 
 if TYPE_CHECKING:
@@ -27,8 +29,19 @@ _MEASURED = r"[0-9]{1,9}\.[0-9]{6,20}"
 _TOKEN: Final = re.compile(rf"{_ISO_TIME}|{_UUID}|{_FRACTION}|{_SECONDS}|[A-Za-z0-9]+|.", re.DOTALL)
 """Parts of a value that are compared on their own."""
 _UNSIGNED: Final = r"[0-9]{1,17}(?:\.[0-9]{1,20})?"
+_TIME_UNIT: Final = r"(?:milliseconds?|msecs?|ms|microseconds?|\u00b5s|\u03bcs|us|nanoseconds?|ns|seconds?|secs?|s)"
+"""Units of what pages measure; minutes and longer ones are what texts are about."""
+_MONEY_NAME: Final = frozenset(
+    {"amount", "amounts", "balance", "cost", "costs", "fee", "fees", "price", "prices", "pricing", "salary", "total"}
+)
+"""Words in names of numbers that are amounts of money."""
 _CLOCK: Final = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d-\d\d\b|\bago\b")
-_WORD_OR_NUMBER: Final = re.compile(rf"{_UUID}|(?<![A-Za-z0-9]){_UNSIGNED}(?![A-Za-z0-9])|[A-Za-z0-9]+|.", re.DOTALL)
+_WORD_OR_NUMBER: Final = re.compile(
+    rf"{_UUID}|(?<![A-Za-z0-9])[0-9]+(?:\.[0-9]+)?(?={_TIME_UNIT}(?![A-Za-z0-9]))"
+    rf"|(?<![A-Za-z0-9]){NUMBER}(?![A-Za-z0-9])"
+    r"|[A-Za-z0-9\u00b5\u03bc]+|.",
+    re.DOTALL,
+)
 """Parts of a text that is shown."""
 _WHOLE_KINDS: Final = tuple(re.compile(each) for each in (_ISO_TIME, _UUID, _FRACTION))
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -83,32 +96,81 @@ def value_pattern(
     return _pattern_of_parts(recorded, observed, near_s, any_digits=True)
 
 
-def common_pattern(texts: Sequence[str]) -> str | None:
-    """Return a regular expression of texts that differ only in numbers and drawn values; None if there is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaryingText:
+    """What varies in a text, by types."""
 
-    A number may have one digit more than any of the texts shows; white space is collapsed. Texts with times have none:
-    live replays compare times with the present one.
+    pattern: str
+    """Regular expression of the text, with its words as they are."""
+    evidence: str
+    """The types, with the numbers that were seen; drawn values, which may be secrets, are not shown."""
+
+
+def classify_texts(texts: Sequence[str], *, is_money: bool = False) -> VaryingText | None:
+    """Return what varies in a text, from what it was in several observations, in their order; None without a type.
+
+    White space is collapsed. Texts with times have no type: live replays compare times with the present one. Numbers of
+    texts that are about money have none.
     """
     if any(_CLOCK.search(text) for text in texts):
         return None
-    words = [_WORD_OR_NUMBER.findall(" ".join(text.split())) for text in texts]
+    words = [_split_text(text) for text in texts]
     if not words or len({len(each) for each in words}) > 1:
         return None
-    parts = [_part_of_all(values) for values in zip(*words, strict=True)]
-    pattern = "".join(part for part in parts if part is not None)
-    return pattern if None not in parts and any(len(set(values)) > 1 for values in zip(*words, strict=True)) else None
+    pattern, evidence = "", list[str]()
+    for place, values in enumerate(zip(*words, strict=True)):
+        if len(set(values)) == 1:
+            pattern += re.escape(values[0])
+            continue
+        found = _classify_part(values, "".join(words[0][place + 1 : place + 3]), is_money=is_money)
+        if found is None:
+            return None
+        pattern += found.pattern
+        evidence.append(found.evidence)
+    return VaryingText(pattern=pattern, evidence="; ".join(dict.fromkeys(evidence))) if evidence else None
 
 
-def _part_of_all(values: Sequence[str]) -> str | None:
-    """Return a pattern of one part of several texts; None if it is a word that differs."""
-    if len(set(values)) == 1:
-        return re.escape(values[0])
-    if all(re.fullmatch(_UNSIGNED, value) for value in values):
-        whole = max(len(value.partition(".")[0]) for value in values)
-        fraction = max(len(value.partition(".")[2]) for value in values)
-        return rf"[0-9]{{1,{whole + 1}}}" + (rf"(?:\.[0-9]{{1,{fraction + 1}}})?" if fraction else "")
+def differ_in_numbers(one: str, other: str) -> bool:
+    """Return whether two texts are equal but for numbers, so that further observations may tell what these are."""
+    ours, theirs = _split_text(one), _split_text(other)
+    return len(ours) == len(theirs) and all(
+        a == b or (re.fullmatch(NUMBER, a) and re.fullmatch(NUMBER, b)) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def is_money_name(name: str) -> bool:
+    """Return whether a name is that of an amount of money, such as `unitPrice`."""
+    return not _MONEY_NAME.isdisjoint(word.lower() for word in _WORD.findall(name))
+
+
+def _split_text(text: str) -> list[str]:
+    return _WORD_OR_NUMBER.findall(" ".join(text.split()))
+
+
+def _classify_part(values: Sequence[str], following: str, *, is_money: bool) -> VaryingText | None:
+    """Return what one part of several texts is; None if it is a word that differs, or a number without a type."""
+    is_number = all(re.fullmatch(NUMBER, value) for value in values)
+    if is_number and is_money:
+        return None
+    if is_number and re.match(rf" ?{_TIME_UNIT}(?![A-Za-z0-9])", following):
+        return _classify_duration(values)
+    classify = classify_percentage if re.match(" ?%", following) else classify_number
+    found = classify(values) if is_number else None
+    if found is not None:
+        return VaryingText(pattern=found.pattern, evidence=found.evidence)
     patterns = {value_pattern("", values[0], value) for value in values[1:] if value != values[0]}
-    return next(iter(patterns)) if len(patterns) == 1 else None
+    pattern = next(iter(patterns)) if len(patterns) == 1 else None
+    evidence = f"id: {len(set(values))} generated values in {len(values)} observations"
+    return None if pattern is None else VaryingText(pattern=pattern, evidence=evidence)
+
+
+def _classify_duration(values: Sequence[str]) -> VaryingText:
+    """Return what pages measured: it may have one digit more than any of the values."""
+    whole = max(len(value.partition(".")[0]) for value in values)
+    fraction = max(len(value.partition(".")[2]) for value in values)
+    pattern = rf"[0-9]{{1,{whole + 1}}}" + (rf"(?:\.[0-9]{{1,{fraction + 1}}})?" if fraction else "")
+    evidence = f"duration: {len(set(values))} values in {len(values)} observations"
+    return VaryingText(pattern=pattern, evidence=evidence)
 
 
 def _named_pattern(name: str, recorded: str, observed: str) -> str | None:

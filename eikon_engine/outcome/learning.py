@@ -1,4 +1,4 @@
-"""What two recordings of one mission teach about what varies from run to run."""
+"""What recordings of one mission teach about what varies from run to run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LEARNING_EXIT_STATUS: Final[dict[LearningStatus, int]] = {"equal": 0, "proposed"
 
 
 class LearningReport(FileModel):
-    """What two recordings of one mission differ in."""
+    """What recordings of one mission differ in."""
 
     status: LearningStatus
     """`equal`: they differ in nothing that needs a rule or mask; `proposed`: rules and masks cover all differences;
     `different`: some have no known type; `unverifiable`: some actions could not be compared."""
     mission_id: str
     trace_path: str
-    other_path: str
+    other_paths: tuple[str, ...]
     steps: int
     """Number of actions whose pages were compared."""
     steps_without_baseline: int = 0

@@ -1,4 +1,4 @@
-"""Render what two recordings of a mission teach as text."""
+"""Render what recordings of a mission teach as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def render_learning(report: LearningReport) -> str:
 def _lines(report: LearningReport) -> Iterator[str]:
     compared = f"the pages of {pluralize(report.steps, 'action')} compared"
     without = report.steps_without_baseline
-    missing = f", {without} not: certify both recordings first" if without else ""
+    missing = f", {without} not: certify the recordings first" if without else ""
     yield f"{report.mission_id}: {report.status}, {compared}{missing}"
     done = "changed" if report.accepted else "proposed"
     for each in report.patch.operations:

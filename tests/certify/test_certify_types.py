@@ -103,7 +103,7 @@ def test_a_list_in_another_order_at_each_visit_is_masked_in_its_order_only(tmp_p
             found.append(replay(bundle, tmp_path / f"changed-{len(changes)}", network="live"))
 
     assert report.status == "certified", report.findings
-    assert reasons(report) == ["order: the same 4 elements came in 3 orders in 3 observations"]
+    assert reasons(report) == ["order: the same 4 elements came in 4 orders in 4 observations"]
     assert (same.verdict, sealed.verdict) == ("faithful", "faithful"), same.divergences
     assert [[each.code for each in outcome.divergences] for outcome in found] == [["dom-changed"]] * 3
 
@@ -125,3 +125,82 @@ def test_two_recordings_teach_an_order(tmp_path: Path) -> None:
 
     assert (report.status, report.differences) == ("proposed", ())
     assert reasons(report) == ["order: the same 4 elements came in 2 orders in 2 observations"]
+
+
+COUNTED = (
+    "<p id=visits data-visit={visit}>Visits: {visit}</p><p id=price>Price: {price} EUR</p><p id=left>{left} left</p>"
+    "<script>const visit = Number(visits.dataset.visit); fetch('/seen?visit=' + visit);"
+    "fetch('/save', {{method: 'POST', body: JSON.stringify({{visit}})}})</script>"
+)
+
+
+@contextmanager
+def counting_shop(changes: dict[str, object]) -> Iterator[PageSite]:
+    """Serve a page that counts its visits from 41, also in what it sends; `changes` replace what it shows."""
+
+    def body(visit: int) -> str:
+        shown = {"visit": 41 + visit, "price": 12, "left": 7} | changes
+        return COUNTED.format(**shown)
+
+    with shop(body) as site:
+        site.answers["/seen"] = Answer(body="{}", content_type="application/json")
+        site.answers["/save"] = Answer(body="{}", content_type="application/json")
+        yield site
+
+
+def test_a_counter_is_learned_in_texts_attributes_and_requests(tmp_path: Path) -> None:
+    """The evidence has the values; a counter that falls back, another price and other words are still found."""
+    changes: dict[str, object] = {}
+    with counting_shop(changes) as site:
+        bundle = record(tmp_path / "b", site)
+        report = certify_live(bundle)
+        same = [replay(bundle, tmp_path / f"same-{number}", network="live") for number in range(2)]
+        sealed = replay(bundle, tmp_path / "sealed")
+        found: list[str] = []
+        others: tuple[dict[str, object], ...] = ({"visit": 40}, {"price": 13}, {"left": 6}, {"left": "None"})
+        for other in others:
+            changes.clear()
+            changes.update(other)
+            found.append(replay(bundle, tmp_path / f"changed-{len(found)}", network="live").verdict)
+
+    assert report.status == "certified", report.findings
+    assert {each.partition(":")[0] for each in reasons(report)} == {"counter from 41"}
+    assert all("41, 4" in each for each in reasons(report))
+    operations = report.patch.model_dump()["operations"]
+    kinds = sorted((each.get("mask") or {"part": each.get("rule")})["part"]["kind"] for each in operations)
+    assert kinds == ["attribute", "json_path", "query_key", "text"]
+    assert [each.verdict for each in (*same, sealed)] == ["faithful"] * 3, same[0].divergences
+    assert found == ["diverged"] * 4
+
+
+PRICES = (
+    "<p>Now {0} EUR</p><p>$<b>{0}</b></p><p class=unit-price>{0}</p><p>From {0}, with tax &euro; 9</p>"
+    "<p title='only {0} EUR'>Tea</p>"
+)
+
+
+def test_a_price_that_rises_at_each_visit_is_no_counter(tmp_path: Path) -> None:
+    """Neither with a currency sign in its text or beside it, nor in an element that is named after it."""
+    with shop(lambda visit: PRICES.format(41 + visit)) as site:
+        report = certify_live(record(tmp_path / "b", site))
+
+    assert (report.status, report.patch.operations) == ("unstable", ())
+
+
+LOADS = (12, 37, 25, 31, 18, 40, 22)
+
+
+def test_a_number_that_rises_and_falls_is_learned_with_its_range(tmp_path: Path) -> None:
+    """A number outside of the range, and other words around it, are differences."""
+    shown: list[str] = []
+    with shop(lambda visit: f"<p>CPU load {shown[-1] if shown else f'{LOADS[visit % len(LOADS)]} %'}</p>") as site:
+        bundle = record(tmp_path / "b", site)
+        report = certify_live(bundle)
+        verdicts = {}
+        for text in ("62 %", "0 %", "63 %", "37 &deg;C"):
+            shown.append(text)
+            verdicts[text] = replay(bundle, tmp_path / f"run-{len(shown)}", network="live").verdict
+
+    assert report.status == "certified", report.findings
+    assert reasons(report) == ["number from 0 to 62: 12, 37, 25, 31 in 4 observations"]
+    assert verdicts == {"62 %": "faithful", "0 %": "faithful", "63 %": "diverged", "37 &deg;C": "diverged"}

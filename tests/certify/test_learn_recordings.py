@@ -16,6 +16,7 @@ from eikon_engine.outcome.learning import LearningReport
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.patch import AddMask
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 from tests.browser.pages import Answer, serve_pages
@@ -68,31 +69,53 @@ async def _open_first_item(folder: Path, url: str, seed: int) -> None:
         await mission.perform(Click(target=Target(selector="#item")))
 
 
-def learn(bundle: Path, other: Path, *options: str) -> CompletedProcess[str]:
+def learn(bundle: Path, other: Path, *options: Path | str) -> CompletedProcess[str]:
     """Run the command."""
     return run_here(eikon, ["learn", bundle, other, *options], "eikon")
 
 
-def test_what_a_site_varies_gets_rules_and_masks(tmp_path: Path) -> None:
-    """An id gets a rule, a number a mask with the words around it; tokens and numbers that pages draw need none."""
+def masks_of(report: LearningReport) -> list[AddMask]:
+    """Return the proposed masks."""
+    return [each for each in report.patch.operations if isinstance(each, AddMask)]
+
+
+def test_two_values_do_not_tell_a_counter_from_a_change(tmp_path: Path) -> None:
+    """The report shows the number that it cannot type, and what would tell."""
     first, second = tmp_path / "first", tmp_path / "second"
     with items() as (site, _):
         asyncio.run(_open_first_item(first, site.url, seed=1))
         asyncio.run(_open_first_item(second, site.url, seed=2))
-        ended = learn(first, second, "--json")
+    ended = learn(first, second)
+
+    assert ended.returncode == 1
+    assert "'Items (8)' in one recording, 'Items (9)' in the other" in ended.stderr
+    assert "2 values do not tell a counter from a change: record the mission again" in ended.stderr
+    assert "text at html > body > p#visit: 'Visit number 8 of this page.' in one recording" in ended.stderr
+    assert "visit" not in ended.stdout
+
+
+def test_what_a_site_varies_gets_rules_and_masks(tmp_path: Path) -> None:
+    """An id gets a rule, a counter a mask with the words around it; tokens and numbers that pages draw need none."""
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    with items() as (site, _):
+        for seed, folder in enumerate((first, second, third), start=1):
+            asyncio.run(_open_first_item(folder, site.url, seed=seed))
+        ended = learn(first, second, third, "--json")
         report = LearningReport.model_validate_json(ended.stdout)
 
         assert ended.returncode == 3
         assert report.status == "proposed", report.differences
         changed = report.patch.model_dump_json()
         assert 'href=\\"/item/([0-9a-f]{12})(?=\\")' in changed
-        assert r"Visit\\ number\\ [0-9]{1,2}\\ of\\ this\\ page\\." in changed
-        assert r"Items\\ \\([0-9]{1,2}\\)" in changed
+        evidence = "counter from 8: 8, 9, 10 in 3 observations"
+        counters = [each.mask for each in masks_of(report) if each.mask.reason == evidence]
+        assert [each.part.kind for each in counters] == ["title", "text", "text"]
+        assert r"Visit\\ number\\ (?:[8-9]|" in changed
         assert "csrf" not in changed
         assert "own-" not in changed
 
         before = replay(first, tmp_path / "before", network="live")
-        accepted = learn(first, second, "--accept")
+        accepted = learn(first, second, third, "--accept")
         assert accepted.returncode == 0, accepted.stderr
         after = [replay(first, tmp_path / f"after-{number}", network="live") for number in range(2)]
 
@@ -102,17 +125,18 @@ def test_what_a_site_varies_gets_rules_and_masks(tmp_path: Path) -> None:
 
 def test_a_difference_of_no_known_type_is_shown(tmp_path: Path) -> None:
     """Other words are nothing that varies by nature: the report has both, and no mask."""
-    first, second = tmp_path / "first", tmp_path / "second"
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     with items() as (site, words):
         asyncio.run(_open_first_item(first, site.url, seed=1))
-        words.append("Closed today")
         asyncio.run(_open_first_item(second, site.url, seed=1))
+        words.append("Closed today")
+        asyncio.run(_open_first_item(third, site.url, seed=1))
     before = (first / TRACE_FILE).read_bytes()
-    ended = learn(first, second)
+    ended = learn(first, second, third)
 
     assert ended.returncode == 1
     assert "look: different, the pages of 2 actions compared" in ended.stderr
-    assert "'Welcome' in one recording, 'Closed today' in the other" in ended.stderr
+    assert "'Welcome' in one recording, 'Closed today' in another" in ended.stderr
     assert "aside" not in ended.stdout
     assert (first / TRACE_FILE).read_bytes() == before
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.certify.propose_rules import propose_rules
+from eikon_engine.certify.propose_rules import propose_number_rules, propose_rules
 from eikon_engine.certify.runs import ReplayedRun
 from eikon_engine.dom import PageSnapshot
 from eikon_engine.errors import UsageError
@@ -21,14 +21,28 @@ from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.outcome.certification import Certification
-from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss, NetworkOutcome, RequestDifference
+from eikon_engine.outcome.outcomes import (
+    DifferingPart,
+    HermeticityViolation,
+    NetworkMiss,
+    NetworkOutcome,
+    RequestDifference,
+)
 from eikon_engine.replay.collect import escape_reasons
 from eikon_engine.report.certification import render_certification
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.masks import ConsoleErrorPart, TextPart, TitlePart
 from eikon_engine.trace.patch import AddMask, AddRule, SetObservation, SetPageTime
-from eikon_engine.trace.rules import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule, TimestampRule, VolatileRule
+from eikon_engine.trace.rules import (
+    FormFieldRule,
+    HeaderRule,
+    JsonPathRule,
+    QueryKeyRule,
+    TimestampRule,
+    VolatileRule,
+    matches_pattern,
+)
 from tests.certify.rehearsal import NOW, Stage, page_of
 from tests.network.factories import make_exchange
 
@@ -291,6 +305,48 @@ def test_rules_are_for_values_only(differences: tuple[RequestDifference, ...], r
 
     assert tuple(rule.model_copy(update={"reason": "r"}) for rule in found) == rules
     assert propose_rules([(miss(*differences),)], found) == ()
+
+
+def counted(*values: tuple[str, str]) -> list[tuple[NetworkMiss, ...]]:
+    """Return a miss for each run, which differs in these names and numbers; 41 was recorded."""
+    return [(miss(*(differs(*_place(name), "41", value) for name in names.split())),) for names, value in values]
+
+
+def _place(name: str) -> tuple[DifferingPart, str]:
+    return ("body", name) if name.startswith("$") else ("query", name)
+
+
+def test_a_number_that_grows_from_run_to_run_gets_a_rule_with_its_evidence() -> None:
+    """Also if the recording was made between two runs; the rule holds for no smaller number."""
+    found = propose_number_rules(counted(("visit $.visit", "42"), ("visit $.visit", "43")), ())
+    between = propose_number_rules(counted(("visit", "40"), ("visit", "43")), (), recorded_place=1)
+
+    assert [(rule.kind, rule.reason) for rule in found] == [
+        ("query_key", "counter from 41: 41, 42, 43 in 3 observations"),
+        ("json_path", "counter from 41: 41, 42, 43 in 3 observations"),
+    ]
+    assert [matches_pattern(getattr(found[0], "pattern", ""), each) for each in ("40", "44", "1,000")] == [
+        False,
+        True,
+        False,
+    ]
+    assert [rule.reason for rule in between] == ["counter from 40: 40, 41, 43 in 3 observations"]
+    assert propose_number_rules(counted(("visit", "42"), ("visit", "43")), found[:1]) == ()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (("visit", "42"),),
+        (("visit", "42"), ("visit", "42")),
+        (("price", "42"), ("price", "43")),
+        (("$.items[0].unitPrice", "42"), ("$.items[0].unitPrice", "43")),
+        (("visit", "40"), ("visit", "39")),
+    ],
+)
+def test_other_numbers_of_requests_get_no_rule(values: tuple[tuple[str, str], ...]) -> None:
+    """Two values, a price, and a number that falls."""
+    assert propose_number_rules(counted(*values), ()) == ()
 
 
 @settings(max_examples=25, deadline=None)
