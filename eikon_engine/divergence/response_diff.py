@@ -289,15 +289,15 @@ def compare_message(name: str, recorded: bytes | None, live: bytes | None) -> It
 def _values_of_message(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
     try:
         value = json.loads((live if recorded is None else recorded) or b"")
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict | list) or not value:
+        is_shown_whole = not isinstance(value, dict | list) or not value
+        leaves = [] if is_shown_whole else [(path, _format_value(leaf)) for path, leaf in _leaves("$", value)]
+    except (ValueError, RecursionError, TraceFieldError):  # such as NaN, which Python parses and JSON lacks
+        leaves = []
+    if not leaves:
         yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
-        return
-    for path, leaf in _leaves("$", value):
-        shown = _format_value(leaf)
+    for path, shown in leaves:
         sides = (ABSENT, shown) if recorded is None else (shown, ABSENT)
-        yield ValueChange(part=f"{name} {path}", recorded=sides[0], live=sides[1])
+        yield ValueChange(part=_sound(f"{name} {path}"), recorded=sides[0], live=sides[1])
 
 
 def missing_message(name: str, recorded: bytes, waited_ms: float) -> Iterator[ValueChange]:
@@ -363,14 +363,14 @@ def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
             yield _json_change(change)
         elif change.kind is JsonChangeKind.ADDED:
             for path, value in _leaves(change.path, change.observed):
-                yield ValueChange(part=f"body {path}", recorded=ABSENT, live=_format_value(value))
+                yield ValueChange(part=_sound(f"body {path}"), recorded=ABSENT, live=_format_value(value))
         else:
             for path, value in _leaves(change.path, change.expected):
-                yield ValueChange(part=f"body {path}", recorded=_format_value(value), live=ABSENT)
+                yield ValueChange(part=_sound(f"body {path}"), recorded=_format_value(value), live=ABSENT)
 
 
 def _json_change(change: JsonChange) -> ValueChange:
-    part, expected, observed = f"body {change.path}", change.expected, change.observed
+    part, expected, observed = _sound(f"body {change.path}"), change.expected, change.observed
     if isinstance(expected, str) and isinstance(observed, str):
         is_long = max(len(expected), len(observed)) > _MAX_SHOWN_LENGTH  # then the first difference is shown
         sides = next(diff_text(expected, observed), (0, expected, observed))[1:] if is_long else (expected, observed)

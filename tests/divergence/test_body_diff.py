@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,24 @@ def test_a_message_in_another_place_is_neither_missing_nor_additional() -> None:
         "message 1: recorded one, live two",
         "message 2: recorded two, live one",
     ]
+
+
+@pytest.mark.parametrize("message", [b'{"a":NaN}', b'{"a":[1,Infinity]}', b'{"a":1e400}', b"[-Infinity]"])
+def test_a_message_with_a_number_that_json_lacks_is_shown_whole(message: bytes) -> None:
+    """Python parses it; a trace cannot hold the number."""
+    assert shown([], [message]) == [f"message 1: recorded {ABSENT}, live {message.decode()}"]
+    assert shown([message], []) == [f"message 1: recorded {message.decode()}, live {ABSENT}"]
+
+
+def test_a_lone_surrogate_in_the_name_of_a_value_is_replaced() -> None:
+    """An outcome, which is a file, names the value."""
+    before, after = rb'{"\ud800":1}', rb'{"\ud800":2}'
+    added = list(diff_messages("message", [], [before]))
+    changed = list(diff_messages("message", [before], [after]))
+    bodies = [*diff_bodies(b"{}", before, {"application/json"}), *diff_bodies(before, b"{}", {"application/json"})]
+
+    for change in (*added, *changed, *bodies):
+        assert "\ufffd" in change.model_dump_json()
 
 
 def test_a_binary_message_is_reported_by_its_digest() -> None:
