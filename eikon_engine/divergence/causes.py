@@ -19,6 +19,7 @@ from eikon_engine.divergence.response_diff import (
     FIRST_ERROR_STATUS,
     REDIRECT_PART,
     SIGN_IN_PART,
+    WITHHELD_ENDING,
 )
 from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
@@ -46,14 +47,20 @@ def describe_missing_response(change: ResponseChange, value: ValueChange) -> str
 
 
 def withheld_redirect(change: ResponseChange) -> str | None:
-    """Return where a site redirected a call to, if the page may not read the response there (CORS); else None."""
-    if not any(each.part == "ending" and each.live == _WITHHELD_ERROR for each in change.what):
+    """Return where a site redirected a call to, if the page may not read the response there (CORS); else None.
+
+    The browser's console says so, or the redirect led to another origin.
+    """
+    ending = next((each.live for each in change.what if each.part == "ending"), "")
+    redirect = next((each.live for each in reversed(change.what) if each.part == REDIRECT_PART), None)
+    if redirect is None or ending not in {_WITHHELD_ERROR, WITHHELD_ENDING}:
         return None
-    return next((each.live for each in reversed(change.what) if each.part == REDIRECT_PART), None)
+    is_elsewhere = _origin(redirect) != _origin(change.key.split(" ")[1])
+    return redirect if is_elsewhere or ending == WITHHELD_ENDING else None
 
 
 _WITHHELD_ERROR: Final = "net::ERR_FAILED"
-"""Chromium's error for a response that CORS withholds from the page."""
+"""Chromium's error for a response that CORS withholds from the page, and for other failures."""
 
 
 def describe_missing_document(load: DocumentLoad, comparison: Comparison) -> str | None:
@@ -199,12 +206,28 @@ def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueC
     if value.part == "status" and value.live.isdigit():
         ended = _session_end(case, url, int(value.live))
         return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
-    if value.part in {REDIRECT_PART, "url"} and is_login_page(value.live) and not is_login(value.recorded):
-        is_no_end = is_login(url) or (case.is_before_sign_in and withheld_redirect(change) is not None)
+    if value.part in {REDIRECT_PART, "url"} and _leads_to_login(url, value):
+        is_no_end = case.is_before_sign_in and withheld_redirect(change) is not None
         return None if is_no_end else f"{change.key} redirected to a login page, {value.live}"
     if value.part == SIGN_IN_PART and change.resource_type != "document" and not case.is_before_sign_in:
         return f"{change.key} returned a page with a sign-in form: '{value.live}'"
     return None
+
+
+def _leads_to_login(url: str, value: ValueChange) -> bool:
+    """Return whether a request is redirected to a login page, and neither was in the recording nor is itself for one.
+
+    A host that is called like one for logins says nothing about redirects within it.
+    """
+    own = _split_url(url).netloc
+    requested, recorded, live = (_without_host(each, own) for each in (url, value.recorded, value.live))
+    return is_login_page(live) and not is_login_document(recorded) and not is_login_document(requested)
+
+
+def _without_host(url: str, host: str) -> str:
+    """Return path and query of a URL if it has this host, else the URL."""
+    parts = _split_url(url)
+    return parts._replace(scheme="", netloc="").geturl() if parts.netloc == host else url
 
 
 def _site_error(case: DivergenceCase) -> str | None:
@@ -413,6 +436,11 @@ def _split_url(url: str) -> SplitResult:
         return urlsplit(url)
     except ValueError:
         return urlsplit("")
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = _split_url(url)
+    return parts.scheme, parts.netloc
 
 
 def is_login(url: str) -> bool:

@@ -134,6 +134,8 @@ ERROR_TEXT_PART: Final = "error text"
 """`ValueChange.part` of what an error page or a plain text says went wrong."""
 REDIRECT_PART: Final = "header location"
 """`ValueChange.part` of where a response redirects to."""
+WITHHELD_ENDING: Final = "net::ERR_FAILED (withheld by CORS)"
+"""How a request ended if the browser's console says that its page may not read the response it was redirected to."""
 FIRST_ERROR_STATUS: Final = 400
 DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
 """Start of `ValueChange.part` for data, as opposed to markup and scripts."""

@@ -277,6 +277,57 @@ def test_only_a_page_to_log_in_ends_the_session_of_a_redirected_call(key: str, l
     assert classify_cause(DivergenceCase(first=finding(), related_changes=(call,))).cause == cause
 
 
+@pytest.mark.parametrize(
+    ("url", "recorded", "live"),
+    [
+        (
+            "http://a/cart",
+            "https://idp.test/authorize?client_id=shop&state=a",
+            "https://idp.test/authorize?client_id=shop&state=b",
+        ),
+        ("http://a/cart", "https://login.test/?app=1&state=a", "https://login.test/?app=1&state=b"),
+        ("https://login.test/items", "https://login.test/items/1", "https://login.test/items/2"),
+        ("https://login.test/?app=1", "https://a/home", "https://login.test/?app=1&step=2"),
+        ("https://idp.test/authorize?client_id=shop", "https://a/back", "https://idp.test/u/login"),
+    ],
+)
+def test_a_redirect_to_a_login_page_that_was_recorded_is_no_ended_session(url: str, recorded: str, live: str) -> None:
+    """Nor is one within a site whose host is called like one for logins, or of a login page to another one."""
+    for part in ("header location", "url"):
+        call = answer(part, recorded, live, key=f"GET {url}")
+
+        assert classify_cause(DivergenceCase(first=finding(), related_changes=(call,))).cause == "site-changed"
+
+
+def test_a_redirect_within_a_host_for_logins_to_its_login_page_ends_the_session() -> None:
+    """Only the host is no evidence there; the path is."""
+    call = answer("url", "https://login.test/items", "https://login.test/sign_in", key="GET https://login.test/items")
+
+    assert classify_cause(DivergenceCase(first=finding(), related_changes=(call,))).cause == "session-expired"
+
+
+@pytest.mark.parametrize(
+    ("ending", "redirect", "cause"),
+    [
+        ("net::ERR_FAILED", "http://a/new", "network"),
+        ("net::ERR_FAILED", "http://b/new", "site-changed"),
+        ("net::ERR_FAILED (withheld by CORS)", "http://a/new", "site-changed"),
+        ("net::ERR_CONNECTION_RESET", "http://b/new", "network"),
+    ],
+)
+def test_a_page_may_not_read_a_response_only_as_far_as_that_is_known(ending: str, redirect: str, cause: Cause) -> None:
+    """A request that fails after a redirect within its origin failed for another reason, unless the browser says so."""
+    values = (
+        ValueChange(part="ending", recorded="status 200", live=ending),
+        ValueChange(part="header location", recorded="(absent)", live=redirect),
+    )
+    call = answer("ending", "", "").model_copy(update={"what": values})
+    classified = classify_cause(DivergenceCase(first=finding(), related_changes=(call,)))
+
+    assert classified.cause == cause
+    assert ("does not let the page read" in classified.why) == (cause == "site-changed")
+
+
 def test_a_sign_in_form_ends_only_a_session_that_there_was() -> None:
     """Not before a sign-in, and not if the recorded response was refused, too."""
     form = answer("sign-in form", "(absent)", "Sign in")

@@ -146,27 +146,36 @@ class _WithheldRedirects:
 
     def note(self, message: ConsoleMessage) -> None:
         """Note a redirect that a message of the browser reports; it precedes the failure of the request."""
-        found = _WITHHELD.match(message.text)
-        if found is not None and not message.args:  # a page logs with arguments
-            self._urls[found["first"].partition("#")[0]].append(found["last"])
+        found = None if message.args else withheld_redirect_in(message.text)  # a page logs with arguments
+        if found is not None:
+            first, last = found
+            self._urls[first.partition("#")[0]].append(last)
 
-    def pop_redirects(self, root: Request) -> tuple[str, ...]:
-        """Return the URLs that a request was redirected to before it failed."""
-        urls: list[str] = []
-        following = root.redirected_to
-        while following is not None:
-            urls.append(following.url)
-            following = following.redirected_to
+    def pop(self, root: Request) -> str | None:
+        """Return the URL to which a request was redirected that the browser withheld; None if it did not."""
         withheld = self._urls.get(root.url.partition("#")[0])
-        if withheld:
-            urls.append(withheld.popleft())
-        return tuple(dict.fromkeys(urls))
+        return withheld.popleft() if withheld else None
+
+
+def withheld_redirect_in(text: str) -> tuple[str, str] | None:
+    """Return the first and the last URL of a redirect that Chromium reports as blocked by CORS; None in other texts."""
+    found = _WITHHELD.match(text)
+    return None if found is None else (found["first"], found["last"])
 
 
 _WITHHELD: Final = re.compile(
-    r"Access to .+? at '(?P<last>.*)' \(redirected from '(?P<first>.*)'\) from origin '.*' has been blocked by CORS"
+    r"Access to [^']+ at '(?P<last>[^']*)' \(redirected from '(?P<first>[^']*)'\) from origin '[^']*' has been blocked "
+    "by CORS"
 )
 """What Chromium logs."""
+
+
+def _redirect_urls(root: Request) -> Iterator[str]:
+    """Yield the URLs that a request was redirected to, as far as Playwright reports them."""
+    following = root.redirected_to
+    while following is not None:
+        yield following.url
+        following = following.redirected_to
 
 
 class ProbeTraffic(LiveTraffic):
@@ -341,10 +350,10 @@ class ProbeTraffic(LiveTraffic):
 
     def _on_end(self, session: Session, request: Request) -> None:
         root = first_request(request)
-        redirects = self._withheld.pop_redirects(root) if request.failure is not None else ()
+        withheld = self._withheld.pop(root) if request.failure is not None else None
         if root not in self._matched and root not in self._missed:
             return
-        task = asyncio.ensure_future(self._compare(session, root, request, redirects, earlier=frozenset(self._tasks)))
+        task = asyncio.ensure_future(self._compare(session, root, request, withheld, earlier=frozenset(self._tasks)))
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._on_compared(session, done))
 
@@ -362,7 +371,7 @@ class ProbeTraffic(LiveTraffic):
         session: Session,
         root: Request,
         last: Request,
-        redirects: tuple[str, ...],
+        withheld: str | None,
         earlier: frozenset[asyncio.Task[None]],
     ) -> None:
         if root in self._missed:
@@ -380,8 +389,14 @@ class ProbeTraffic(LiveTraffic):
             return
         failure = None if response is not None else last.failure or "net::ERR_EMPTY_RESPONSE"
         answer = await self._live_response(session, response, exchange) if response is not None else None
-        urls = tuple(map(session.redactor.redact_text, redirects))
-        end = RequestEnd(response=answer, failure=failure, redirects=urls, is_redirected=last is not root)
+        followed = () if last.failure is None else (*_redirect_urls(root), *((withheld,) if withheld else ()))
+        end = RequestEnd(
+            response=answer,
+            failure=failure,
+            redirects=tuple(dict.fromkeys(map(session.redactor.redact_text, followed))),
+            is_withheld=withheld is not None,
+            is_redirected=last is not root,
+        )
         values = self._changed.differences(exchange, end)
         if is_changed:
             if self._playback.has_served(exchange) or not any(each.part in ENDING_PARTS for each in values):

@@ -19,6 +19,7 @@ from eikon_engine.divergence.response_diff import (
     ABSENT,
     ENDING_PARTS,
     REDIRECT_PART,
+    WITHHELD_ENDING,
     ComparedResponse,
     compare_responses,
     compare_values,
@@ -68,6 +69,8 @@ class RequestEnd:
     failure: str | None = None
     redirects: tuple[str, ...] = ()
     """URLs that the site redirected a request to which failed then."""
+    is_withheld: bool = False
+    """Whether the browser reported that the page may not read the response at the last of them."""
     is_redirected: bool = True
     """Whether redirects may have led to it; without any, its URL is that of the request, which matched."""
 
@@ -157,7 +160,8 @@ class ResponseChanges:
                 return ()
             known = recorded.url if recorded is not None and exchange.hops else ""
             redirects = (compare_values(REDIRECT_PART, known, url) for url in live.redirects)
-            return (ValueChange(part="ending", recorded=ended, live=ends), *chain.from_iterable(redirects))
+            shown = WITHHELD_ENDING if live.is_withheld else ends
+            return (ValueChange(part="ending", recorded=ended, live=shown), *chain.from_iterable(redirects))
         body = None
         if recorded.body is not None and live.response.body is not None:
             same = hashlib.sha256(live.response.body).hexdigest() == recorded.body.sha256
