@@ -515,8 +515,10 @@ class StepRunner:
             return Differences(frozenset(each.code for each in compared.divergences), frozenset(new))
 
         def due_in_ms(performed: PerformedAction) -> float:
-            lag_ms = self._worker.session.timeline.lag_ms
-            return 0.0 if self._unsettled is None else self._unsettled.due_in_ms(recorded, performed, lag_ms)
+            if self._unsettled is None:
+                return 0.0
+            changed = self._worker.network_outcome().changed_requests
+            return self._unsettled.due_in_ms(recorded, performed, self._worker.session.timeline.lag_ms, changed)
 
         mapped = map_action_urls(action, self.plan.urls)
         performed, late_ms = await perform_until_expected(

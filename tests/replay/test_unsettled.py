@@ -113,6 +113,12 @@ def test_what_a_page_repeats_or_reports_late_is_no_divergence(shop: tuple[PageSi
             id="no order",
         ),
         pytest.param(
+            ORDER,
+            "(fetch('/collect/8f2c1d', {method: 'POST', body: 'click'}), new Response('order'))",
+            ("click", "request-missing", "POST /order", "no such request"),
+            id="a report instead of the order",
+        ),
+        pytest.param(
             "await fetch('/stock');",
             "",
             ("click", "request-missing", "GET /stock", "no such request"),
@@ -157,6 +163,36 @@ def test_a_masked_request_may_be_missing(shop: tuple[PageSite, Path], tmp_path: 
 
     assert [(each.code, each.expected) for each in outcome.divergences] == []
     assert ["orders"] in [list(step.masked) for step in outcome.subgoals[0].steps if step.kind == "action"]
+
+
+SHARED_ADDRESS = """<!doctype html><title>Order</title><button id=save>Save</button><p id=state></p>
+<script>
+const call = name => fetch('/graphql', {
+  method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({operationName: name})
+});
+call('items');
+save.onclick = async () => { await call('order'); await call('items'); state.textContent = 'saved'; };
+</script>"""
+
+
+def test_an_operation_is_missing_whatever_else_is_sent_to_its_address(chromium: Browser, tmp_path: Path) -> None:
+    """The button still fetches the items, at the address to which it no longer sends the order."""
+    with serve_pages() as site:
+        site.answers |= {"/": Answer(body=SHARED_ADDRESS), "/graphql": Answer(body="{}")}
+        with recorded_page(chromium, tmp_path / "b", QUICK) as agent:
+            agent.page.goto(site.url)
+            agent.page.wait_for_timeout(300)
+            agent.page.click("#save")
+            agent.page.get_by_text("saved").wait_for()
+            agent.page.wait_for_timeout(300)
+        unchanged = replay(tmp_path / "b", tmp_path / "unchanged", network="live")
+        site.answers["/"] = Answer(body=SHARED_ADDRESS.replace("await call('order');", ""))
+
+        outcome = replay(tmp_path / "b", tmp_path / "live", network="live")
+
+    assert [(each.code, each.expected, each.observed) for each in unchanged.divergences] == []
+    kind, code, before, _ = read_divergence(outcome)
+    assert (kind, code, before.partition(" sha256")[0]) == ("click", "request-missing", f"POST {site.url}/graphql")
 
 
 LEFT = """<h1>Begin</h1><script>
