@@ -163,12 +163,21 @@ class LiveComparer:
             return comparison
         due, found = _errors(recorded), _errors(observed)
         early = (found - due) & (self._later_errors - due - self._early_errors) if recorded.loading_pages else Counter()
-        reported = (due - found) & self._early_errors
+        reported = self._reported_early(due, found)
         return replace(
             comparison,
             recorded=comparison.recorded.model_copy(update={"observation": _without_errors(recorded, reported)}),
             observed=_without_errors(observed, early),
         )
+
+    def _reported_early(self, due: _Errors, found: _Errors) -> _Errors:
+        """Return the errors due in a step that were reported in an earlier one.
+
+        One that is found again was, too, unless a later step has it: then it is that one which was reported early.
+        """
+        missing = (due - found) & self._early_errors
+        surplus = self._early_errors - missing - (self._later_errors - due)
+        return missing + (due & found & surplus)
 
     def adapt_response(self, change: ResponseChange, recorded: ActionTrace) -> ResponseChange:
         """Remove present times from what differs in a response to a step."""
@@ -230,13 +239,12 @@ class LiveComparer:
 
     def _end_errors(self, recorded: Observation, observed: Observation | None) -> None:
         due = _errors(recorded)
+        found = Counter() if observed is None else _errors(observed)
+        reported = Counter() if observed is None else self._reported_early(due, found)
         self._later_errors -= due
-        if observed is None:
-            return
-        found = _errors(observed)
         if recorded.loading_pages:
             self._early_errors += (found - due) & (self._later_errors - self._early_errors)
-        self._early_errors -= due - found
+        self._early_errors -= reported
 
 
 _Errors: TypeAlias = "Counter[tuple[str, str]]"

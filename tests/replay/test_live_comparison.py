@@ -142,3 +142,15 @@ def test_an_error_of_a_page_that_was_loading_may_come_in_an_earlier_step() -> No
     assert codes(recorded, [now(), seen()]) == [[], ["page-error-changed"]]
     assert codes(recorded, [now(other), seen(page_errors=(error,))]) == [["page-error-changed"], []]
     assert codes(recorded, [now(error, error), seen()]) == [["page-error-changed"], []]
+
+
+def test_an_early_error_that_comes_again_was_reported_once_too_often() -> None:
+    """It may come as often as it was recorded, and does not excuse another one."""
+    error = "ReferenceError: missingName is not defined"
+    loading, once, none = seen(pages=(shown(0, "a"),), loading_pages=(0,)), seen(page_errors=(error,)), seen()
+    early = seen(pages=(shown(0, "a"),), page_errors=(error,))
+
+    assert codes([loading, once], [early, once]) == [[], ["page-error-changed"]]
+    assert codes([loading, once, once], [early, once, none]) == [[], [], []]
+    assert codes([loading, once, once], [early, once, once]) == [[], [], ["page-error-changed"]]
+    assert codes([loading, once, once], [early, none, once]) == [[], [], []]
