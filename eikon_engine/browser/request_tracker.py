@@ -136,7 +136,10 @@ class RequestTracker:
         return arrived
 
     def take_longest_s(self) -> float:
-        """Return the longest wall time, in seconds, that a response took to begin since the last call."""
+        """Return the longest wall time, in seconds, that a response took to begin since the last call.
+
+        A cancelled request has none; one that failed, or that was not waited for any longer, took until then.
+        """
         longest, self._longest_s = self._longest_s, 0.0
         return longest
 
@@ -165,6 +168,8 @@ class RequestTracker:
 
     def forget(self, request: Request, *, is_unanswered: bool = False) -> None:
         """Stop waiting for a request; one that `is_unanswered` may still end."""
+        if is_unanswered:
+            self._note_response_time(request)
         self._end(request)
         if is_unanswered:
             self.unanswered.add(request)
@@ -186,7 +191,6 @@ class RequestTracker:
         self._changed.set()
 
     def _end(self, request: Request) -> None:
-        self._note_response_time(request)
         self.event_streams.discard(request)
         self.in_flight.discard(request)
         self.unanswered.discard(request)
@@ -210,6 +214,8 @@ class RequestTracker:
         if response.status >= FIRST_ERROR_STATUS:
             self._note_failed(request, str(response.status))
         if response.headers.get("content-type", "").startswith("text/event-stream"):
+            self._note_response_time(request)
+            self.sent_at.pop(request, None)
             self.in_flight.discard(request)
             self.event_streams.add(request)
         elif request in self.in_flight:
@@ -231,6 +237,7 @@ class RequestTracker:
     def _on_request_finished(self, request: Request) -> None:
         self.event_count += 1
         self._has_navigated = self._has_navigated or request.is_navigation_request()
+        self._note_response_time(request)
         self._end(request)
         self._changed.set()
 
@@ -239,6 +246,7 @@ class RequestTracker:
         self._has_navigated = self._has_navigated or request.is_navigation_request()
         if request.failure is not None and request.failure != ABORTED_ERROR:
             self._note_failed(request, request.failure)
+            self._note_response_time(request)
         self.forget(request)
 
     def _note_failed(self, request: Request, what: str) -> None:

@@ -104,8 +104,8 @@ DEFAULT_LATE_MS: Final = 30_000.0
 """Page time within which a live page must reach its expected state after the last action: Playwright's default."""
 MAX_LATE_MS: Final = 60_000.0
 """Page time within which it must after any other action, however long the next one may wait."""
-LATE_FINDING_MS: Final = 5_000.0
-"""Page time within which a live page with nothing but findings may still lose them."""
+MIN_LATE_MS: Final = 5_000.0
+"""Page time that it gets after any action; also that of a live page with nothing but findings to lose them."""
 LATE_LIVE_STEP_MS: Final = 100.0
 """Page time between the first looks at a late page."""
 LATE_LIVE_GROWTH: Final = 0.2
@@ -150,6 +150,21 @@ class LateWait:
     """Page time within which the page must reach its expected state."""
     due_in_ms: Callable[[PerformedAction], float] = field(default=lambda _performed: 0.0)
     """Returns the page time until the pages must have sent what the action caused in the recording."""
+
+
+def find_late_timeout_ms(plan: Plan, planned: PlannedStep, timeout_ms: float | None = None) -> float:
+    """Return the page time within which the pages must reach their recorded state after a step of a live replay.
+
+    That is the timeout of the next action, or `timeout_ms` if it is given, within limits. Actions that wait for nothing
+    do not count, nor do waits that timed out in the recording.
+    """
+    for each in (step for subgoal in plan.subgoals for step in subgoal.steps):
+        step = each.step
+        if each.position <= planned.position or not isinstance(step, ActionTrace) or is_failed_wait(step):
+            continue
+        if not isinstance(step.result, Blocked) and not isinstance(step.action, AnswerDialog | Note):
+            return max(MIN_LATE_MS, min(timeout_ms or step.action.timeout_ms, MAX_LATE_MS))
+    return DEFAULT_LATE_MS
 
 
 async def perform_until_expected(
@@ -201,7 +216,7 @@ async def _wait_for_late_page(
             accepted = performed, clock.passed_ms
         if not found.divergences | found.findings <= _MAY_CHANGE_LATER:
             return accepted or (performed, 0.0)
-        timeout_ms = late.timeout_ms if found.divergences else min(late.timeout_ms, LATE_FINDING_MS)
+        timeout_ms = late.timeout_ms if found.divergences else min(late.timeout_ms, MIN_LATE_MS)
         left_ms = timeout_ms - clock.passed_ms
         if left_ms <= 0 or not await worker.session.stabilizer.may_change():
             return accepted or (first, 0.0)
@@ -520,6 +535,7 @@ class StepRunner:
             changed = self._worker.network_outcome().changed_requests
             return self._unsettled.due_in_ms(recorded, performed, self._worker.session.timeline.lag_ms, changed)
 
+        late_timeout_ms = find_late_timeout_ms(self.plan, planned, self._options.timeout_ms)
         mapped = map_action_urls(action, self.plan.urls)
         performed, late_ms = await perform_until_expected(
             self._worker,
@@ -527,25 +543,11 @@ class StepRunner:
             is_expected or is_recorded,
             _recorded_timing(recorded),
             recorded.timing,
-            LateWait(differences=differences, timeout_ms=self._late_timeout_ms(planned), due_in_ms=due_in_ms)
+            LateWait(differences=differences, timeout_ms=late_timeout_ms, due_in_ms=due_in_ms)
             if self._network_mode == "live" and not self._has_diverged
             else None,
         )
         return replace(performed, result=_noticed_result(recorded, performed)), late_ms
-
-    def _late_timeout_ms(self, planned: PlannedStep) -> float:
-        """Return the page time within which the pages must reach their recorded state: the timeout of the next action.
-
-        Actions that wait for nothing do not count, nor do waits that timed out in the recording.
-        """
-        for each in (step for subgoal in self.plan.subgoals for step in subgoal.steps):
-            step = each.step
-            if each.position <= planned.position or not isinstance(step, ActionTrace) or is_failed_wait(step):
-                continue
-            if not isinstance(step.result, Blocked) and not isinstance(step.action, AnswerDialog | Note):
-                timeout_ms = self._options.timeout_ms or step.action.timeout_ms
-                return min(timeout_ms, MAX_LATE_MS)
-        return DEFAULT_LATE_MS
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before the first action."""

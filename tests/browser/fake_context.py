@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.page_tracker import PageTracker
@@ -50,6 +50,25 @@ class FakeRequest:
     method: str
     url: str
     resource_type: str = "xhr"
+    failure: str | None = None
+
+    def is_navigation_request(self) -> bool:
+        """Return False."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class FakeResponse:
+    """The head of a response."""
+
+    request: FakeRequest
+    content_type: str = "application/json"
+    status: int = 200
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the content type."""
+        return {"content-type": self.content_type}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +82,20 @@ class FakeConsoleMessage:
 
 @dataclass(frozen=True, slots=True)
 class FakeContext:
-    """A context without events."""
+    """A context whose events are emitted by the test."""
 
     pages: tuple[FakePage, ...]
+    listeners: list[tuple[str, Callable[..., object]]] = field(default_factory=list)
 
-    def on(self, _event: str, _listener: Callable[..., object]) -> None:
-        """Emit nothing."""
+    def on(self, event: str, listener: Callable[..., object]) -> None:
+        """Add a listener."""
+        self.listeners.append((event, listener))
+
+    def emit(self, event: str, value: object) -> None:
+        """Call the listeners of an event."""
+        for name, listener in self.listeners:
+            if name == event:
+                listener(value)
 
 
 def fake_tracker(*errors: Exception) -> PageTracker:
