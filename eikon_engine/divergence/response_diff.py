@@ -302,27 +302,29 @@ def _values_of_message(name: str, recorded: bytes | None, live: bytes | None) ->
         yield ValueChange(part=_sound(f"{name} {path}"), recorded=sides[0], live=sides[1])
 
 
-def missing_message(name: str, recorded: bytes, waited_ms: float) -> Iterator[ValueChange]:
-    """Yield the values of a recorded message that a live server has not sent within a time in milliseconds."""
-    seconds = waited_ms / 1000
-    live = f"{_NOT_SENT} {seconds:.1f} s" if seconds < _WHOLE_SECONDS else f"{_NOT_SENT} {seconds:.0f} s"
+def missing_message(name: str, recorded: bytes, wait: str) -> Iterator[ValueChange]:
+    """Yield the values of a recorded message that a live server has not sent; `wait` is from `describe_wait`."""
     for each in compare_message(name, recorded, None):
-        yield each.model_copy(update={"live": live})
+        yield each.model_copy(update={"live": wait})
 
 
-_NOT_SENT: Final = "none within"
-_WHOLE_SECONDS: Final = 10
-"""Times from here on, in seconds, are shown without decimals."""
+def describe_wait(waited_ms: float) -> str:
+    """Say, in place of a message, that a server has sent none within a time in milliseconds: in whole seconds."""
+    seconds = int(waited_ms / 1000)
+    return f"none within {seconds} s" if seconds else "none so far"
+
+
+_NOT_SENT: Final = re.compile(r"none (?:within \d+ s|so far)")
 
 
 def is_missing_message(change: ResponseChange) -> bool:
     """Return whether a change is a message that a live server has not sent."""
-    return any(each.live.startswith(f"{_NOT_SENT} ") for each in change.what)
+    return any(_NOT_SENT.fullmatch(each.live) for each in change.what)
 
 
 def is_absent(side: str) -> bool:
     """Return whether a side of a value says that there is none."""
-    return side == ABSENT or side.startswith(f"{_NOT_SENT} ")
+    return side == ABSENT or _NOT_SENT.fullmatch(side) is not None
 
 
 def _changed_message(name: str, recorded: bytes, live: bytes) -> ValueChange:

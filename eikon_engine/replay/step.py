@@ -29,6 +29,7 @@ from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.verdict import step_verdict
+from eikon_engine.replay.attributed_changes import AttributedChanges, received_at
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.documents import DocumentComparer
 from eikon_engine.replay.effects_policy import EffectsPolicy
@@ -306,9 +307,7 @@ class StepRunner:
         """Whether an action has diverged; from then on, pages only need to issue the recorded requests."""
         self._known_findings: set[tuple[str, ...]] = set()
         """What the policy `effects` found at earlier steps, which later ones repeat."""
-        self._attributed_changes: tuple[ResponseChange, ...] = ()
-        self._missing_messages: list[ResponseChange] = []
-        """Messages that a live server did not send, of those only the ones that explain a divergence."""
+        self._changes = AttributedChanges(self._adapted_change)
         self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
         self._performed_before: PerformedAction | None = None
@@ -505,9 +504,7 @@ class StepRunner:
         outcome = self._worker.network_outcome()
         if is_complete and not self._has_diverged and self._network_mode == "sealed":
             outcome = add_unsent(outcome, self.plan, self._worker.session, self._masks)
-        later = outcome.response_changes[len(self._attributed_changes) :]
-        changes = (each for each in (*self._attributed_changes, *later) if each.what or each.more)
-        return outcome.model_copy(update={"response_changes": (*changes, *self._missing_messages)})
+        return outcome.model_copy(update={"response_changes": self._changes.for_outcome(outcome.response_changes)})
 
     async def _perform(
         self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None
@@ -584,7 +581,8 @@ class StepRunner:
             misses=network.misses[self._attributed_misses :],
             changed_requests=network.changed_requests,
             response_changes=unmasked_changes(
-                (*self._response_changes(planned), *self._messages_missing_at(planned)), self._masks
+                (*self._changes.until(planned, network.response_changes), *self._messages_missing_at(planned)),
+                self._masks,
             ),
             recorded_dom=lambda page: self.recorded_dom(shown, page),
             observed_dom=lambda page: _observed_dom(performed, page),
@@ -655,25 +653,21 @@ class StepRunner:
 
     def _attribute_network_events(self, planned: PlannedStep) -> None:
         """Attribute the network events so far to this step; later ones belong to the next action."""
-        self._attributed_misses = len(self._worker.network_outcome().misses)
-        self._attributed_changes = self._response_changes(planned)
+        network = self._worker.network_outcome()
+        self._attributed_misses = len(network.misses)
+        self._changes.end_step(planned, network.response_changes)
 
-    def _response_changes(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
-        """Return the changed responses so far; new ones are attributed to this step.
-
-        Those of a live replay that differ only in present times have no changed values.
-        """
-        found = self._worker.network_outcome().response_changes[len(self._attributed_changes) :]
-        new = [_received_at(planned, change) for change in found]
+    def _adapted_change(self, change: ResponseChange, planned: PlannedStep) -> ResponseChange:
+        """Return a changed response; one of a live replay that differs only in present times has no changed values."""
         if self._network_mode == "live" and isinstance(planned.step, ActionTrace):
-            new = [self._live.adapt_response(change, planned.step) for change in new]
-        return (*self._attributed_changes, *new)
+            return self._live.adapt_response(change, planned.step)
+        return change
 
     def _messages_missing_at(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
         """Return the WebSocket messages that a live server should have sent until the end of a step."""
         if self._network_mode != "live":
             return ()
-        return tuple(_received_at(planned, each) for each in self._worker.session.traffic.missing_messages())
+        return tuple(received_at(planned, each) for each in self._worker.session.traffic.missing_messages())
 
     def _keep_missing_messages(self, planned: PlannedStep, compared: _Comparison) -> None:
         """Keep the missing messages that explain a divergence; the others may still arrive."""
@@ -682,7 +676,7 @@ class StepRunner:
             if is_missing_message(change) and any(
                 find_related_changes(each, (change,), here) for each in compared.divergences
             ):
-                self._missing_messages.append(change)
+                self._changes.keep_missing(change)
 
     def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
@@ -785,11 +779,6 @@ def _noticed_result(recorded: ActionTrace, performed: PerformedAction) -> Result
 def _held_at_first(action: WaitFor, waited_ms: float) -> bool:
     """Return whether a condition held when its step began; that of requests and responses has a time of its own."""
     return not isinstance(action.condition, TrafficCondition) and waited_ms <= action.elapsed_ms
-
-
-def _received_at(planned: PlannedStep, change: ResponseChange) -> ResponseChange:
-    """Attribute a changed response to a step."""
-    return change.model_copy(update={"subgoal": planned.subgoal.id, "sequence": planned.step.sequence})
 
 
 def _place(planned: PlannedStep) -> StepPosition:

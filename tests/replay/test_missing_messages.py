@@ -118,7 +118,7 @@ def test_a_message_that_is_no_longer_sent_is_named(
 
     assert outcome.explanation is not None
     assert outcome.explanation.cause == "test-data", outcome.explanation
-    assert outcome.explanation.why.startswith(f"{socket} received different messages: {missing}, live none within 5")
+    assert outcome.explanation.why.startswith(f"{socket} received different messages: {missing}, live none within 30 s")
 
 
 def test_an_additional_message_is_named(tmp_path: Path) -> None:

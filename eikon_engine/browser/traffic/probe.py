@@ -22,29 +22,22 @@ from eikon_engine.browser.traffic.response_changes import (
     RequestEnd,
     ResponseChanges,
     ResponseLearner,
-    server_messages,
 )
+from eikon_engine.browser.traffic.server_messages import ComparedMessages, RecordedSockets, ServerMessages
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import (
     ENDING_PARTS,
     FIRST_ERROR_STATUS,
     ComparedResponse,
-    compare_message,
-    message_name,
-    missing_message,
-    pair_messages,
-    sides_of_pair,
 )
 from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import comparable_text
 from eikon_engine.network.rules import find_telemetry_rule
-from eikon_engine.network.websocket import SocketMessage, socket_key
-from eikon_engine.outcome.outcomes import ResponseChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from playwright.async_api import ConsoleMessage, Request, Response
 
@@ -53,84 +46,8 @@ if TYPE_CHECKING:
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.network.websocket import SocketOpened, SocketSide
-    from eikon_engine.outcome.outcomes import NetworkOutcome, ValueChange
+    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange
     from eikon_engine.trace.rules import VolatileRule
-
-
-class _ServerMessages:
-    """The messages that the server sent on WebSockets."""
-
-    def __init__(self, learn: Callable[[int, int, bytes], None]) -> None:
-        """Start without messages; `learn` gets each before its page does."""
-        self._learn = learn
-        self.urls: dict[int, str] = {}
-        """URL of each socket, in order of opening."""
-        self.received: defaultdict[int, list[bytes]] = defaultdict(list)
-        """Messages by socket."""
-        self.compared: dict[int, _ComparedMessages] = {}
-        """Comparisons of the sockets that are paired with recorded ones."""
-
-    def on_opened(self, socket: int, url: str) -> None:
-        """Note a socket."""
-        self.urls[socket] = url
-
-    def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
-        """Do nothing."""
-
-    def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
-        """Note a message of the server."""
-        if sender == "server":
-            data = content.encode() if isinstance(content, str) else content
-            self._learn(socket, len(self.received[socket]), data)
-            self.received[socket].append(data)
-
-    def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
-        """Do nothing."""
-
-
-class _ComparedMessages:
-    """What the server sent on a socket, compared with what it sent on the recorded one."""
-
-    def __init__(self, key: str, recorded: list[bytes], phases: list[int]) -> None:
-        """`key` is that of the socket; `phases` are those in which the recorded messages were delivered."""
-        self.key = key
-        self.recorded = recorded
-        self._phases = phases
-        self.live: list[bytes] = []
-        """Without secrets."""
-        self._missing = list(range(len(recorded)))
-        """Places of the recorded messages without a live one."""
-        self._places: dict[str, int | None] = {}
-        """Places of the stored differences, by the name of their message."""
-
-    def add(self, contents: list[bytes], changes: ResponseChanges) -> None:
-        """Compare more messages, and store what differs; a message that is merely missing so far is no difference."""
-        if not contents:
-            return
-        self.live += contents
-        pairs = pair_messages(self.recorded, self.live)
-        self._missing = [place for place, other in pairs if place is not None and other is None]
-        found: dict[str, tuple[ValueChange, ...]] = {}
-        for pair in pairs:
-            if pair[1] is not None:
-                name = message_name("message", *pair)
-                values = compare_message(name, *sides_of_pair(self.recorded, self.live, pair))
-                found[name] = (*found.get(name, ()), *values)
-        for name in {**self._places, **found}:
-            place = self._places.get(name)
-            if place is not None:
-                changes.amend(place, found.get(name, ()))
-            elif name not in self._places:
-                self._places[name] = changes.record(self.key, 0, found[name])
-
-    def missing(self, phase: int, waited_ms: float) -> Iterator[ResponseChange]:
-        """Yield the recorded messages up to a phase that the server has not sent, although it had the time given."""
-        for place in self._missing:
-            if self._phases[place] <= phase:
-                name = message_name("message", place, None)
-                what = tuple(missing_message(name, self.recorded[place], waited_ms))
-                yield ResponseChange(key=self.key, occurrence=0, subgoal="", sequence=0, what=what)
 
 
 class _WithheldRedirects:
@@ -205,7 +122,10 @@ class ProbeTraffic(LiveTraffic):
         """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
         self._warnings: list[str] = []
         self._withheld = _WithheldRedirects()
-        self._messages = _ServerMessages(self._learn_from_message)
+        self._messages = ServerMessages(self._learn_from_message)
+        self._recorded_sockets = RecordedSockets(recording)
+        self._named_sockets: set[int] = set()
+        """Sockets that were paired with recorded ones when they had a message, as far as there are any."""
 
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
@@ -278,29 +198,23 @@ class ProbeTraffic(LiveTraffic):
             if opened is None:
                 continue
             if socket not in self._messages.compared:
-                self._messages.compared[socket] = self._recorded_messages(opened)
+                self._messages.compared[socket] = ComparedMessages(self._recorded_sockets.messages(opened))
             compared = self._messages.compared[socket]
             compared.add(
                 [redact(each) for each in self._messages.received[socket][len(compared.live) :]], self._changed
             )
-
-    def _recorded_messages(self, opened: SocketOpened) -> _ComparedMessages:
-        """Return what the server sent on a recorded socket, to compare with."""
-        events = [event for event in self._recording.sockets if event.socket == opened.socket]
-        sent = [event for event in events if isinstance(event, SocketMessage) and event.sender == "server"]
-        phases = [event.moment.phase for event in sent]
-        return _ComparedMessages(socket_key(opened.url), server_messages(self._recording, events), phases)
 
     def _learn_from_message(self, socket: int, number: int, content: bytes) -> None:
         """Learn the tokens in a message from the recorded one, if its socket is paired with a recorded one."""
         if self._session is None or self.sockets is None or self.sockets.recorded_names is None:
             return
         redactor, names = self._session.redactor, self.sockets.recorded_names
-        for earlier, url in self._messages.urls.items():
+        for earlier, url in self._messages.urls.items() if socket not in self._named_sockets else ():
             if earlier <= socket:
                 names.key_of_opened(earlier, redactor.redact_text(url))  # in this order
+                self._named_sockets.add(earlier)
         opened = names.recorded_socket(socket)
-        recorded = self._recorded_messages(opened).recorded if opened is not None else []
+        recorded = self._recorded_sockets.messages(opened).contents if opened is not None else ()
         if number < len(recorded) and recorded[number] != content:
             live = redactor.redact_text(self._session.urls.to_old.replace_text(comparable_text(content)))
             redactor.stand_ins.learn_from_equal(comparable_text(recorded[number]), live)
