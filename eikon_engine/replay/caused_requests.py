@@ -15,7 +15,8 @@ from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import Playback
 from eikon_engine.network.nearest import body_fields
 from eikon_engine.network.rules import find_telemetry_rule, recorded_request
-from eikon_engine.network.unsent import SLACK_MS, explain_unsent, is_loading_page, is_unsafe
+from eikon_engine.network.saves import SAVE_METHOD
+from eikon_engine.network.unsent import SEARCH_MS, SLACK_MS, explain_unsent, is_loading_page, is_unsafe
 from eikon_engine.outcome.outcomes import shorten_value
 from eikon_engine.trace.actions import (
     AnswerDialog,
@@ -23,10 +24,15 @@ from eikon_engine.trace.actions import (
     Evaluate,
     Expect,
     ExtractDom,
+    Fill,
+    InsertText,
     Note,
+    Press,
     Read,
     Screenshot,
+    SetValue,
     SwitchPage,
+    TypeText,
     WaitFor,
 )
 from eikon_engine.trace.execution import Succeeded
@@ -49,6 +55,7 @@ MAX_INTERVAL_MS: Final = 5_000.0
 replay: it gets as much time again."""
 _WITHOUT_REQUESTS: Final = (AnswerDialog, Assert, Expect, ExtractDom, Note, Read, Screenshot, SwitchPage, WaitFor)
 """Actions that cause no requests; a note stands for a call that replays skip."""
+_ENTERING_ACTIONS: Final = (Fill, InsertText, Press, SetValue, TypeText)
 _OPERATION: Final = re.compile(
     r"(?:\$(?:\[\d+\])?\.)?(action|cmd|command|doc_?id|kind|method|op|operation(?:_?name)?|type)", re.IGNORECASE
 )
@@ -100,6 +107,7 @@ class CausedRequest:
     key: str
     step: int
     """Position of that action among the steps."""
+    started_ms: float
     due_ms: float
     """Recorded page time by which a replay that follows the recording has sent it."""
 
@@ -125,8 +133,6 @@ class CausedRequests:
     ) -> None:
         """Find them; `rules` name what varies from run to run, and what only reports."""
         self._recording = recording
-        caused = _find_caused(recording, steps)
-        self._caused = tuple(each for each in caused if find_telemetry_rule(each.key, rules) is None)
         self._addresses = {Address.of(each.key) for each in recording.exchanges}
         playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._groups: dict[str, str] = {}
@@ -142,6 +148,29 @@ class CausedRequests:
         for key, group in self._groups.items():
             self._groups_at[Address.of(key)].add(group)
         self._operations: dict[str, _Operation] = {}
+        caused = [each for each in _find_caused(recording, steps) if find_telemetry_rule(each.key, rules) is None]
+        self._caused = self._without_superseded(caused, steps)
+
+    def _without_superseded(
+        self, caused: Sequence[CausedRequest], steps: Sequence[ActionTrace]
+    ) -> tuple[CausedRequest, ...]:
+        """Drop what a page saved while a text was entered, or with PUT, if it saved something else soon after that.
+
+        Such a page waits for a pause, which may be too short in the replay.
+        """
+        following: dict[tuple[Address, _Operation], CausedRequest] = {}
+        required = []
+        for each in reversed(caused):
+            address = Address.of(each.key)
+            is_shared = len(self._groups_at.get(address, ())) > 1
+            place = address, self._operation(each.key) if is_shared else frozenset()
+            later = following.get(place)
+            following[place] = each
+            is_save = address.method == SAVE_METHOD or isinstance(steps[each.step].action, _ENTERING_ACTIONS)
+            is_other = later is not None and later.key != each.key and later.started_ms - each.started_ms <= SEARCH_MS
+            if not (is_save and is_other):
+                required.append(each)
+        return tuple(reversed(required))
 
     def due(self, step: int, now_ms: float) -> list[CausedRequest]:
         """Return what a replay that follows the recording has sent by a recorded page time, at the end of a step."""
@@ -319,7 +348,7 @@ def _find_caused(recording: NetworkRecording, steps: Sequence[ActionTrace]) -> I
             continue
         if _matters(exchange, recording) and isinstance(steps[step].result, Succeeded):
             due_ms = exchange.started_ms + SLACK_MS + (interval_ms if interval_ms <= MAX_INTERVAL_MS else 0.0)
-            yield CausedRequest(exchange.ordinal, exchange.key, step, due_ms)
+            yield CausedRequest(exchange.ordinal, exchange.key, step, exchange.started_ms, due_ms)
 
 
 class _OwnRequests:

@@ -12,7 +12,7 @@ from eikon_engine.network.keys import request_key
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference
 from eikon_engine.replay.caused_requests import Address, CausedRequests, SentRequest, site_of
-from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.actions import Click, Fill, Navigate
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.rules import JsonPathRule
@@ -20,7 +20,7 @@ from eikon_engine.trace.target import Target
 from tests.network.factories import make_exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from eikon_engine.network.exchange import Exchange
@@ -73,11 +73,11 @@ class Recorded:
         self.exchanges.append(made.model_copy(update=times))
         return made.key
 
-    def caused(self, *rules: JsonPathRule) -> CausedRequests:
+    def caused(self, *rules: JsonPathRule, steps: Sequence[ActionTrace]) -> CausedRequests:
         """Return what the actions caused."""
         exchanges: tuple[Exchange, ...] = tuple(sorted(self.exchanges, key=lambda each: each.started_ms))
         recording = NetworkRecording(exchanges=exchanges, truncation=None, blobs=self.blobs)
-        return CausedRequests(recording, STEPS, rules)
+        return CausedRequests(recording, steps, rules)
 
     def missing(
         self,
@@ -85,9 +85,10 @@ class Recorded:
         *rules: JsonPathRule,
         now_ms: float = 60_000,
         changed: Iterable[NetworkMiss] = (),
+        steps: Sequence[ActionTrace] = STEPS,
     ) -> list[str]:
         """Return the keys of what a replay has not sent that has sent the page and these, each in its step from 0."""
-        caused = self.caused(*rules)
+        caused = self.caused(*rules, steps=steps)
         every = [SentRequest(0, self.exchanges[0].key), *(SentRequest(*each) for each in sent)]
         return [each.key for each in caused.find_missing(caused.due(2, now_ms), every, changed)]
 
@@ -157,6 +158,17 @@ def test_each_recorded_request_needs_one_of_its_own(recorded: Recorded) -> None:
     assert recorded.missing([(1, save), (1, save)]) == []
     assert recorded.missing([(0, save), (1, save)]) == []
     assert recorded.missing([(1, save)], now_ms=10_450) == []  # it may be a timer's, which began later
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_save_that_another_one_followed_is_not_required(recorded: Recorded, method: str) -> None:
+    """A page saves when nothing was typed for a while; the last save is required, and all that a click sends."""
+    first, last = (recorded.add(at_ms, f"{SITE}/save", {"text": at_ms}, method=method) for at_ms in (10_100, 10_600))
+    fill = STEPS[1].model_copy(update={"action": Fill(target=Target(selector="#text"), text="Hello")})
+
+    assert recorded.missing([(1, last)], steps=(STEPS[0], fill, STEPS[2])) == []
+    assert recorded.missing([], steps=(STEPS[0], fill, STEPS[2])) == [last]
+    assert recorded.missing([(1, last)]) == ([first] if method == "POST" else [])
 
 
 @pytest.mark.parametrize(
