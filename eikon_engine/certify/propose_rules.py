@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import ValidationError
@@ -39,6 +38,8 @@ _SITE_WIDE_FROM: Final = 3
 """If this many URLs of one site differ in the same part, one rule covers the whole site."""
 _RequestPart: TypeAlias = tuple[str, str, str, str]
 """URL without query, method, part and name of a value."""
+_NUMBERED_PARTS: Final = frozenset({"query", "body"})
+"""Parts whose rules hold for some values only."""
 _DEFAULT_REASON: Final = "differs from the recording"
 
 
@@ -69,34 +70,53 @@ def propose_number_rules(
     """Return new rules for requests that differ in numbers of a known type, such as a counter, each with its evidence.
 
     `misses` has one tuple per run of the site, in the order of the runs; `recorded_place` is the place of the recording
-    among them.
+    among them. The runs must differ: a number that is another one than in the recording, and the same in every run, is
+    a change of the site. A request that also differs in anything else gets no rule.
     """
     numbers = _classify_numbers(misses, recorded_place)
-    found = [rule for of_run in misses for miss in of_run for rule, _ in _rules_for(miss, numbers)] if numbers else []
+    found = [rule for of_run in misses for miss in of_run for rule in _number_rules(miss, numbers)]
     taken = {_without_reason(rule) for rule in known}
     return tuple(rule for rule in merge_rules(found) if _without_reason(rule) not in taken)
 
 
 def _classify_numbers(
     misses: Sequence[tuple[NetworkMiss, ...]], recorded_place: int
-) -> dict[_RequestPart, VaryingNumber]:
-    """Return the parts of requests that are numbers of a known type."""
-    recorded: defaultdict[_RequestPart, list[str]] = defaultdict(list)
-    sent: defaultdict[_RequestPart, list[list[str]]] = defaultdict(lambda: [[] for _ in misses])
+) -> dict[_RequestPart, tuple[VaryingNumber, ...]]:
+    """Return the parts of requests that are numbers of a known type, with each of the types."""
+    seen: defaultdict[_RequestPart, list[list[RequestDifference]]] = defaultdict(lambda: [[] for _ in misses])
     for run, of_run in enumerate(misses):
         for miss in of_run:
             for part, difference in _value_differences(miss):
-                before, now = _whole_value(difference.recorded), _whole_value(difference.sent)
-                if before is not None and before not in recorded[part]:
-                    recorded[part].append(before)
-                sent[part][run].append("" if now is None else now)
-    found: dict[_RequestPart, VaryingNumber] = {}
-    for part, runs in sent.items():
-        in_order = [*runs[:recorded_place], recorded[part], *runs[recorded_place:]]
-        number = classify_number([value for values in in_order for value in values], is_shown=False)
-        if number is not None and not is_money_name(_own_name(part[3])):
-            found[part] = number
-    return found
+                seen[part][run].append(difference)
+    typed = {
+        part: _classify_part(runs, recorded_place)
+        for part, runs in seen.items()
+        if part[2] in _NUMBERED_PARTS and not is_money_name(part[3])
+    }
+    return {part: numbers for part, numbers in typed.items() if numbers}
+
+
+def _classify_part(runs: Sequence[Sequence[RequestDifference]], recorded_place: int) -> tuple[VaryingNumber, ...]:
+    """Return what one part of requests is: a type for each of the requests that every run sends, or nothing.
+
+    The values that one run sends, such as two quantities, differ for another reason than that time has passed. If all
+    runs send the same ones, the site has changed. A run without a difference sent the recorded values, or nothing.
+    """
+    differing = [run for run in runs if run]
+    sent = [[_whole_value(each.sent) for each in run] for run in differing]
+    if len({len(run) for run in sent}) != 1 or len({tuple(sorted(map(str, run))) for run in sent}) == 1:
+        return ()
+    place = sum(bool(run) for run in runs[:recorded_place])
+    found = []
+    for number in range(len(sent[0])):
+        recorded = {_whole_value(run[number].recorded) for run in differing}
+        values = [run[number] for run in sent]
+        observed = [*values[:place], *recorded, *values[place:]]
+        if len(recorded) > 1 or len(set(values)) == 1:
+            return ()
+        found.append(classify_number(["" if each is None else each for each in observed], is_shown=False))
+    typed = tuple(each for each in found if each is not None)
+    return typed if len(typed) == len(found) else ()
 
 
 def _value_differences(miss: NetworkMiss) -> Iterator[tuple[_RequestPart, RequestDifference]]:
@@ -120,20 +140,27 @@ def merge_rules(rules: Sequence[VolatileRule]) -> tuple[VolatileRule, ...]:
     return tuple(wide.model_copy(update={"reason": reasons[first]}) for first, wide in _merge_rules(tuple(reasons)))
 
 
-def _rules_for(
-    miss: NetworkMiss, numbers: Mapping[_RequestPart, VaryingNumber] = MappingProxyType({})
-) -> list[tuple[VolatileRule, str]]:
-    """Return the rules that together make the miss a match, with the differing values; empty if that is impossible.
-
-    `numbers` are the parts that are numbers of a known type.
-    """
+def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
+    """Return the rules that together make the miss a match, with the differing values; empty if that is impossible."""
     rules = []
     for part, difference in _value_differences(miss):
-        rule = _rule(difference, *part[:2], numbers.get(part))
+        rule = _rule(difference, *part[:2])
         if rule is None:
             return []
         rules.append((rule, difference.values))
     return rules
+
+
+def _number_rules(
+    miss: NetworkMiss, numbers: Mapping[_RequestPart, tuple[VaryingNumber, ...]]
+) -> tuple[VolatileRule, ...]:
+    """Return rules for a miss that differs in nothing but `numbers`; empty if that is impossible."""
+    differences = tuple(_value_differences(miss))
+    if any(part not in numbers for part, _ in differences):
+        return ()
+    rules = [_rule(each, *part[:2], number) for part, each in differences for number in numbers[part]]
+    found = tuple(rule for rule in rules if rule is not None)
+    return found if len(found) == len(rules) else ()
 
 
 def _rule(  # noqa: PLR0911 - one return per rule type

@@ -341,12 +341,55 @@ def test_a_number_that_grows_from_run_to_run_gets_a_rule_with_its_evidence() -> 
         (("visit", "42"), ("visit", "42")),
         (("price", "42"), ("price", "43")),
         (("$.items[0].unitPrice", "42"), ("$.items[0].unitPrice", "43")),
+        (("$.price.value", "42"), ("$.price.value", "43")),
         (("visit", "40"), ("visit", "39")),
     ],
 )
 def test_other_numbers_of_requests_get_no_rule(values: tuple[tuple[str, str], ...]) -> None:
-    """Two values, a price, and a number that falls."""
+    """Two values, a price, also in a part of it, and a number that falls."""
     assert propose_number_rules(counted(*values), ()) == ()
+
+
+def sent_by(*runs: tuple[str, ...]) -> list[tuple[NetworkMiss, ...]]:
+    """Return a miss for each quantity that each run sends; 1 was recorded first."""
+    return [tuple(miss(differs("body", "$.quantity", "1", value)) for value in run) for run in runs]
+
+
+def test_values_that_every_run_sends_are_a_change() -> None:
+    """Two requests of a run have two values because they are two requests, not because these vary."""
+    assert propose_number_rules(sent_by(("3", "4"), ("3", "4")), ()) == ()
+    assert propose_number_rules(sent_by(("3", "4"), ("4", "3")), ()) == ()
+    assert propose_number_rules(sent_by(("3", "4", "5")), ()) == ()
+    assert propose_number_rules(sent_by(("3", "4"), ("3", "5")), ()) == ()
+    assert propose_number_rules(sent_by(("3",), ("3", "4")), ()) == ()
+
+
+def test_each_of_several_requests_of_a_run_is_compared_with_its_own_counterparts() -> None:
+    """The first requests sent 3 and 5, the second ones 4 and 6."""
+    rules = propose_number_rules(sent_by(("3", "4"), ("5", "6")), ())
+
+    assert [rule.reason for rule in rules] == ["counter from 1: 1, 3, 5 in 3 observations"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        differs("header", "range", "bytes=0-1", "bytes=2-3"),
+        differs("times", "", "2026-01-15T10:00:00Z", "2026-01-16T10:00:00Z"),
+        differs("query", "1700000000000", None, "x"),
+        differs("body", "$.name", '"banana"', '"cherry"'),
+    ],
+)
+def test_a_counter_does_not_excuse_what_else_differs(other: RequestDifference) -> None:
+    """A request that differs in a counter, and in anything else, gets no rule for either."""
+    misses = [(miss(differs("query", "visit", "41", value), other),) for value in ("42", "43")]
+    assert propose_number_rules(misses, ()) == ()
+
+    plain = (miss(differs("query", "visit", "41", "44")),)
+    rules = propose_number_rules([*misses, plain], ())
+    assert [rule.kind for rule in rules] == ["query_key"]
+    alone = (miss(other),)
+    assert propose_number_rules([alone, *counted(("visit", "42"), ("visit", "43"))], ())[1:] == ()
 
 
 @settings(max_examples=25, deadline=None)
