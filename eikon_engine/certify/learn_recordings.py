@@ -382,18 +382,18 @@ def _snapshots(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[PageKey, Pag
 
 
 def _findings(place: StepPosition, step: ActionTrace, compared: ActionComparison) -> Iterator[CertificationFinding]:
-    """Yield the differences that no mask covers; those of a document one by one."""
+    """Yield the differences that no mask covers; those of a document one by one, if snapshots show them."""
     recordings = len(compared.outcomes)
+    changes = {change.change.key[:4]: change.change for change in reversed(compared.dom_changes)}
     for each in compared.unstable:
-        if each.layer in COMPARED_LAYERS and each.layer != "dom":
-            message = f"{each.message} {_both_values(each.expected, each.observed, recordings)}"
-            yield _finding(place, step, each, message, recordings)
-        elif each.layer == "dom":
-            changes = {change.change.key[:4]: change.change for change in reversed(compared.dom_changes)}
+        if each.layer == "dom" and changes:
             for change in reversed(changes.values()):
                 where = " ".join(filter(None, (change.kind, change.name, "at", change.frame, change.path)))
                 values = _both_values(change.expected, change.observed, recordings)
                 yield _finding(place, step, each, f"{where}: {values}", recordings)
+        elif each.layer in COMPARED_LAYERS:
+            message = f"{each.message} {_both_values(each.expected, each.observed, recordings)}"
+            yield _finding(place, step, each, message, recordings)
 
 
 def _both_values(one: str, other: str, recordings: int) -> str:

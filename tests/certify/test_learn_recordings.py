@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.certify.learn_recordings import learn_from_recordings
 from eikon_engine.cli.main import eikon
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.store import NetworkWriter
 from eikon_engine.outcome.learning import LearningReport
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
@@ -20,6 +23,7 @@ from eikon_engine.trace.patch import AddMask
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
 from tests.browser.pages import Answer, serve_pages
+from tests.certify.rehearsal import Stage, page_of
 from tests.commands import run_here
 from tests.replay.conftest import replay
 
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
+    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.trace.bundle import Bundle
     from tests.browser.pages import Asked, PageSite
 
 pytestmark = pytest.mark.browser
@@ -152,6 +158,35 @@ def test_a_recording_is_equal_to_itself(tmp_path: Path) -> None:
     assert ended.returncode == 0
     assert "look: equal" in ended.stderr
     assert (tmp_path / "first" / TRACE_FILE).read_bytes() == before
+
+
+def record_without_snapshot(folder: Path, page: PageSnapshot) -> Bundle:
+    """Simulate the recording of a page of which only digests are stored."""
+    folder.mkdir()
+    trace = Stage(lambda _run, _budget: page).record(folder, BlobStore(folder / "dom"))
+    NetworkWriter(folder / "network").close()
+    (attempt,) = trace.subgoal_traces
+    (step,) = attempt.actions_taken
+    assert step.observation is not None
+    pages = tuple(each.model_copy(update={"snapshot": None}) for each in step.observation.pages)
+    observation = step.observation.model_copy(update={"pages": pages})
+    changed = attempt.model_copy(update={"actions_taken": (step.model_copy(update={"observation": observation}),)})
+    write_trace(trace.model_copy(update={"subgoal_traces": (changed,)}), folder / TRACE_FILE)
+    return open_bundle(folder)
+
+
+def test_pages_differ_also_if_no_snapshot_shows_where(tmp_path: Path) -> None:
+    """A page without a stored snapshot is reported with its digests."""
+    first = record_without_snapshot(tmp_path / "first", page_of("Welcome"))
+    second = record_without_snapshot(tmp_path / "second", page_of("Closed"))
+
+    report = learn_from_recordings(first, second).report
+    same = learn_from_recordings(first, first).report
+
+    assert (report.status, same.status) == ("different", "equal")
+    (difference,) = report.differences
+    assert difference.message.startswith("The DOM of page 0 differs; no snapshot was stored")
+    assert "'DOM digest " in difference.message
 
 
 def test_recordings_of_different_missions_are_refused(tmp_path: Path) -> None:
