@@ -6,16 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.certify.money import PageMoney
 from eikon_engine.certify.runs import page_key
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.divergence.dom_diff import diff_snapshots, find_reorderings
 from eikon_engine.divergence.masks import apply_masks
-from eikon_engine.dom.paths import nodes_on_path
-from eikon_engine.network.drawn_values import is_money_name, value_pattern
+from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.outcome.outcomes import ActionOutcome
-from eikon_engine.skills.money import find_money
 from eikon_engine.trace.actions import Evaluate
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import Blocked
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.runs import PageKey, ReplayedRun, Snapshots
     from eikon_engine.divergence.dom_diff import DomChange, Reordering
-    from eikon_engine.dom import DomNode, PageSnapshot
+    from eikon_engine.dom import PageSnapshot
     from eikon_engine.files.blobs import BlobStore
     from eikon_engine.outcome.divergence import Divergence, Layer
     from eikon_engine.outcome.outcomes import StepOutcome
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 
 FAILURE_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result"})
 """Layers in which a difference means that the action itself failed or hit another element."""
-_NAMING_ATTRIBUTES: Final = frozenset({"aria-label", "class", "data-test", "data-testid", "id", "itemprop", "name"})
-_MAX_MONEY_LENGTH: Final = 200
-"""Longer texts around a number may be about money elsewhere."""
 _MEASURES_TIME: Final = re.compile(r"\s*(?:\(\)\s*=>\s*)?(?:window\.)?performance\.now\(\)\s*;?\s*")
 """A script that returns the time of the page, and nothing else."""
 _MEASURED_NAME: Final = "now"
@@ -55,7 +51,7 @@ class PageChange:
     url: str
     change: DomChange
     is_money: bool = False
-    """Whether the element of the text or attribute shows an amount of money, or is named after one."""
+    """Whether a text or attribute with a number is about money."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,28 +239,9 @@ def snapshot_lookup(observation: Observation | None, page_snapshots: Snapshots) 
 def _dom_changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
     """Yield the DOM differences of all pages that are open in both runs."""
     for url, before, after in _page_pairs(comparison):
+        money = PageMoney(before)
         for change in diff_snapshots(before, after):
-            root = next((frame.root for frame in before.frames if frame.path == change.frame), None)
-            is_money = has_money(change.whole[0]) or (root is not None and _is_money(nodes_on_path(root, change.path)))
-            yield PageChange(run=run, url=url, change=change, is_money=is_money)
-
-
-def has_money(text: str) -> bool:
-    """Return whether an amount with a currency is in a text."""
-    return next(find_money(text, None, None), None) is not None
-
-
-def _is_money(nodes: tuple[DomNode, ...]) -> bool:
-    """Return whether the last of some nested nodes is about money, by its text and names.
-
-    If its text is only a number, those of its parent count, too.
-    """
-    around = [node for node in nodes if not node.is_text][-2:]
-    texts = [" ".join(each.text.strip() for each in node.walk() if each.text is not None) for node in around]
-    if texts and any(letter.isalpha() for letter in texts[-1]):
-        around, texts = around[-1:], texts[-1:]
-    names = (value for node in around for name, value in node.attributes if name in _NAMING_ATTRIBUTES)
-    return any(map(is_money_name, names)) or any(len(text) <= _MAX_MONEY_LENGTH and has_money(text) for text in texts)
+            yield PageChange(run=run, url=url, change=change, is_money=money.is_money(change))
 
 
 def _reorderings(comparison: Comparison, run: int) -> Iterator[PageReordering]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.certify.compare_runs import has_money
+from eikon_engine.certify.money import is_about_money
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.files.text import shorten_pair
 from eikon_engine.network.drawn_values import classify_texts
@@ -206,7 +206,7 @@ def _unstable_parts(action: ActionComparison) -> Iterator[tuple[_Place, tuple[st
     for code, part_values in (("title-changed", _titles), ("console-error-changed", _console_errors)):
         if any(each.code == code for each in action.unstable):
             for place, values in part_values(action):
-                yield place, values, any(map(has_money, values))
+                yield place, values, any(map(is_about_money, values))
     by_place: dict[_Place, dict[int, PageChange]] = {}
     for each in action.dom_changes:
         part = maskable_part(each.change)

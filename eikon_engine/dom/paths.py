@@ -33,21 +33,36 @@ def sibling_steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def nodes_on_path(root: DomNode, path: str) -> tuple[DomNode, ...]:
-    """Return the nodes from the root of a document to the one at a path, without shadow roots; empty if it has none."""
-    nodes: list[DomNode] = []
-    siblings: tuple[DomNode, ...] = (root,)
-    for step in path.split(" > "):
-        if step == "#shadow" and nodes:
-            siblings = nodes[-1].shadow or ()
-            continue
-        counting = tuple(filter(is_significant, siblings))
-        named = dict(zip(sibling_steps(counting), counting, strict=True))
-        if step not in named:
-            return ()
-        nodes.append(named[step])
-        siblings = nodes[-1].children
-    return tuple(nodes)
+class NodesByPath:
+    """Finds nodes of one document by their paths; names the children of each node once."""
+
+    def __init__(self, root: DomNode) -> None:
+        """Find nodes below, and including, the root of a document."""
+        self._root = root
+        self._named: dict[tuple[int, bool], dict[str, DomNode]] = {}
+
+    def find(self, path: str) -> tuple[DomNode, ...]:
+        """Return the nodes from the root to the one at a path, without shadow roots; empty if there is none."""
+        nodes: list[DomNode] = []
+        is_shadow = False
+        for step in path.split(" > "):
+            if step == "#shadow" and nodes:
+                is_shadow = True
+                continue
+            named = self._children(nodes[-1] if nodes else None, in_shadow=is_shadow)
+            if step not in named:
+                return ()
+            nodes.append(named[step])
+            is_shadow = False
+        return tuple(nodes)
+
+    def _children(self, parent: DomNode | None, *, in_shadow: bool) -> dict[str, DomNode]:
+        key = id(parent), in_shadow
+        if key not in self._named:
+            nodes = (self._root,) if parent is None else (parent.shadow or ()) if in_shadow else parent.children
+            counting = tuple(filter(is_significant, nodes))
+            self._named[key] = dict(zip(sibling_steps(counting), counting, strict=True))
+        return self._named[key]
 
 
 def append_step(path: str, step: str) -> str:

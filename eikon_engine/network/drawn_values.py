@@ -1,6 +1,7 @@
 """Recognize values that vary from run to run by their nature: times, counters of cache-busters, random ids.
 
-Prices, names and other values that a mission is about are none of them, so no rule ignores these.
+Prices, names and other values that a mission is about are none of them, so that no rule ignores these: amounts of money
+are recognized by a currency or their names.
 """
 
 from __future__ import annotations
@@ -32,9 +33,31 @@ _UNSIGNED: Final = r"[0-9]{1,17}(?:\.[0-9]{1,20})?"
 _TIME_UNIT: Final = r"(?:milliseconds?|msecs?|ms|microseconds?|\u00b5s|\u03bcs|us|nanoseconds?|ns|seconds?|secs?|s)"
 """Units of what pages measure; minutes and longer ones are what texts are about."""
 _MONEY_NAME: Final = frozenset(
-    {"amount", "amounts", "balance", "cost", "costs", "fee", "fees", "price", "prices", "pricing", "salary", "total"}
+    {
+        "balance",
+        "bid",
+        "budget",
+        "cash",
+        "cost",
+        "costs",
+        "debt",
+        "deposit",
+        "expense",
+        "expenses",
+        "fare",
+        "fee",
+        "fees",
+    }
+    | {"income", "money", "paid", "payout", "postage", "pricing", "profit", "refund", "rent", "revenue", "salary"}
+    | {"savings", "tax", "taxes", "turnover", "vat", "wage", "wages"}
+    | {"betrag", "importe", "kosten", "montant", "precio", "precios", "preis", "preise", "prezzi", "prezzo", "prix"}
+    | {"summe"}
+    | {"cent", "cents", "dollar", "dollars", "eur", "euro", "euros", "franc", "francs", "gbp", "inr", "jpy", "pence"}
+    | {"peso", "pesos", "pound", "pounds", "rs", "rupee", "rupees", "usd", "yen", "yuan"}
 )
-"""Words in names of numbers that are amounts of money."""
+"""Words about amounts of money, in lower case, and currencies."""
+_MONEY_PART: Final = re.compile(r"amount|discount|payment|price(?!less)|total(?!ly)")
+"""Such words that are also part of others, as in `subtotal` and `productprice`."""
 _CLOCK: Final = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d-\d\d\b|\bago\b")
 _WORD_OR_NUMBER: Final = re.compile(
     rf"{_UUID}|(?<![A-Za-z0-9])[0-9]+(?:\.[0-9]+)?(?={_TIME_UNIT}(?![A-Za-z0-9]))"
@@ -139,8 +162,9 @@ def differ_in_numbers(one: str, other: str) -> bool:
 
 
 def is_money_name(name: str) -> bool:
-    """Return whether a name is that of an amount of money, such as `unitPrice`."""
-    return not _MONEY_NAME.isdisjoint(word.lower() for word in _WORD.findall(name))
+    """Return whether a name, path or text has a word about amounts of money, such as `unitPrice` or `$.price.value`."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    return not _MONEY_NAME.isdisjoint(words) or any(map(_MONEY_PART.search, words))
 
 
 def _split_text(text: str) -> list[str]:
@@ -150,10 +174,10 @@ def _split_text(text: str) -> list[str]:
 def _classify_part(values: Sequence[str], following: str, *, is_money: bool) -> VaryingText | None:
     """Return what one part of several texts is; None if it is a word that differs, or a number without a type."""
     is_number = all(re.fullmatch(NUMBER, value) for value in values)
-    if is_number and is_money:
-        return None
     if is_number and re.match(rf" ?{_TIME_UNIT}(?![A-Za-z0-9])", following):
         return _classify_duration(values)
+    if is_number and is_money:
+        return None
     classify = classify_percentage if re.match(" ?%", following) else classify_number
     found = classify(values) if is_number else None
     if found is not None:

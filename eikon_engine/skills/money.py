@@ -143,6 +143,11 @@ def find_money(text: str, language: str | None, currency: str | None) -> Iterato
         )
 
 
+def has_currency(text: str) -> bool:
+    """Return whether a currency sign or code is in a text, with or without an amount."""
+    return _HAS_SIGN.search(text) is not None
+
+
 def read_amount(text: str, language: str | None, currency: str | None, minus: str = "") -> Amount:
     """Read a number with separators; the language decides whether an ambiguous one groups thousands or decimals."""
     digits = re.sub(r"(?:,-{1,2}|,\u2013|\.\u2013)$", "", text)

@@ -81,6 +81,13 @@ def test_a_number_about_money_has_no_type(numbers: list[int]) -> None:
     assert classify_texts([f"{numbers[0]} points"] * 3) is None
 
 
+def test_a_duration_beside_an_amount_of_money_is_one() -> None:
+    """Milliseconds are no money."""
+    found = classify_texts(["Total, computed in 12 ms", "Total, computed in 15 ms"], is_money=True)
+    assert found is not None
+    assert found.evidence == "duration: 2 values in 2 observations"
+
+
 @given(st.lists(st.integers(0, 10**6), min_size=3, max_size=6))
 def test_a_pattern_has_what_was_seen_and_its_words(numbers: list[int]) -> None:
     """No number without a word, and no other word."""
@@ -96,5 +103,7 @@ def test_names_and_differences_of_numbers() -> None:
     """Names of amounts are recognized by their words; texts that differ in words differ not only in numbers."""
     names = ("unitPrice", "total-cost", "price", "visits", "priceless", "")
     assert [is_money_name(name) for name in names] == [True, True, True, False, False, False]
+    others = ("subtotal", "grandtotal", "productprice", "discount", "tax", "payment", "$.price.value", "Rs", "totally")
+    assert [is_money_name(name) for name in others] == [True] * 8 + [False]
     assert differ_in_numbers("Visit 8 of 9", "Visit 10 of 9")
     assert not differ_in_numbers("Visit 8", "Visits 8")
