@@ -88,7 +88,7 @@ def locator_by_name(document: RecordedDocument, element: LocatedElement, varying
     others = [each for each in document.elements if role in {each.role, document.role(each)}]
     if varying.are_drawn_in(name):
         is_unique = _is_only_match(varying.drawn_pattern(name), others)
-        return f"get_by_role({string_literal(role)}, name={varying.drawn_source(name)})" if is_unique else None
+        return f"get_by_role({string_literal(role)}, name={varying.name_source(name)})" if is_unique else None
     if sum(_compact(name) in _compact(each.name) for each in others) == 1:
         return call_source("get_by_role", string_literal(role), name=name)
     alone = sum(each.name == name for each in others) == 1
@@ -105,7 +105,7 @@ def _locator_by_label(
         is_unique = _is_only_match(varying.drawn_pattern(name), document.elements)
     else:
         is_unique = sum(_compact(name) in _compact(each.name) for each in document.elements) == 1
-    return call_source("get_by_label", varying.drawn_source(name)) if is_unique else None
+    return call_source("get_by_label", varying.name_source(name)) if is_unique else None
 
 
 def _is_only_match(pattern: str, elements: Iterable[LocatedElement]) -> bool:

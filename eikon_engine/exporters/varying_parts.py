@@ -6,10 +6,14 @@ Patterns are valid in Python and JavaScript; Playwright passes them to the brows
 
 from __future__ import annotations
 
+import html
+import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal
 from eikon_engine.network.response_values import comparable_text, url_location
@@ -19,7 +23,7 @@ from eikon_engine.trace.masks import matches_wildcard
 from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.execution import ExecutionTrace
@@ -38,6 +42,8 @@ _DIGESTS: Final = (
     (rf"\b{_UUID_START}", _UUID_START),
     (r"\b[0-9a-fA-F]{20,}\b", "[0-9a-fA-F]{20,}"),
 )
+_NOT_PORTABLE: Final = re.compile(r"\(\?(?![:=!]|<[=!])|\\[aANUZ]|[*+?}]\+|\{,\d|\[\^?\]")
+"""What JavaScript does not have: flags, names and possessive quantifiers, anchors and signs by name, `{,3}`, `[]x]`."""
 _SPECIAL: Final = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
@@ -86,8 +92,8 @@ class VaryingParts:
             return None
         if not self._drawn.finds(text):
             return string_literal(text)
-        spaced = r"\s+".join(self._drawn.opened(text).split(" "))
-        return call_source("re.compile", regex_literal(rf"^\s*{spaced}\s*$"))
+        opened = self._drawn.opened(text, _escape_text)
+        return call_source("re.compile", regex_literal(rf"^\s*{opened}\s*$"))
 
     def title_source(self, title: str) -> str:
         """Write the title to expect of a page."""
@@ -96,6 +102,14 @@ class VaryingParts:
     def drawn_source(self, text: str) -> str:
         """Write a text to expect, in which only drawn values and stand-ins are open."""
         return _pattern_source(self._drawn.opened(text)) if self.are_drawn_in(text) else string_literal(text)
+
+    def name_source(self, name: str) -> str:
+        """Write the name of an element to find, in which only drawn values and stand-ins are open.
+
+        Playwright writes it into a selector, where `/` ends a regular expression.
+        """
+        pattern = re.sub(r"\\.|/", lambda found: r"\/" if found[0] == "/" else found[0], self._drawn.opened(name))
+        return _pattern_source(pattern) if self.are_drawn_in(name) else string_literal(name)
 
     def text_pattern(self, text: str) -> str:
         """Return a regular expression of a text with its varying parts open."""
@@ -121,7 +135,17 @@ def _pattern_source(pattern: str) -> str:
 
 def _is_portable(pattern: str) -> bool:
     """Return whether a regular expression of Python means the same in JavaScript."""
-    return re.search(r"\(\?(?![:=!]|<[=!])|\\[AZ]|[*+?}]\+", pattern) is None
+    return _NOT_PORTABLE.search(pattern) is None
+
+
+def _escape(text: str) -> str:
+    """Escape what has a meaning in regular expressions; unlike `re.escape`, readable and valid in JavaScript."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def _escape_text(text: str) -> str:
+    """Escape a text whose white space browsers may break or collapse."""
+    return r"\s+".join(map(_escape, text.split(" ")))
 
 
 class _Finder:
@@ -143,19 +167,15 @@ class _Finder:
         """Return what is between the parts."""
         return [text] if self._pattern is None else self._pattern.sub("\0", text).split("\0")
 
-    def opened(self, text: str) -> str:
+    def opened(self, text: str, escape: Callable[[str], str] = _escape) -> str:
+        """Return a pattern with the parts open; `escape` writes what is between them."""
         pieces, end = [], 0
         for found in self._pattern.finditer(text) if self._pattern is not None else ():
             part = self._parts[int((found.lastgroup or "").removeprefix("part_"))]
             opened = part.opened if isinstance(part.opened, str) else part.opened[found[0]]
-            pieces += [_escape(text[end : found.start()]), opened]
+            pieces += [escape(text[end : found.start()]), opened]
             end = found.end()
-        return "".join((*pieces, _escape(text[end:])))
-
-
-def _escape(text: str) -> str:
-    """Escape what has a meaning in regular expressions; unlike `re.escape`, readable and valid in JavaScript."""
-    return _SPECIAL.sub(r"\\\g<0>", text)
+        return "".join((*pieces, escape(text[end:])))
 
 
 def _drawn_values(trace: ExecutionTrace, network: NetworkRecording | None) -> Iterator[_Part]:
@@ -171,8 +191,23 @@ def _drawn_values(trace: ExecutionTrace, network: NetworkRecording | None) -> It
         for text in _recorded_texts(rule, network):
             for found in re.finditer(rule.pattern, text):
                 if found[1]:
-                    values.setdefault(found[1], _alone(rule.value_pattern))
+                    values |= _written(found[1], rule.value_pattern) | values
     yield from _literals(values)
+
+
+def _written(value: str, pattern: str) -> dict[str, str]:
+    """Return how pages may show and send a value of a response, each with the pattern that opens it."""
+    decoded = {value, html.unescape(value), unquote(value)}
+    with suppress(ValueError):
+        decoded.add(str(json.loads(f'"{value}"')))
+    written = dict.fromkeys((value, *(encode(each) for each in decoded if each for _, encode in ENCODINGS)))
+    return {each: _alone(pattern) if re.fullmatch(pattern, each) else _class_of(each) for each in written}
+
+
+def _class_of(written: str) -> str:
+    """Return a pattern of texts with no other signs than this one."""
+    signs = "".join(sorted(set(re.sub(r"[\w-]", "", written, flags=re.ASCII))))
+    return f"[\\w{_escape(signs)}-]+"
 
 
 def _recorded_texts(rule: ResponseValueRule, network: NetworkRecording) -> Iterator[str]:
@@ -192,8 +227,7 @@ def _stand_ins(trace: ExecutionTrace) -> Iterator[_Part]:
     for stand_in in known:
         for _, encode in ENCODINGS:
             written = encode(stand_in)
-            signs = "".join(sorted(set(re.sub(r"[\w-]", "", written, flags=re.ASCII))))
-            values.setdefault(written, f"[\\w{_escape(signs)}-]+")
+            values.setdefault(written, _class_of(written))
     yield from _literals(values)
 
 

@@ -142,24 +142,39 @@ class ResponseValueRule(_RequestRule):
 
     @property
     def value_pattern(self) -> str:
-        """Regular expression of the value alone."""
+        """Regular expression of the value alone, with its flags."""
         return next(_captured(self.pattern))
 
 
-_GROUP_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<\w+>)?(?!\?)|\(\?|\)", re.DOTALL)
-"""An escape, a class of characters, or the begin or end of a group."""
+_GROUP_TOKEN: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?#[^)]*\)|\(\?[aiLmsux]+\)|(?P<comment>#[^\n]*)"
+    r"|(?P<group>\((?!\?)|\(\?P<\w+>)|(?P<other>\(\?(?:(?P<on>[aimsux]*)(?:-(?P<off>[imsx]+))?:|\(\w+\))?)|(?P<end>\))",
+    re.DOTALL,
+)
+"""An escape, a class of characters, a comment, flags, or the begin or end of a group, capturing or not."""
+_FLAGS: Final = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
 def _captured(pattern: str) -> Iterator[str]:
-    """Yield the sources of the capturing groups of a regular expression, in the order of their ends."""
-    begins: list[int | None] = []
-    for found in _GROUP_TOKEN.finditer(pattern):
-        if found[0] == "(?":
-            begins.append(None)
-        elif found[0].startswith("("):
-            begins.append(found.end())
-        elif found[0] == ")" and (begin := begins.pop()) is not None:
-            yield pattern[begin : found.start()]
+    """Yield the sources of the capturing groups of a regular expression, with flags, in the order of their ends."""
+    given = re.compile(pattern).flags
+    flags = {letter for letter, flag in _FLAGS.items() if given & flag}
+    begins: list[tuple[int | None, set[str]]] = []
+    place = 0
+    while (found := _GROUP_TOKEN.search(pattern, place)) is not None:
+        place = found.end()
+        if found["comment"] is not None and "x" not in flags:
+            place = found.start() + 1
+        elif found["group"] is not None:
+            begins.append((found.end(), flags))
+        elif found["other"] is not None:
+            begins.append((None, flags))
+            flags = (flags | set(found["on"] or "")) - set(found["off"] or "") - {"u"}
+        elif found["end"] is not None:
+            begin, flags = begins.pop()
+            if begin is not None:
+                source = pattern[begin : found.start()]
+                yield f"(?{''.join(sorted(flags))}:{source})" if flags else source
 
 
 class TelemetryRule(_RequestRule):

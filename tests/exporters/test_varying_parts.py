@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import secrets
@@ -10,14 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.exporters.varying_parts import VaryingParts
+from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import AnswerDialog, Click, Navigate
+from eikon_engine.trace.execution import NetworkPart
 from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, redirect, serve_pages
 from tests.exporters.running import export, run
 from tests.exporters.traces import body, trace_of
+from tests.network.factories import make_exchange
 from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ RULES = (
     ResponseValueRule(pattern=r'data-number="(\d+)"', reason="a number"),
 )
 
-WORDS = {"title": "Ticket", "dialog": "Saved as", "path": "status", "link": "Open", "heading": "Yours:"}
+WORDS = {"title": "Ticket", "dialog": "Saved as", "path": "status", "link": "Open/view", "heading": "Yours:"}
 OTHER = {"title": "Order", "dialog": "Lost", "path": "state", "link": "Shut", "heading": "Mine:"}
 
 
@@ -108,6 +112,83 @@ def test_only_the_varying_part_of_a_text_is_open(recorded: str, same: str, other
     assert not re.fullmatch(pattern, other)
 
 
+def parts_of(folder: Path, response: str, pattern: str) -> VaryingParts:
+    """Return the varying parts of a recording with one response, in which a rule finds a value."""
+    rule = ResponseValueRule(pattern=pattern, reason="a value")
+    with NetworkWriter(folder) as writer:
+        writer.append(make_exchange(response_body=writer.write_blob(response.encode())))
+    return VaryingParts(trace_of(network=NetworkPart(rules=(rule,))), read_network(folder))
+
+
+def compiled(source: str) -> re.Pattern[str]:
+    """Return the regular expression that a source compiles."""
+    call = ast.parse(source, mode="eval").body
+    assert isinstance(call, ast.Call)
+    return re.compile(ast.literal_eval(call.args[0]))
+
+
+def test_a_slash_does_not_end_the_name_in_a_selector(tmp_path: Path) -> None:
+    """Neither in the words nor in the pattern of the value; one that is escaped already stays as it is."""
+    parts = parts_of(tmp_path, "<a>Order 17/2026</a>", r"Order ([0-9]+/[0-9]+|\/)")
+
+    source = parts.name_source("A/B 17/2026")
+
+    pattern = compiled(source).pattern
+    assert re.search(r"(?<!\\)/", pattern) is None
+    assert re.fullmatch(pattern, "A/B 18/2027")
+    assert re.search(r"\\\\/", pattern) is None
+    assert parts.name_source("A/B") == '"A/B"'
+    assert parts.drawn_source("A/B 17/2026").startswith('re.compile(r"^A/B (?:')
+
+
+def test_spaces_in_the_pattern_of_a_value_stay(tmp_path: Path) -> None:
+    """Only those between the words of the text may be any white space."""
+    parts = parts_of(tmp_path, "<b>Jane Roe</b>", "<b>([^ ]+ [A-Z ]?oe)")
+
+    source = parts.text_source("Dear Jane Roe , welcome")
+
+    assert source is not None
+    assert r"Dear\s+[^ ]+ [A-Z ]?oe\s+,\s+welcome" in source
+    assert compiled(source).fullmatch("Dear  Jim Poe ,\nwelcome")
+
+
+@pytest.mark.parametrize(
+    ("response", "shown", "other"),
+    [
+        ('{"id": "Caf\\u00e9 & Bar"}', "Caf\u00e9 & Bar", "Th\u00e9 & Bar"),
+        ('<p id="Tea &amp; Milk">', "Tea & Milk", "Tea & Salt"),
+        ('<p id="Tea & Milk">', "Tea%20%26%20Milk", "Tea%20%26%20Salt"),
+        ('<p id="a/b c">', "a%2Fb+c", "a%2Fd+c"),
+        ('<p id="Tea &amp; Milk">', "VGVhICYgTWlsaw==", "VGVhICYgU2FsdA=="),
+    ],
+)
+def test_a_drawn_value_is_open_in_every_encoding(tmp_path: Path, response: str, shown: str, other: str) -> None:
+    """It is found in a response in one, and shown or sent in another."""
+    parts = parts_of(tmp_path, response, '"?id"?[=:]"([^"]+)"')
+
+    pattern = parts.drawn_pattern(f"Order {shown}")
+
+    assert re.fullmatch(pattern, f"Order {shown}")
+    assert re.fullmatch(pattern, f"Order {other}")
+    assert not re.fullmatch(pattern, f"Offer {other}")
+
+
+def test_a_value_in_an_alphabet_of_its_own_stays_narrow(tmp_path: Path) -> None:
+    """Its pattern is that of the rule where it holds, and the alphabet of the encoding where it does not."""
+    parts = parts_of(tmp_path, "<p id=0123456789ab>", "id=([0-9a-f]{12})")
+
+    assert parts.drawn_pattern("No 0123456789ab") == "No [0-9a-f]{12}"
+    assert parts.drawn_pattern("No MDEyMzQ1Njc4OWFi") == r"No [\w-]+"
+
+
+@pytest.mark.parametrize("group", ["[a-z]{,3}", "[]a-z]+", r"\N{BULLET}|[a-z]+", r"\a|[a-z]+", "[^]]+"])
+def test_a_pattern_that_javascript_reads_otherwise_becomes_any_text(tmp_path: Path, group: str) -> None:
+    """So do the flags of the rule."""
+    for number, pattern in enumerate((f"id=({group}) ", "(?i)ID=([A-Z]+) ")):
+        parts = parts_of(tmp_path / str(number), "<p id=tea >", pattern)
+        assert parts.drawn_pattern("No tea") == "No .+"
+
+
 @pytest.mark.browser
 def test_it_passes_on_the_unchanged_site_and_fails_where_that_changed(
     bundle: Path, desk: TicketDesk, tmp_path: Path
@@ -115,7 +196,7 @@ def test_it_passes_on_the_unchanged_site_and_fails_where_that_changed(
     """Only the drawn parts of URL, title, heading, link and dialog are open."""
     test = export(bundle, tmp_path / "test")
 
-    assert 'page.get_by_role("link", name=re.compile(r"^Open [0-9a-f]{12}$")).click()' in body(test)
+    assert r'page.get_by_role("link", name=re.compile(r"^Open\/view [0-9a-f]{12}$")).click()' in body(test)
     unchanged = run(test, tmp_path / "test")
     assert unchanged.passed, unchanged.output
     for name, changed in (

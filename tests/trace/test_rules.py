@@ -7,6 +7,7 @@ import json
 import pytest
 
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.trace_file import parse_trace, serialize_trace
 from tests.trace.trace_values import trace
 
@@ -51,3 +52,23 @@ def test_an_invalid_rule_is_refused_with_its_field(change: dict[str, object], me
         parse_trace(_with_rule(**rule), "t")
 
     assert caught.value.message.startswith(f"t: network.rules[1].{message}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value_pattern"),
+    [
+        ('id="([^"]+)"', '[^"]+'),
+        (r"(?P<id>[)(]+)\)", "[)(]+"),
+        (r"(?<=x)(?:y|(?=z))(a|b)(?(1)c|d)", "a|b"),
+        ('(?x) id= # an (id)\n "([0-9]+)" # )', "(?x:[0-9]+)"),
+        (r"(?#an ( id)(\d+)", r"\d+"),
+        (r"(?x)(?-x: # )([a-f]+)", "(?x:[a-f]+)"),
+        (r"#(\d+)", r"\d+"),
+        (r"(?i)no ([a-f]+)", "(?i:[a-f]+)"),
+        (r"(?i:no ([a-f]+))", "(?i:[a-f]+)"),
+        (r"(?s-i:.)([a-f]+)", "[a-f]+"),
+    ],
+)
+def test_the_value_of_a_rule_has_its_pattern_and_flags(pattern: str, value_pattern: str) -> None:
+    """Parentheses in classes, escapes and comments are no groups."""
+    assert ResponseValueRule(pattern=pattern, reason="an id").value_pattern == value_pattern
