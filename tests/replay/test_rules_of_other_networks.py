@@ -127,6 +127,20 @@ def record(shop: DrawingSite, folder: Path) -> Path:
     return folder
 
 
+def record_visit(url: str, folder: Path) -> Path:
+    """Record a visit of one page; the trace has the rules."""
+
+    async def visit() -> None:
+        async with open_recorder(folder, mission_text="Look") as mission, mission.subgoal("Look"):
+            await mission.perform(Navigate(url=url))
+
+    SHARED.run(visit())
+    trace = read_trace(folder)
+    assert trace.network is not None
+    write_trace(trace.model_copy(update={"network": trace.network.model_copy(update={"rules": RULES})}), folder)
+    return folder
+
+
 def messages(outcome: ReplayOutcome) -> list[str]:
     """Return what differs."""
     return [each.message + each.detail for each in outcome.divergences]
@@ -177,6 +191,26 @@ def test_rules_apply_to_the_responses_of_another_recording(shop: DrawingSite, tm
     assert messages(outcome) == []
     assert outcome.verdict == "faithful"
     assert not any("ticket" in str(value) for each in outcome.network.response_changes for value in each.what)
+
+
+def test_a_rule_that_both_recordings_need_counts_once(tmp_path: Path) -> None:
+    """A request with a value that is in neither recording is one request."""
+    with serve_pages() as site:
+        site.answers |= {
+            "/": Answer(
+                body="""<!doctype html><title>Key</title><h1>Key</h1><script>
+                crypto.subtle.generateKey({name: 'AES-GCM', length: 128}, true, ['encrypt'])
+                    .then(key => crypto.subtle.exportKey('jwk', key))
+                    .then(key => fetch('/price?_=' + key.k))</script>"""
+            ),
+            "/price": Answer(body="1"),
+        }
+        bundle, other = (record_visit(f"{site.url}/", tmp_path / name) for name in ("b", "other"))
+
+        outcome = replay(bundle, tmp_path / "run", responses_from=other, on_divergence="continue")
+
+    assert messages(outcome) == []
+    assert [(each.reason, each.times) for each in outcome.network.rules_applied] == [("query_key", 1)]
 
 
 @pytest.mark.parametrize("step", [1, 2])

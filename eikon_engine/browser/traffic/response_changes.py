@@ -289,8 +289,7 @@ class RecordingComparison:
         self.changes = ResponseChanges(original, rules)
 
     def start(self, session: Session, rule_use: RuleUsage) -> None:
-        """Compare for a session; `rule_use` counts the rules that are needed for that, too."""
-        self._playback.rule_use = rule_use
+        """Compare for a session; `rule_use` counts the rules that responses and sockets need."""
         self._running = _ComparedSession(
             session=session,
             served_stand_ins=session.redactor.stand_ins.unlearned(),
@@ -304,7 +303,10 @@ class RecordingComparison:
         return self._started.session.redactor.with_stand_ins(self._started.served_stand_ins)
 
     def find(self, request: Request, timer_ms: float | None, *, is_for_resource: bool) -> Match:
-        """Find the exchange of the original recording for a request of a page; see `Playback.match`."""
+        """Find the exchange of the original recording for a request of a page; see `Playback.match`.
+
+        The caller counts the rules of the match, since the recording that is served may need the same ones.
+        """
         redacted = RedactedRequest.of(self._started.session, request)
         return redacted.match(self._playback, timer_ms, is_for_resource=is_for_resource)
 

@@ -375,6 +375,8 @@ class SealedTraffic:
         recorded = comparison.find(request, timer_ms, is_for_resource=is_for_resource)
         if isinstance(recorded, Hit):
             self._recorded_keys[request] = recorded.key
+            counted = match.rules if isinstance(match, Hit) else ()
+            self._playback.rule_use.count_use(rule for rule in recorded.rules if rule not in counted)
         if isinstance(match, Hit) and not match.is_repeat:
             comparison.compare(recorded, match.exchange)
         return match
