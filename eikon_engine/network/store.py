@@ -320,6 +320,37 @@ def read_network(folder: Path) -> NetworkRecording:
     )
 
 
+class IndexReader:
+    """Reads the exchanges of a recording in progress, each once."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read from the beginning of the index in `folder`."""
+        self.recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(folder / BLOBS_NAME))
+        """The recording without its exchanges, to read bodies from."""
+        self._path = folder / INDEX_NAME
+        self._offset = 0
+
+    def read_new(self) -> tuple[Exchange, ...]:
+        """Return the exchanges that were written since the last call, in the order the requests were sent.
+
+        Raises:
+            TraceError: the index cannot be read.
+            TraceSyntaxError: a line is not JSON.
+            TraceFieldError: a line is not a valid exchange.
+        """
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                lines = file.read().rpartition(b"\n")[0]
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        if not lines:
+            return ()
+        self._offset += len(lines) + 1
+        found = [_parse_line(line, _EXCHANGE, str(self._path), "exchange") for line in lines.split(b"\n")]
+        return tuple(sorted(found, key=lambda exchange: exchange.ordinal))
+
+
 def write_network(folder: Path, recording: NetworkRecording) -> None:
     """Replace the files of a recording, apart from bodies; each is written whole or not at all.
 
@@ -357,8 +388,12 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"{path}: cannot read the recorded network: {error.strerror}. Restore the bundle."
-        raise TraceError(message, code="attachment-missing") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> TraceError:
+    message = f"{path}: cannot read the recorded network: {error.strerror}. Restore the bundle."
+    return TraceError(message, code="attachment-missing")
 
 
 def _parse_line(line: bytes, kind: DeferredAdapter[_RecordT], where: str, name: str) -> _RecordT:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
-from eikon_engine.certify.learn_recordings import learn_exchange
 from eikon_engine.errors import ActionError, CompletionError, SkillError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
-from eikon_engine.network.matching import Playback
-from eikon_engine.network.response_values import DrawnValues
-from eikon_engine.network.store import read_network
-from eikon_engine.record.bundle_writer import NETWORK_FOLDER
+from eikon_engine.record.moved_actions import MovedActions
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.secrets.redaction import Redactor
-from eikon_engine.secrets.stand_ins import RecordedStandIns, StandInMap
 from eikon_engine.trace.actions import Drop, SetInputFiles
-from eikon_engine.trace.base_urls import BaseUrlMap, map_action_urls, map_mask_urls
+from eikon_engine.trace.base_urls import BaseUrlMap, map_mask_urls
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
-from eikon_engine.trace.rules import ResponseValueRule
 from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 from eikon_engine.trace.variables import require_values, used_variables
@@ -36,7 +29,6 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.llm import CompletionClient
-    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.recorder import MissionRecorder
     from eikon_engine.trace.actions import Action
@@ -143,59 +135,12 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls
                 mission.warn(warning)
         for left_out in _omitted_parts(trace):
             mission.warn(f"{OMITTED_PREFIX}{left_out}")
-        moved = _MovedActions(replace(bundle, trace=trace), directory, urls)
+        moved = MovedActions(replace(bundle, trace=trace), directory, urls)
         await _perform_all(mission, replace(bundle, trace=trace), options, moved)
     _copy_masks_and_rules(trace, directory, urls)
 
 
-class _MovedActions:
-    """Moves the actions of a bundle to the deployment and the values of a new recording; mutable."""
-
-    def __init__(self, bundle: Bundle, directory: Path, urls: BaseUrlMap) -> None:
-        """Learn the values that the site draws from what is recorded in `directory` by now."""
-        self._urls = urls
-        self._folder = directory / NETWORK_FOLDER
-        self._values: dict[str, str] = {}
-        """The values of the new recording by those of the bundle."""
-        self._learned: set[int] = set()
-        """Ordinals of the exchanges that were read."""
-        self._stand_ins = RecordedStandIns(each.stand_in for each in bundle.trace.redaction.found)
-        self._recorded: tuple[NetworkRecording, Playback, DrawnValues] | None = None
-        network = bundle.trace.network
-        if network is not None and any(isinstance(rule, ResponseValueRule) for rule in network.rules):
-            recording = read_network(resolve_inside(bundle.root, network.folder, "network.folder"))
-            playback = Playback(recording.exchanges, read_body=recording.body, rules=network.rules)
-            drawn = DrawnValues(network.rules, None, playback.rule_use, self._note)
-            self._recorded = recording, playback, drawn
-
-    def move(self, action: Action) -> Action:
-        """Return an action as it is to be performed now."""
-        self._learn()
-        if self._values:
-            current = StandInMap()
-            current.add_all(self._values)
-            data = Redactor({}, current).redact_json(json.loads(action.model_dump_json()))
-            action = type(action).model_validate_json(json.dumps(data))
-        return map_action_urls(action, self._urls)
-
-    def _learn(self) -> None:
-        if self._recorded is None:
-            return
-        recording, playback, drawn = self._recorded
-        current = read_network(self._folder)
-        for exchange in current.exchanges:
-            if exchange.ordinal not in self._learned:
-                self._learned.add(exchange.ordinal)
-                values = drawn, self._stand_ins
-                learn_exchange(exchange, (recording, current), playback, values, self._urls)
-
-    def _note(self, recorded: dict[str, str]) -> None:
-        """Note the recorded values by those that were drawn now."""
-        self._stand_ins.substitute(recorded)
-        self._values |= {old: new for new, old in recorded.items()}
-
-
-async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions, moved: _MovedActions) -> None:
+async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions, moved: MovedActions) -> None:
     seen: Observation | None = None
     for subgoal in bundle.trace.subgoal_traces:
         async with mission.subgoal(subgoal.description, subgoal_id=subgoal.subgoal_id):
@@ -248,7 +193,7 @@ def _used_values(trace: ExecutionTrace) -> dict[str, str]:
     return {name: value for name in used_variables(trace) if (value := trace.variables[name]) is not None}
 
 
-async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle, moved: _MovedActions) -> None:
+async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle, moved: MovedActions) -> None:
     try:
         await mission.perform(moved.move(_with_files(mission, step.action, bundle)))
     except ActionError:
