@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.network.varying_numbers import NUMBER, classify_number, classify_percentage
+from eikon_engine.network.varying_numbers import MIN_VALUES, NUMBER, classify_number, classify_percentage
 from eikon_engine.secrets.detection import looks_random
 
 if TYPE_CHECKING:
@@ -30,8 +30,13 @@ _MEASURED = r"[0-9]{1,9}\.[0-9]{6,20}"
 _TOKEN: Final = re.compile(rf"{_ISO_TIME}|{_UUID}|{_FRACTION}|{_SECONDS}|[A-Za-z0-9]+|.", re.DOTALL)
 """Parts of a value that are compared on their own."""
 _UNSIGNED: Final = r"[0-9]{1,17}(?:\.[0-9]{1,20})?"
-_TIME_UNIT: Final = r"(?:milliseconds?|msecs?|ms|microseconds?|\u00b5s|\u03bcs|us|nanoseconds?|ns|seconds?|secs?|s)"
+_WORDED_UNIT: Final = r"milliseconds?|msecs?|ms|microseconds?|\u00b5s|\u03bcs|nanoseconds?|ns|seconds?|secs?"
+_TIME_UNIT: Final = rf"(?:{_WORDED_UNIT}|us|s)"
 """Units of what pages measure; minutes and longer ones are what texts are about."""
+_UNIT_AFTER: Final = re.compile(rf"(?P<space> ?)(?P<unit>{_TIME_UNIT})(?![A-Za-z0-9])")
+_SECONDS_UNIT: Final = re.compile(r"s|secs?|seconds?")
+_MEASURED_BEFORE: Final = re.compile(r"(?:\b(?:about|in|took|within)|[~\u2248]) ?$", re.IGNORECASE)
+"""What says that `4 s` is a duration and not the name of a model, as in `iPhone 4s`."""
 _MONEY_NAME: Final = frozenset(
     {
         "balance",
@@ -145,7 +150,8 @@ def classify_texts(texts: Sequence[str], *, is_money: bool = False) -> VaryingTe
         if len(set(values)) == 1:
             pattern += re.escape(values[0])
             continue
-        found = _classify_part(values, "".join(words[0][place + 1 : place + 3]), is_money=is_money)
+        around = "".join(words[0][:place]), "".join(words[0][place + 1 : place + 3])
+        found = _classify_part(values, around, is_money=is_money)
         if found is None:
             return None
         pattern += found.pattern
@@ -171,14 +177,18 @@ def _split_text(text: str) -> list[str]:
     return _WORD_OR_NUMBER.findall(" ".join(text.split()))
 
 
-def _classify_part(values: Sequence[str], following: str, *, is_money: bool) -> VaryingText | None:
-    """Return what one part of several texts is; None if it is a word that differs, or a number without a type."""
+def _classify_part(values: Sequence[str], around: tuple[str, str], *, is_money: bool) -> VaryingText | None:
+    """Return what one part of several texts is; None if it is a word that differs, or a number without a type.
+
+    `around` is what precedes and follows it.
+    """
     is_number = all(re.fullmatch(NUMBER, value) for value in values)
-    if is_number and re.match(rf" ?{_TIME_UNIT}(?![A-Za-z0-9])", following):
+    unit = _UNIT_AFTER.match(around[1]) if is_number else None
+    if unit is not None and _is_duration(values, around[0], unit["unit"]):
         return _classify_duration(values)
-    if is_number and is_money:
+    if (unit is not None and not unit["space"]) or (is_number and is_money):
         return None
-    classify = classify_percentage if re.match(" ?%", following) else classify_number
+    classify = classify_percentage if re.match(" ?%", around[1]) else classify_number
     found = classify(values) if is_number else None
     if found is not None:
         return VaryingText(pattern=found.pattern, evidence=found.evidence)
@@ -186,6 +196,17 @@ def _classify_part(values: Sequence[str], following: str, *, is_money: bool) -> 
     pattern = next(iter(patterns)) if len(patterns) == 1 else None
     evidence = f"id: {len(set(values))} generated values in {len(values)} observations"
     return None if pattern is None else VaryingText(pattern=pattern, evidence=evidence)
+
+
+def _is_duration(values: Sequence[str], before: str, unit: str) -> bool:
+    """Return whether numbers with a unit of time were measured.
+
+    Whole seconds may be set, such as those after which a page expires, so that two of them do not tell.
+    """
+    are_whole = not any("." in value for value in values)
+    if unit in {"s", "us"} and are_whole and _MEASURED_BEFORE.search(before) is None:
+        return False
+    return not (are_whole and _SECONDS_UNIT.fullmatch(unit)) or len(set(values)) >= MIN_VALUES
 
 
 def _classify_duration(values: Sequence[str]) -> VaryingText:

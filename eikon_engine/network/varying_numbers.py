@@ -25,6 +25,7 @@ _COUNTER_DIGITS: Final = 3
 """How many digits a counter may have more than the largest value that was seen."""
 _GROUP_LENGTH: Final = 3
 _USUAL_STEP: Final = 3
+_MAX_MULTIPLE: Final = 10
 _SHOWN: Final = 6
 
 
@@ -42,20 +43,20 @@ class VaryingNumber:
 def classify_number(values: Sequence[str], *, is_shown: bool = True) -> VaryingNumber | None:
     """Return what a number with these values, in the order in which they were seen, is; None if it has no type.
 
-    * A *counter* never falls, and grows by at most half of it, or by multiples of one step. It may be any greater
-      number.
+    * A *counter* never falls, and grows by at most half of it, or by one to ten times a step greater than 1. It may be
+      any greater number.
     * A *number* rises and falls. It may be as far outside of the values that were seen as these are from each other,
       but not below zero, and not above 100 if it is a percentage.
 
-    The thousands of a larger number that `is_shown` may be grouped, unless those that were seen are not.
+    Thousands are grouped as in the values that were seen. If these have none, and the number `is_shown`, those of a
+    larger one may be.
     """
-    group = _group_mark(values) if is_shown else ""
-    return _classify(values, group, is_percentage=False)
+    return _classify(values, _group_mark(values, is_shown=is_shown), is_percentage=False)
 
 
 def classify_percentage(values: Sequence[str]) -> VaryingNumber | None:
     """Return what a percentage is, as `classify_number` does."""
-    return _classify(values, "", is_percentage=True)
+    return _classify(values, _group_mark(values, is_shown=False), is_percentage=True)
 
 
 def _classify(values: Sequence[str], group: str, *, is_percentage: bool) -> VaryingNumber | None:
@@ -90,9 +91,11 @@ def _classify(values: Sequence[str], group: str, *, is_percentage: bool) -> Vary
 
 
 def _is_regular(least: int, steps: Sequence[int]) -> bool:
-    """Return whether a number grows as a counter does: by little, or by multiples of one step."""
+    """Return whether a number grows as a counter does: by little, or by small multiples of one step."""
     smallest = min(step for step in steps if step)
-    return sum(steps) <= max(least // 2, _USUAL_STEP * len(steps)) or all(step % smallest == 0 for step in steps)
+    if sum(steps) <= max(least // 2, _USUAL_STEP * len(steps)):
+        return True
+    return smallest > 1 and max(steps) <= _MAX_MULTIPLE * smallest and all(step % smallest == 0 for step in steps)
 
 
 def _is_plain(value: str) -> bool:
@@ -111,11 +114,13 @@ def _written(number: int, digits: int) -> str:
     return f"{text[:-digits]}.{text[-digits:]}" if digits else text
 
 
-def _group_mark(values: Sequence[str]) -> str:
-    """Return what groups the thousands of larger numbers; unknown if all are small."""
-    if any("," in value for value in values):
-        return ","
-    return ",?" if all(len(value.partition(".")[0]) <= _GROUP_LENGTH for value in values) else ""
+def _group_mark(values: Sequence[str], *, is_shown: bool) -> str:
+    """Return the pattern of what groups the thousands of a number."""
+    has_mark = any("," in value for value in values)
+    is_small = all("," in value or len(value.partition(".")[0]) <= _GROUP_LENGTH for value in values)
+    if has_mark:
+        return "," if is_small else ",?"
+    return ",?" if is_small and is_shown else ""
 
 
 def _pattern_with_optional_decimals(least: int, most: int, digits: int, group: str) -> str:

@@ -38,6 +38,18 @@ from eikon_engine.network.drawn_values import classify_texts, differ_in_numbers,
             ("1 of 9 (100 ms)",),
             ("2 of 9 (12 ms)", "1 of 9 (12 s)"),
         ),
+        (
+            ("done in 12 s", "done in 9 s", "done in 15 s"),
+            "duration: 3 values in 3 observations",
+            ("done in 100 s",),
+            ("done in 12 ms",),
+        ),
+        (
+            ("took 900 seconds", "took 60 seconds", "took 61 seconds"),
+            "duration: 3 values in 3 observations",
+            ("took 1000 seconds",),
+            ("took 12 minutes",),
+        ),
         (("took 1.25s", "took 0.75s"), "duration: 2 values in 2 observations", ("took 12.5s",), ("took s",)),
         (
             ("order 3f2a9c1b77e0", "order 9b1c77fe20aa"),
@@ -67,10 +79,17 @@ def test_what_varies_has_a_type(
         ("Welcome", "Closed today", "Open"),
         ("at 12:01, visit 1", "at 12:02, visit 2", "at 12:03, visit 3"),
         ("5 minutes", "6 minutes"),
+        ("iPhone 4s", "iPhone 5s"),
+        ("iPhone 4s", "iPhone 5s", "iPhone 6s"),
+        ("iPhone 4s in black", "iPhone 5s in black", "iPhone 6s in black"),
+        ("Music of the 1980s", "Music of the 1990s"),
+        ("Team 49 us", "Team 50 us"),
+        ("expires after 900 seconds", "expires after 60 seconds"),
+        ("done in 9 s", "done in 12 s"),
     ],
 )
 def test_what_has_no_type(texts: tuple[str, ...]) -> None:
-    """Two values of a number, other words, times of day, which are compared with the present one."""
+    """Two values of a number or of whole seconds, other words, and times of day, compared with the present one."""
     assert classify_texts(texts) is None
 
 

@@ -64,6 +64,22 @@ def test_types_state_their_limits(
     assert [each for each in outside if re.fullmatch(found.pattern, each)] == []
 
 
+@pytest.mark.parametrize(
+    "values", [("227,120", "475", "29,057"), ("1,204", "1000", "1,100"), ("998", "1,004", "1,010")]
+)
+def test_thousands_are_grouped_as_they_were_seen(values: tuple[str, ...]) -> None:
+    """Also in requests, and in percentages."""
+    for found in (classify_number(values, is_shown=False), classify_number(values), classify_percentage(values)):
+        assert found is not None
+        assert [each for each in values if not re.fullmatch(found.pattern, each)] == []
+
+
+def test_a_counter_may_grow_by_multiples_of_a_step() -> None:
+    """Some visits were those of others; ten at most."""
+    assert classify_number(("5", "15", "115")) is not None
+    assert classify_number(("5", "15", "125")) is None
+
+
 def test_a_percentage_is_at_most_100() -> None:
     """Unless one was larger."""
     usual, large = classify_percentage(("90", "70", "95")), classify_percentage(("90", "70", "105"))
@@ -82,6 +98,8 @@ def test_a_percentage_is_at_most_100() -> None:
         ("12", "37", "12", "37"),
         ("43", "42", "41"),
         ("12", "25", "37"),
+        ("41", "42", "9000"),
+        ("2", "4", "9000"),
         ("1.5", "1.6", "1.7"),
         ("007", "008", "009"),
         ("41", "42", "many"),
