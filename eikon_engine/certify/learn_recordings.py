@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.compare_runs import compare_action, recorded_outcome
-from eikon_engine.certify.propose_masks import propose_typed_masks
+from eikon_engine.certify.money import is_about_money
+from eikon_engine.certify.propose_masks import maskable_part, propose_typed_masks
 from eikon_engine.certify.propose_rules import merge_rules, propose_number_rules
 from eikon_engine.certify.runs import page_key
 from eikon_engine.divergence.comparison import Comparison, StepPosition
@@ -36,6 +37,7 @@ from eikon_engine.trace.base_urls import BaseUrlMap, build_redactor
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.labels import action_label, step_label
+from eikon_engine.trace.masks import AttributePart, TextPart
 from eikon_engine.trace.patch import AddMask, AddRule, TracePatch, apply_patch, render_patch
 from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, write_trace
 
@@ -384,22 +386,25 @@ def _snapshots(bundle: Bundle, step: ActionTrace) -> Iterator[tuple[PageKey, Pag
 def _findings(place: StepPosition, step: ActionTrace, compared: ActionComparison) -> Iterator[CertificationFinding]:
     """Yield the differences that no mask covers; those of a document one by one, if snapshots show them."""
     recordings = len(compared.outcomes)
-    changes = {change.change.key[:4]: change.change for change in reversed(compared.dom_changes)}
+    changes = {change.change.key[:4]: change for change in reversed(compared.dom_changes)}
     for each in compared.unstable:
         if each.layer == "dom" and changes:
-            for change in reversed(changes.values()):
+            for page_change in reversed(changes.values()):
+                change = page_change.change
                 where = " ".join(filter(None, (change.kind, change.name, "at", change.frame, change.path)))
-                values = _both_values(change.expected, change.observed, recordings)
+                may_vary = isinstance(maskable_part(change), TextPart | AttributePart) and not page_change.is_money
+                values = _both_values(change.expected, change.observed, recordings, may_vary=may_vary)
                 yield _finding(place, step, each, f"{where}: {values}", recordings)
         elif each.layer in COMPARED_LAYERS:
-            message = f"{each.message} {_both_values(each.expected, each.observed, recordings)}"
-            yield _finding(place, step, each, message, recordings)
+            may_vary = each.code == "title-changed" and not is_about_money(each.expected)
+            values = _both_values(each.expected, each.observed, recordings, may_vary=may_vary)
+            yield _finding(place, step, each, f"{each.message} {values}", recordings)
 
 
-def _both_values(one: str, other: str, recordings: int) -> str:
-    """Show two different values, with what tells more of their type."""
+def _both_values(one: str, other: str, recordings: int, *, may_vary: bool) -> str:
+    """Show two different values, and if one more may tell their type, how to get it."""
     text = f"{one!r} in one recording, {other!r} in {'the other' if recordings == MIN_RECORDINGS else 'another'}"
-    if recordings < MIN_VALUES and differ_in_numbers(one, other):
+    if may_vary and recordings < MIN_VALUES and differ_in_numbers(one, other):
         text += (
             f". {recordings} values do not tell a counter from a change: "
             f"record the mission again, and learn from {MIN_VALUES} recordings"

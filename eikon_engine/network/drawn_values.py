@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.network.varying_numbers import MIN_VALUES, NUMBER, classify_number, classify_percentage
+from eikon_engine.network.varying_numbers import (
+    MIN_VALUES,
+    NUMBER,
+    classify_number,
+    classify_percentage,
+    is_plain_number,
+)
 from eikon_engine.secrets.detection import looks_random
 
 if TYPE_CHECKING:
@@ -161,9 +167,11 @@ def classify_texts(texts: Sequence[str], *, is_money: bool = False) -> VaryingTe
 
 def differ_in_numbers(one: str, other: str) -> bool:
     """Return whether two texts are equal but for numbers, so that further observations may tell what these are."""
+    if any(map(_CLOCK.search, (one, other))):
+        return False
     ours, theirs = _split_text(one), _split_text(other)
     return len(ours) == len(theirs) and all(
-        a == b or (re.fullmatch(NUMBER, a) and re.fullmatch(NUMBER, b)) for a, b in zip(ours, theirs, strict=True)
+        a == b or (is_plain_number(a) and is_plain_number(b)) for a, b in zip(ours, theirs, strict=True)
     )
 
 

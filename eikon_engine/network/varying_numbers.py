@@ -60,7 +60,7 @@ def classify_percentage(values: Sequence[str]) -> VaryingNumber | None:
 
 
 def _classify(values: Sequence[str], group: str, *, is_percentage: bool) -> VaryingNumber | None:
-    if len(set(values)) < MIN_VALUES or not all(map(_is_plain, values)):
+    if len(set(values)) < MIN_VALUES or not all(map(is_plain_number, values)):
         return None
     digits = max(len(value.partition(".")[2]) for value in values)
     numbers = [_scaled(value, digits) for value in values]
@@ -98,7 +98,7 @@ def _is_regular(least: int, steps: Sequence[int]) -> bool:
     return smallest > 1 and max(steps) <= _MAX_MULTIPLE * smallest and all(step % smallest == 0 for step in steps)
 
 
-def _is_plain(value: str) -> bool:
+def is_plain_number(value: str) -> bool:
     """Return whether a text is a number that may be compared with others: without zeros before it."""
     return re.fullmatch(NUMBER, value) is not None and re.match("0[0-9]", value) is None
 

@@ -160,11 +160,17 @@ def test_a_recording_is_equal_to_itself(tmp_path: Path) -> None:
     assert (tmp_path / "first" / TRACE_FILE).read_bytes() == before
 
 
+def simulated(folder: Path, page: PageSnapshot) -> Bundle:
+    """Simulate the recording of a page."""
+    folder.mkdir()
+    Stage(lambda _run, _budget: page).record(folder, BlobStore(folder / "dom"))
+    NetworkWriter(folder / "network").close()
+    return open_bundle(folder)
+
+
 def record_without_snapshot(folder: Path, page: PageSnapshot) -> Bundle:
     """Simulate the recording of a page of which only digests are stored."""
-    folder.mkdir()
-    trace = Stage(lambda _run, _budget: page).record(folder, BlobStore(folder / "dom"))
-    NetworkWriter(folder / "network").close()
+    trace = simulated(folder, page).trace
     (attempt,) = trace.subgoal_traces
     (step,) = attempt.actions_taken
     assert step.observation is not None
@@ -187,6 +193,19 @@ def test_pages_differ_also_if_no_snapshot_shows_where(tmp_path: Path) -> None:
     (difference,) = report.differences
     assert difference.message.startswith("The DOM of page 0 differs; no snapshot was stored")
     assert "'DOM digest " in difference.message
+
+
+def test_another_recording_is_asked_for_only_if_it_may_tell(tmp_path: Path) -> None:
+    """Neither an amount of money nor an id has a type, whatever further recordings show."""
+    shown = ("Visits: {}", "Price: {}", "{} EUR", "Load {}.5", "Agent 00{}")
+    pages = ([each.format(number) for each in shown] for number in (7, 8))
+    first, second = (simulated(tmp_path / str(number), page_of(*texts)) for number, texts in enumerate(pages))
+
+    differences = learn_from_recordings(first, second).report.differences
+
+    asked = [each.message.partition(": ")[2] for each in differences if "learn from 3 recordings" in each.message]
+    assert len(differences) == len(shown)
+    assert [each.split(" in one recording")[0] for each in asked] == ["'Visits: 7'", "'Load 7.5'"]
 
 
 def test_recordings_of_different_missions_are_refused(tmp_path: Path) -> None:

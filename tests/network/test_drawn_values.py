@@ -126,3 +126,5 @@ def test_names_and_differences_of_numbers() -> None:
     assert [is_money_name(name) for name in others] == [True] * 8 + [False]
     assert differ_in_numbers("Visit 8 of 9", "Visit 10 of 9")
     assert not differ_in_numbers("Visit 8", "Visits 8")
+    assert not differ_in_numbers("at 12:01", "at 12:02")
+    assert not differ_in_numbers("agent 007", "agent 008")
