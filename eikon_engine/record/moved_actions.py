@@ -13,7 +13,7 @@ from eikon_engine.network.response_values import DrawnValues
 from eikon_engine.network.store import IndexReader, read_network
 from eikon_engine.record.bundle_writer import NETWORK_FOLDER
 from eikon_engine.secrets.encodings import ENCODINGS
-from eikon_engine.secrets.stand_ins import RecordedStandIns
+from eikon_engine.secrets.stand_ins import RecordedStandIns, alone_pattern
 from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.rules import ResponseValueRule
 
@@ -41,8 +41,6 @@ _AUTHORITY: Final = (
 _ESCAPE: Final = r"%[0-9A-Fa-f]{2}|&#?\w{1,8};|\\u[0-9A-Fa-f]{4}"
 _POSITION: Final = r":nth(?:-[\w-]+)?\([^()]*\)|\bnth=-?\d+|\[\d+\]|position\(\)\s*[<>=]+\s*\d+"
 """Parts of selectors that count elements."""
-_BEGIN: Final = r"(?:(?<![A-Za-z0-9])(?<![0-9][.,])|(?<=%[0-9A-Fa-f][0-9A-Fa-f]))"
-_END: Final = r"(?![A-Za-z0-9]|[.,][0-9])"
 
 
 class MovedActions:
@@ -124,4 +122,4 @@ def _replace(text: str, written: Mapping[str, str], *, is_selector: bool) -> str
 def _pattern_of(value: str) -> str:
     if len(value) >= _MIN_LONG_VALUE and not value.isdecimal():
         return re.escape(value)
-    return f"{_BEGIN}{re.escape(value)}{_END}"
+    return alone_pattern(value)

@@ -110,6 +110,15 @@ def character_classes(value: str) -> tuple[bool, bool, bool, bool]:
     )
 
 
+_ALONE_BEGIN: Final = r"(?:(?<![A-Za-z0-9%])(?<!&#)(?<![0-9][.,:])|(?<=%[0-9A-Fa-f][0-9A-Fa-f]))"
+_ALONE_END: Final = r"(?![A-Za-z0-9]|[.,:][0-9])"
+
+
+def alone_pattern(value: str) -> str:
+    """Return a regular expression of a value that is no part of a word, of a longer number or time, or of an escape."""
+    return f"{_ALONE_BEGIN}{re.escape(value)}{_ALONE_END}"
+
+
 _CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,}")
 _ENCODED_CANDIDATE: Final = re.compile(r"[A-Za-z0-9_+/-]{8,}")
 """Occurs in every text that contains such a value, also in Base64."""
@@ -128,6 +137,10 @@ class StandInMap:
         self._byte_replacements: dict[bytes, bytes] = {}
         self._is_plain = True
         """Whether all values are long alphanumeric runs, so that a text without such a run needs no search."""
+        self._alone: set[str] = set()
+        """Short values, encoded, which are replaced where they stand alone."""
+        self._shortest = MIN_SECRET_LENGTH
+        """Length of the shortest text that is searched."""
 
     @property
     def is_noop(self) -> bool:
@@ -151,21 +164,28 @@ class StandInMap:
 
     def replace_text(self, text: str) -> str:
         """Return a text with values replaced by stand-ins."""
-        if len(text) < MIN_SECRET_LENGTH or (self._is_plain and not _ENCODED_CANDIDATE.search(text)):
+        if len(text) < self._shortest or (self._is_plain and not _ENCODED_CANDIDATE.search(text)):
             return text
         present = [each for each in self._replacements if each in text]
         if not present:
             return text
-        return re.sub("|".join(map(re.escape, present)), lambda found: self._replacements[found[0]], text)
+        return re.sub("|".join(map(self._pattern, present)), lambda found: self._replacements[found[0]], text)
 
     def replace_bytes(self, data: bytes) -> bytes:
         """Return bytes with values replaced by stand-ins."""
-        if len(data) < MIN_SECRET_LENGTH:
+        if len(data) < self._shortest:
             return data
-        present = [each for each in self._byte_replacements if each in data]
+        return self._replace_bytes(data, self._byte_replacements)
+
+    def _pattern(self, value: str) -> str:
+        return alone_pattern(value) if value in self._alone else re.escape(value)
+
+    def _replace_bytes(self, data: bytes, replacements: Mapping[bytes, bytes]) -> bytes:
+        present = [each for each in replacements if each in data]
         if not present:
             return data
-        return re.sub(b"|".join(map(re.escape, present)), lambda found: self._byte_replacements[found[0]], data)
+        pattern = "|".join(self._pattern(each.decode()) for each in present).encode()
+        return re.sub(pattern, lambda found: replacements[found[0]], data)
 
     def restore_bytes(self, data: bytes) -> bytes:
         """Return the data unchanged: recording never restores values."""
@@ -222,10 +242,7 @@ class RecordedStandIns(StandInMap):
 
     def restore_bytes(self, data: bytes) -> bytes:
         """Return recorded bytes with the values that the pages of this replay generated."""
-        present = [each for each in self._restorations if each in data]
-        if not present:
-            return data
-        return re.sub(b"|".join(map(re.escape, present)), lambda found: self._restorations[found[0]], data)
+        return self._replace_bytes(data, self._restorations)
 
     def unlearned(self) -> StandInMap:
         """Return another map that recognizes the same stand-ins, and has learned nothing yet."""
@@ -259,8 +276,15 @@ class RecordedStandIns(StandInMap):
         return learned
 
     def substitute(self, recorded: Mapping[str, str]) -> None:
-        """Replace live values by recorded ones from now on; `recorded` has the recorded ones by the live ones."""
+        """Replace live values by recorded ones from now on; `recorded` has the recorded ones by the live ones.
+
+        A short one is replaced where it stands alone: it is also a part of words and numbers by chance.
+        """
         for value, replacement in recorded.items():
+            for each in (value, replacement):
+                if len(each) < MIN_SECRET_LENGTH:
+                    self._alone.update(encode(each) for _, encode in ENCODINGS)
+                    self._shortest = min(self._shortest, len(each))
             for _, encode in ENCODINGS:
                 self._replacements.pop(encode(value), None)
                 self._restorations[encode(replacement).encode()] = encode(value).encode()

@@ -27,6 +27,19 @@ TOKEN = "kJ83hdPq0zLmWv7TnXy2"
 LIVE = "Zx81LqPd93kWvTnXy2Mc"
 
 
+def test_a_short_drawn_value_is_replaced_where_it_stands_alone() -> None:
+    """Also in a short text; neither in words, longer numbers and times, nor in escapes."""
+    known = RecordedStandIns(())
+    known.substitute({"18": "17", "abcd1234": "dcba4321"})
+
+    text = "18 ticket-18/18?id=18&n=%2F18 'No 18.' 118 1.18 18:30 18,500 a18 %18 &#18; n_abcd1234x"
+    replaced = "17 ticket-17/17?id=17&n=%2F17 'No 17.' 118 1.18 18:30 18,500 a18 %18 &#18; n_dcba4321x"
+    assert known.replace_text(text) == replaced
+    assert known.replace_bytes(text.encode()) == replaced.encode()
+    assert known.restore_bytes(replaced.encode()) == text.encode()
+    assert (known.replace_text("18"), known.replace_bytes(b"18"), known.replace_text("1")) == ("17", b"17", "1")
+
+
 @given(VALUES, st.binary(min_size=1, max_size=32))
 def test_length_and_punctuation_are_preserved(value: str, key: bytes) -> None:
     """A stand-in has the length and punctuation of its value, and is the same each time."""
