@@ -141,6 +141,22 @@ def test_another_recording_of_the_unchanged_site_is_faithful(
     assert (outcome.verdict, outcome.network.misses) == ("faithful", ())
 
 
+def test_a_har_of_another_program_of_the_unchanged_site_is_faithful(
+    chromium: Browser, shop: TokenSite, bundle: Path, tmp_path: Path
+) -> None:
+    """Its tokens are the real ones of another visit; what the pages say is compared."""
+    verdicts = []
+    for greeting in ("Hello", "Welcome"):
+        shop.greeting = greeting
+        context = chromium.new_context(record_har_path=tmp_path / f"{greeting}.har", record_har_content="embed")
+        order(context.new_page(), shop.site.url)
+        context.close()
+        outcome = replay(bundle, tmp_path / greeting, har=tmp_path / f"{greeting}.har", secrets={})
+        verdicts.append((outcome.verdict, [each.code for each in outcome.divergences]))
+
+    assert verdicts == [("faithful", []), ("diverged", ["dom-changed"])]
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
