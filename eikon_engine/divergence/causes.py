@@ -208,7 +208,7 @@ def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueC
         return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
     if value.part in {REDIRECT_PART, "url"} and _leads_to_login(url, value):
         is_no_end = case.is_before_sign_in and withheld_redirect(change) is not None
-        return None if is_no_end else f"{change.key} redirected to a login page, {value.live}"
+        return None if is_no_end else f"{change.key} was redirected to a login page, {value.live}"
     if value.part == SIGN_IN_PART and change.resource_type != "document" and not case.is_before_sign_in:
         return f"{change.key} returned a page with a sign-in form: '{value.live}'"
     return None
@@ -350,7 +350,7 @@ def _site(case: DivergenceCase) -> str | None:
         change, value = first
         redirect = withheld_redirect(change)
         if redirect is not None:
-            return f"{change.key} redirected to {redirect}, whose origin does not let the page read the response"
+            return f"{change.key} was redirected to {redirect}, whose origin does not let the page read the response"
         return f"the site responds differently than in the recording: {change.key}: {value}"
     if case.network_mode == "live" and case.possible_cause is None:
         return "the page, served by the live site, differs from the recorded one"

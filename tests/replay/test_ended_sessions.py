@@ -132,7 +132,9 @@ def test_a_call_that_is_redirected_to_the_sign_in_of_another_origin_is_an_ended_
 
     assert outcome.explanation is not None
     assert outcome.explanation.cause == "session-expired", outcome.explanation
-    assert outcome.explanation.why == (f"POST {site.url}/api/notes redirected to a login page, {site.elsewhere}{path}")
+    assert outcome.explanation.why == (
+        f"POST {site.url}/api/notes was redirected to a login page, {site.elsewhere}{path}"
+    )
 
 
 @pytest.mark.parametrize(("path", "signs_in"), [("/users/sign_in", False), ("/maintenance", True)])
@@ -146,8 +148,8 @@ def test_a_call_that_is_redirected_to_another_origin_is_no_failure_of_the_networ
     assert outcome.explanation is not None
     assert outcome.explanation.cause == "site-changed", outcome.explanation
     assert outcome.explanation.why == (
-        f"POST {site.url}/api/notes redirected to {site.elsewhere}{path}, whose origin does not let the page read the "
-        "response"
+        f"POST {site.url}/api/notes was redirected to {site.elsewhere}{path}, whose origin does not let the page read "
+        "the response"
     )
 
 

@@ -59,3 +59,16 @@ def test_the_sockets_of_another_recording_are_the_recorded_ones(chromium: Browse
     observed = socket_keys(getattr(each, "observation", None) for attempt in outcome.subgoals for each in attempt.steps)
     assert observed == recorded
     assert outcome.network.misses == ()
+
+
+def test_a_message_that_is_withheld_is_the_cause_of_a_failed_wait(chromium: Browser, tmp_path: Path) -> None:
+    """The agent waited for the text of the message; a live server does not send it."""
+    with serve_board() as site:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            deploy_a_service(agent.page, site.url)
+        site.restart(edit_message=lambda number, text: None if number == 0 else text)
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert outcome.explanation is not None
+    assert outcome.explanation.cause == "test-data", outcome.explanation
+    assert "message 1 $.text: recorded Grace is online, live none within " in outcome.explanation.why
