@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Browser, expect
 
+from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
 from tests.browser.pages import Answer, serve_pages
 from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
@@ -164,6 +165,19 @@ def test_a_list_that_the_server_has_late_is_the_recorded_one(
     assert [each.message + each.detail for each in outcome.divergences] == []
     assert outcome.verdict == "faithful"
     assert [each.code for each in first.findings] == ["page-late"]
+
+
+def test_a_response_may_take_longer_than_pages_are_waited_for(items: tuple[PageSite, Path], tmp_path: Path) -> None:
+    """After 15 s, a replay looks at the page and waits on, in real time."""
+    pages, bundle = items
+    be_ready_after(pages, IDLE_TIMEOUT_S + 4.0, holds=True)
+
+    outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
+
+    first = outcome.subgoals[0].steps[0]
+    assert first.kind == "action"
+    assert [each.message + each.detail for each in outcome.divergences] == []
+    assert "page-late" in {each.code for each in first.findings}
 
 
 def test_a_page_that_never_reaches_its_state_is_not_waited_for_in_wall_time(
