@@ -111,6 +111,8 @@ class Session:
     """What was digested before all secrets were known."""
     redacted_scripts: dict[str, str] = field(default_factory=dict)
     """Digests of redacted inline scripts, by the digests of the scripts that pages have."""
+    inline_scripts: dict[str, str] = field(default_factory=dict)
+    """Texts of inline scripts, by digest, in which a document of this run differs from the recorded one; of both."""
     has_short_password: bool = False
     """Whether a password was typed that is too short to be replaced."""
     is_live_now: bool = False

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from eikon_engine.divergence.response_diff import ABSENT
 from eikon_engine.dom.digest import node_digest
 from eikon_engine.dom.html import block_texts
+from eikon_engine.dom.inline_scripts import SCRIPT_STATE
 from eikon_engine.dom.paths import append_step, sibling_steps
 from eikon_engine.dom.tree import HTML_WHITESPACE, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
 from eikon_engine.errors import TraceFieldError
@@ -221,6 +222,8 @@ class DomChange:
     """Whether the added or removed node is a text. An only text has the path of its element."""
     content: str = field(default="", compare=False, repr=False)
     """Both sides whole: the texts, or digests of the nodes."""
+    scripts: tuple[str, str] | None = field(default=None, compare=False, repr=False)
+    """Texts of a data block or inline script on both sides, if they are known."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -435,9 +438,12 @@ def _diff_values(
         expected_lines, found = _format_value(before.get(name)), _format_value(after.get(name))
         if before.get(name) != after.get(name) or type(before.get(name)) is not type(after.get(name)):
             texts = (walk.blocks.get(id(pair.expected)), walk.blocks.get(id(pair.observed)))
-            if (kind, name) == ("state", "script") and texts[0] is not None and texts[1] is not None:
-                expected_lines, found = diff_data_blocks(texts[0], texts[1])
-            yield _make_change(kind, walk.frame, pair.path, name=name, expected=expected_lines, observed=found)
+            scripts = None
+            if (kind, name) == ("state", SCRIPT_STATE) and texts[0] is not None and texts[1] is not None:
+                scripts = texts[0], texts[1]
+                expected_lines, found = diff_data_blocks(*scripts)
+            change = _make_change(kind, walk.frame, pair.path, name=name, expected=expected_lines, observed=found)
+            yield replace(change, scripts=scripts)
 
 
 def _format_value(value: StateValue | None) -> str:

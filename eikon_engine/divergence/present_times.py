@@ -22,6 +22,7 @@ from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import expected_read, with_digests
 from eikon_engine.divergence.response_diff import is_shortened
 from eikon_engine.dom.digest import map_strings
+from eikon_engine.dom.inline_scripts import script_digest
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.trace.read_values import value_text
 
@@ -349,7 +350,8 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
 
     Texts that differ in one place and are the same in others keep theirs, so that the difference stays.
     """
-    pairs = {change.whole for change in diff_snapshots(left, right)}
+    changes = diff_snapshots(left, right)
+    pairs = {change.scripts or change.whole for change in changes}
     same = {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
     for expected, observed in sorted(same):
@@ -358,7 +360,9 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
         names[_root(names, observed)] = root
     roots = {text: _root(names, text) for pair in same for text in pair}
     mixed = {roots.get(one) for one, other in pairs - same if roots.get(one, one) == roots.get(other, other)}
-    return {text: root for text, root in roots.items() if root not in mixed}
+    common = {text: root for text, root in roots.items() if root not in mixed}
+    scripts = {text for change in changes for text in change.scripts or () if text in common}
+    return common | {script_digest(text): script_digest(common[text]) for text in scripts}
 
 
 def _root(names: dict[str, str], text: str) -> str:

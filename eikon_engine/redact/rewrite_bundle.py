@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from eikon_engine.dom import frame_digest, map_strings
+from eikon_engine.dom.inline_scripts import find_inline_scripts, script_digest
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
@@ -43,9 +44,7 @@ if TYPE_CHECKING:
     from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.trace.observation import Observation
 
-_SCRIPT: Final = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
 _CHARSET: Final = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
-_UINT32_MASK: Final = 0xFFFFFFFF
 
 
 def changed_script_digests(old: bytes, new: bytes, content_type: str) -> dict[str, str]:
@@ -56,25 +55,13 @@ def changed_script_digests(old: bytes, new: bytes, content_type: str) -> dict[st
     return {script_digest(before): script_digest(after) for before, after in pairs if before != after}
 
 
-def script_digest(text: str) -> str:
-    """Return the digest of a script as dom_snapshot.js computes it: cyrb53 over UTF-16 code units, all 64 bits."""
-    left, right = 0xDEADBEEF, 0x41C6CE57
-    data = text.encode("utf-16-le", "surrogatepass")
-    for code in memoryview(data).cast("H"):
-        left = (left ^ code) * 2654435761 & _UINT32_MASK
-        right = (right ^ code) * 1597334677 & _UINT32_MASK
-    left = ((left ^ left >> 16) * 2246822507 ^ (right ^ right >> 13) * 3266489909) & _UINT32_MASK
-    right = ((right ^ right >> 16) * 2246822507 ^ (left ^ left >> 13) * 3266489909) & _UINT32_MASK
-    return f"{right:08x}{left:08x}"
-
-
 def _script_texts(document: bytes, content_type: str) -> list[str]:
     found = _CHARSET.search(content_type)
     try:
         text = document.decode(found[1] if found else "utf-8", "replace")
     except LookupError:
         text = document.decode("utf-8", "replace")
-    return [each.replace("\r\n", "\n").replace("\r", "\n") for each in _SCRIPT.findall(text)]
+    return list(find_inline_scripts(text))
 
 
 def rewrite_network(folder: Path, redactor: Redactor, renaming: Renames) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.present_times import (
     ELAPSED_TOLERANCE,
+    PRESENT_TIME,
     PresentTimes,
     find_dates,
     find_elapsed,
@@ -18,6 +19,7 @@ from eikon_engine.divergence.present_times import (
     without_present_times,
 )
 from eikon_engine.dom.tree import HTML_WHITESPACE
+from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.actions import (
     Evaluate,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.divergence.comparison import Comparison
-    from eikon_engine.outcome.outcomes import ResponseChange
+    from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.observation import Observation, PageObservation
 
@@ -119,6 +121,13 @@ class LiveComparer:
             counting_texts=self._counting_texts,
         )
         comparison, hidden = without_present_times(comparison, times)
+        if timed := _requests_with_present_times(comparison, times):
+            comparison = replace(
+                comparison,
+                optional_requests=(*comparison.optional_requests, *(each.nearest for each in timed)),
+                known_requests=(*comparison.known_requests, *(each.key for each in timed)),
+            )
+            hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
         return comparison, (*names, *hidden)
 
     def _without_loading_content(
@@ -262,6 +271,31 @@ def _without_errors(observation: Observation, errors: _Errors) -> Observation:
     left = _errors(observation) - errors
     fields = {name: tuple(text for kind, text in left.elements() if kind == name) for name in _ERROR_FIELDS}
     return observation.model_copy(update=fields)
+
+
+def _requests_with_present_times(comparison: Comparison, times: PresentTimes) -> tuple[NetworkMiss, ...]:
+    """Return the requests of a step that differ from recorded ones in nothing but present times."""
+    recorded, observed = comparison.recorded.observation, comparison.observed
+    due, sent = (Counter(() if each is None else each.requests) for each in (recorded, observed))
+    missing, extra = due - sent, sent - due
+    found = []
+    for each in comparison.changed_requests:
+        if (
+            each.is_same_resource
+            and missing[each.nearest] > 0
+            and extra[each.key] > 0
+            and _differs_in_times(each, times)
+        ):
+            missing[each.nearest] -= 1
+            extra[each.key] -= 1
+            found.append(each)
+    return tuple(found)
+
+
+def _differs_in_times(changed: NetworkMiss, times: PresentTimes) -> bool:
+    pairs = [(each.recorded or "", each.sent or "") for each in changed.differences]
+    is_cut = changed.more_differences or any(ELLIPSIS in (text[:1], text[-1:]) for pair in pairs for text in pair)
+    return not is_cut and all(times.are_same(*pair) for pair in pairs)
 
 
 def _is_changed_value(comparison: Comparison, recorded: str, observed: str) -> bool:

@@ -23,6 +23,7 @@ from eikon_engine.divergence.related_responses import find_related_changes
 from eikon_engine.divergence.response_diff import is_missing_message
 from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
+from eikon_engine.dom.inline_scripts import with_script_texts
 from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
@@ -435,6 +436,10 @@ class StepRunner:
                 return load_page(self.plan.bundle.dom, each)
         return None
 
+    def _with_script_texts(self, snapshot: PageSnapshot | None) -> PageSnapshot | None:
+        """Add the texts of inline scripts that differ, where a live or another response has them."""
+        return None if snapshot is None else with_script_texts(snapshot, self._worker.session.inline_scripts)
+
     def comparable_screenshots(self, recorded: ActionTrace, performed: PerformedAction | None) -> Screenshots | None:
         """Return the recorded and the observed screenshot; None if either is missing or they are not comparable.
 
@@ -584,8 +589,8 @@ class StepRunner:
                 (*self._changes.until(planned, network.response_changes), *self._messages_missing_at(planned)),
                 self._masks,
             ),
-            recorded_dom=lambda page: self.recorded_dom(shown, page),
-            observed_dom=lambda page: _observed_dom(performed, page),
+            recorded_dom=lambda page: self._with_script_texts(self.recorded_dom(shown, page)),
+            observed_dom=lambda page: self._with_script_texts(_observed_dom(performed, page)),
             is_sealed=self._network_mode == "sealed",
             compares_stored_values=self._clock == "stepped"
             and self._options.responses_from is None

@@ -85,3 +85,50 @@ def test_a_dialog_with_the_present_time_is_the_recorded_one(tmp_path: Path) -> N
     click = found[0].subgoals[0].steps[-1]
     assert isinstance(click, ActionOutcome)
     assert click.masked == ("present time",)
+
+
+SCRIPTED = """<!doctype html><title>Ticket</title>
+<script>const ticket = {{"saved": "{saved}", "owner": "{owner}"}};</script>
+<script type=application/json>{{"saved": "{saved}"}}</script>
+<form action=/done method=post><input type=hidden name=start value={start}><input type=hidden name=size value={size}>
+<button>Send</button></form>"""
+
+
+def test_inline_scripts_and_requests_with_the_present_time_are_the_recorded_ones(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """The data that a page has in a script may have the time of the replay, and so may what it sends; nothing else."""
+    now = utc_now()
+
+    def ticket(at: datetime, owner: str = "Ada", size: str = "3") -> Answer:
+        start = int(at.timestamp() * 1_000_000)
+        return Answer(body=SCRIPTED.format(saved=f"{at:%Y-%m-%dT%H:%M:%SZ}", owner=owner, start=start, size=size))
+
+    with serve_pages() as site:
+        site.answers |= {"/": ticket(now), "/done": Answer(body="<!doctype html><title>t</title><p>Done")}
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(f"{site.url}/")
+            agent.page.get_by_role("button").click()
+            expect(agent.page.get_by_text("Done")).to_be_visible()
+        later = now + timedelta(seconds=90)
+        live = {
+            "same": ticket(later),
+            "other owner": ticket(later, owner="Bob"),
+            "other size": ticket(later, size="4"),
+            "long ago": ticket(now - timedelta(days=1)),
+        }
+        runs = {}
+        for name, answer in live.items():
+            site.answers["/"] = answer
+            runs[name] = replay(tmp_path / "b", tmp_path / name, network="live", on_divergence="continue")
+
+    assert runs["same"].verdict == "faithful", [str(each) for each in runs["same"].divergences]
+    (script,) = runs["other owner"].divergences
+    assert "Ada" in script.detail
+    assert "Bob" in script.detail
+    assert script.because[0].startswith(f"GET {site.url}/: body line 2: recorded ")
+    assert script.because[0].endswith("Bob")
+    codes = [each.code for each in runs["other size"].divergences]
+    assert codes == ["dom-changed", "request-changed"]
+    assert "start" not in runs["other size"].divergences[0].detail
+    assert [each.code for each in runs["long ago"].divergences] == ["dom-changed", "request-changed"]

@@ -25,6 +25,7 @@ from eikon_engine.divergence.response_diff import (
     compare_values,
     diff_messages,
 )
+from eikon_engine.dom.inline_scripts import differing_scripts
 from eikon_engine.errors import InternalError
 from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.keys import canonical_request, request_key, unpack_body
@@ -270,6 +271,8 @@ class ResponseLearner:
         theirs = as_recorded(comparable_text(body))
         self._session.redactor.stand_ins.learn(ours, theirs)
         self._drawn.learn((recorded.url, as_recorded(url)), ours, theirs)
+        if any(name.lower() == "content-type" and "html" in value for name, value in recorded.headers):
+            self._session.inline_scripts |= differing_scripts(ours, self._session.redactor.redact_text(theirs))
 
 
 class RecordingComparison:
