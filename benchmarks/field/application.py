@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -95,6 +95,8 @@ class Application:
     """Path that is answered with less than 500 once the application can be used."""
     variables: Mapping[str, str] | None = None
     """Further environment variables of the server."""
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """What the missions type into password fields, by the name that the recorder gives it; live replays need it."""
 
 
 def script(name: str) -> Start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -87,9 +88,12 @@ def learn(site: Site, bundle: Path, limit: float) -> tuple[int, list[str]]:
     options = ["--network", "live", "--runs", str(LEARNING_RUNS), "--reset-cmd", site.reset_command]
     command = [sys.executable, "-m", "eikon_engine", "certify", str(bundle), *options, "--accept", "--json"]
     log = bundle.with_name("learning.log")
+    secrets = {f"EIKON_SECRET_{name}": value for name, value in site.application.secrets.items()}
     try:
         with log.open("wb") as written:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=written, timeout=limit, check=False)
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=written, timeout=limit, check=False, env=os.environ | secrets
+            )
     except subprocess.TimeoutExpired:
         return 0, [f"learning did not end within {limit:.0f} s"]
     if not done.stdout:
@@ -107,7 +111,7 @@ def replay_live(site: Site, bundle: Path, limit: float) -> tuple[bool, list[str]
 
     async def run() -> tuple[bool, list[str]]:
         async with asyncio.timeout(limit):
-            subject = Subject(name=bundle.parent.name, bundle=bundle)
+            subject = Subject(name=bundle.parent.name, bundle=bundle, secrets=site.application.secrets)
             tally = await replay_often(subject, runs=1, parallel=1, network="live")
         is_faithful = bool(tally.verdicts["faithful"])
         return is_faithful, [] if is_faithful else [f"live: {' '.join(tally.findings().split())}"]

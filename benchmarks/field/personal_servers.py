@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.field.application import Application, Place
 
+_PASSWORD = "correct-horse-battery"
+
 
 def _start_radicale(place: Place) -> Sequence[str]:
     return [
@@ -22,7 +24,7 @@ def create_a_calendar(page: Page, url: str) -> None:
     """Sign in, create a calendar, and rename it."""
     page.goto(url)
     page.get_by_placeholder("Username").fill("ada")
-    page.get_by_placeholder("Password").fill("correct-horse-battery")
+    page.get_by_placeholder("Password").fill(_PASSWORD)
     page.get_by_role("button", name="Next").click()
     page.get_by_title("Create a new addressbook or calendar").click()
     page.locator("#create_displayname").fill("Birthdays")
@@ -41,7 +43,7 @@ async def upload_contacts(page: AsyncPage, url: str) -> None:
     card = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nFN:Grace\r\nN:Hopper;Grace;;;\r\nEND:VCARD\r\n"
     await page.goto(url)
     await page.get_by_placeholder("Username").fill("grace")
-    await page.get_by_placeholder("Password").fill("correct-horse-battery")
+    await page.get_by_placeholder("Password").fill(_PASSWORD)
     await page.keyboard.press("Enter")
     await page.get_by_title("Upload an addressbook or calendar").click()
     await page.locator("input[type=file]").set_input_files(
@@ -131,6 +133,7 @@ APPLICATIONS = (
         start=_start_radicale,
         ready="/.web/",
         missions=(create_a_calendar, upload_contacts),
+        secrets={"PASSWORD": _PASSWORD},
     ),
     Application(
         name="fava",
