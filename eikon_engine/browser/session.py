@@ -85,6 +85,8 @@ class SessionOptions:
     """Stand-ins of detected secrets: those of `secret_detector`, or those of the replayed recording."""
     long_tasks: tuple[LongTask, ...] = ()
     """Long tasks of the recorded pages: in a sealed replay, timers neither begin nor fire during them."""
+    status_texts: tuple[dict[str, str], tuple[str, ...]] = ({}, ())
+    """Reason phrases that pages of a sealed replay see: by status and URL, then the origins that send none."""
     proxy: str | None = None
     """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
 
@@ -347,6 +349,7 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
         stored_scripts_init(),
         machine_script(options),
         *((_long_task_script(options),) if options.long_tasks else ()),
+        *((call_script("init_status_texts.js", *options.status_texts),) if any(options.status_texts) else ()),
     )
 
 

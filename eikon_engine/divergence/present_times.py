@@ -39,6 +39,8 @@ PRESENT_TIME: Final = "present time"
 """Name under which steps report what was not compared."""
 MOVED_DATE: Final = "date that moved by the days since the recording"
 """The same, of dates that are not the present one."""
+CLOSE_NUMBERS: Final = "numbers that differ by less than 0.001"
+"""The same, of attributes."""
 TOLERANCE: Final = timedelta(minutes=10)
 """How much the distance of two times may differ from that of recording and replay."""
 _NEAR: Final = timedelta(days=366)
@@ -61,7 +63,7 @@ _FORMATS: Final = tuple(
         rf"{_WEEKDAY}{_MONTH}\s(?P<d>\d{{1,2}}),?\s(?P<y>\d{{4}})(?:{_BETWEEN}{_CLOCK})?",
         rf"{_WEEKDAY}(?P<d>\d{{1,2}})\.?[\s-]{_MONTH}[\s-](?P<y>\d{{4}})(?:{_BETWEEN}{_CLOCK})?",
         rf"(?P<a>\d{{1,2}})[/.](?P<b>\d{{1,2}})[/.](?P<y>\d{{4}}|\d\d){_BETWEEN}{_CLOCK}",
-        r"(?P<epoch>1\d{9}(?:\d{3}|\d{6})?)(?:\.\d{1,6})?",
+        r"(?P<epoch>1\d{9}(?:\d{3}|\d{6}|\d{9})?)(?:\.\d{1,6})?",
         _CLOCK,
         rf"{_AGE} ago",
         rf"(?P<ahead>in) {_AGE}(?!\s(?:ago|left))",
@@ -88,7 +90,7 @@ _NOON: Final = 12
 _CENTURY: Final = 2000
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 """The present time, of times that are before or after it."""
-_EPOCH_DIGITS: Final = {10: 1, 13: 1_000, 16: 1_000_000}
+_EPOCH_DIGITS: Final = {10: 1, 13: 1_000, 16: 1_000_000, 19: 1_000_000_000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +150,8 @@ class PresentTimes:
     """Returns the texts, with 0 for their number, that count the time of the page in the recording."""
     entered_dates: Callable[[], frozenset[date]] = frozenset
     """Returns the dates that the mission entered, which no site computes from the present day."""
-    moved: list[str] = field(default_factory=list)
-    """The texts whose dates moved by the days since the recording, as they are found."""
+    not_compared: dict[str, None] = field(default_factory=dict)
+    """The names of what is not compared, as it is found."""
 
     def are_same(self, recorded: str, observed: str) -> bool:
         """Return whether two different texts are the same up to present times."""
@@ -168,8 +170,7 @@ class PresentTimes:
         ]
         if not all(self._has_moved(*pair) for pair in others):
             return False
-        if others:
-            self.moved.append(recorded)
+        self.not_compared.update(dict.fromkeys((PRESENT_TIME, MOVED_DATE) if others else (PRESENT_TIME,)))
         return True
 
     def _has_counted(self, text: str, recorded: _FoundTime, observed: _FoundTime) -> bool:
@@ -280,7 +281,7 @@ def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[
             recorded_dom=lambda page: before.snapshots.get(page) or comparison.recorded_dom(page),
             observed_dom=lambda page: after.snapshots.get(page) or comparison.observed_dom(page),
         ),
-        (PRESENT_TIME, MOVED_DATE) if times.moved else (PRESENT_TIME,),
+        tuple(times.not_compared),
     )
 
 
@@ -352,7 +353,10 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     """
     changes = diff_snapshots(left, right)
     pairs = {change.scripts or change.whole for change in changes}
-    same = {pair for pair in pairs if times.are_same(*pair)}
+    close = {change.whole for change in changes if change.kind == "attribute" and _are_close(*change.whole)}
+    if close:
+        times.not_compared[CLOSE_NUMBERS] = None
+    same = close | {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
     for expected, observed in sorted(same):
         root = _root(names, expected)
@@ -363,6 +367,23 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     common = {text: root for text, root in roots.items() if root not in mixed}
     scripts = {text for change in changes for text in change.scripts or () if text in common}
     return common | {script_digest(text): script_digest(common[text]) for text in scripts}
+
+
+_DECIMAL: Final = re.compile(r"(?<![\d.])-?\d+\.\d{4,}(?!\d|\.\d)")
+_MAX_DISTANCE: Final = 0.001
+
+
+def _are_close(recorded: str, observed: str) -> bool:
+    """Return whether two values of an attribute differ by almost nothing, in numbers with four or more decimals.
+
+    Such are positions in a drawing that a page computes from the time or from sizes.
+    """
+    ours, theirs = _DECIMAL.findall(recorded), _DECIMAL.findall(observed)
+    return (
+        len(ours) == len(theirs)
+        and _DECIMAL.split(recorded) == _DECIMAL.split(observed)
+        and all(abs(float(one) - float(other)) < _MAX_DISTANCE for one, other in zip(ours, theirs, strict=True))
+    )
 
 
 def _root(names: dict[str, str], text: str) -> str:

@@ -27,6 +27,7 @@ from eikon_engine.browser.snapshot_playback import open_snapshot_playback
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.live_responses import LiveResponder
 from eikon_engine.browser.traffic.probe import ProbeTraffic
+from eikon_engine.browser.traffic.recorded_responses import find_status_texts
 from eikon_engine.browser.traffic.sealed import SealedTraffic
 from eikon_engine.browser.traffic.sink import open_sink
 from eikon_engine.browser.worker import SealedWorker, open_worker
@@ -210,6 +211,9 @@ async def open_replay_context(
             chosen,
             redacted_secrets=chosen.redacted_secrets | extra_secrets,
             long_tasks=recorded.long_tasks if recorded is not None and isinstance(traffic, SealedTraffic) else (),
+            status_texts=find_status_texts(traffic.recording.exchanges)
+            if isinstance(traffic, SealedTraffic)
+            else ({}, ()),
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (

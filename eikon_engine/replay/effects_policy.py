@@ -49,7 +49,7 @@ SplitFindings: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]
 _PAGE_LAYERS: Final = frozenset({"dom", "accessibility"})
 """Layers whose differences affect the mission at some places of a page only."""
 _REQUEST_CODES: Final = frozenset({"request-changed", "request-missing", "request-unexpected"})
-_RESOURCE_ERROR: Final = "Failed to load resource"
+RESOURCE_ERROR: Final = "Failed to load resource"
 """Start of Chromium's console error for a resource that failed."""
 
 
@@ -234,4 +234,4 @@ def _is_of_passive_resources(passive: int, comparison: Comparison) -> bool:
         return False
     before, now = Counter(recorded.console_errors), Counter(observed.console_errors)
     changed = [*(now - before).elements(), *(before - now).elements()]
-    return len(changed) <= passive and all(each.startswith(_RESOURCE_ERROR) for each in changed)
+    return len(changed) <= passive and all(each.startswith(RESOURCE_ERROR) for each in changed)

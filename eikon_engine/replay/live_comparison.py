@@ -21,6 +21,7 @@ from eikon_engine.divergence.present_times import (
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.replay.effects_policy import RESOURCE_ERROR
 from eikon_engine.trace.actions import (
     Evaluate,
     Expect,
@@ -166,12 +167,12 @@ class LiveComparer:
         )
 
     def _without_early_errors(self, comparison: Comparison) -> Comparison:
-        """Remove the errors that a page which was loading reports in an earlier step than recorded, from both steps."""
+        """Remove the errors that a page reports in an earlier step than recorded, from both steps."""
         recorded, observed = comparison.recorded.observation, comparison.observed
         if recorded is None or observed is None:
             return comparison
         due, found = _errors(recorded), _errors(observed)
-        early = (found - due) & (self._later_errors - due - self._early_errors) if recorded.loading_pages else Counter()
+        early = (found - due) & _possibly_early(self._later_errors - due - self._early_errors, recorded)
         reported = self._reported_early(due, found)
         return replace(
             comparison,
@@ -251,8 +252,7 @@ class LiveComparer:
         found = Counter() if observed is None else _errors(observed)
         reported = Counter() if observed is None else self._reported_early(due, found)
         self._later_errors -= due
-        if recorded.loading_pages:
-            self._early_errors += (found - due) & (self._later_errors - self._early_errors)
+        self._early_errors += (found - due) & _possibly_early(self._later_errors - self._early_errors, recorded)
         self._early_errors -= reported
 
 
@@ -263,6 +263,16 @@ _ERROR_FIELDS: Final = ("page_errors", "console_errors")
 
 def _errors(observation: Observation) -> _Errors:
     return Counter((name, text) for name in _ERROR_FIELDS for text in getattr(observation, name))
+
+
+def _possibly_early(later: _Errors, recorded: Observation) -> _Errors:
+    """Return which errors of later steps a live replay may have in this one: it waits for its pages.
+
+    Those are all of a page that was loading, and else those of responses, which the agent may not have waited for.
+    """
+    if recorded.loading_pages:
+        return later
+    return Counter({error: count for error, count in later.items() if error[1].startswith(RESOURCE_ERROR)})
 
 
 def _without_errors(observation: Observation, errors: _Errors) -> Observation:

@@ -46,6 +46,8 @@ class Answer:
 
     body: str | bytes = ""
     status: int = 200
+    reason: str | None = None
+    """Reason phrase; None for the standard one."""
     content_type: str = HTML
     headers: tuple[tuple[str, str], ...] = ()
     pieces: tuple[bytes, ...] = ()
@@ -110,7 +112,7 @@ def serve_pages() -> Iterator[PageSite]:
                 self._give_pieces(answer)
                 return
             data = answer.body.encode() if isinstance(answer.body, str) else answer.body
-            self.send_response(answer.status)
+            self.send_response(answer.status, answer.reason)
             self.send_header("Content-Type", answer.content_type)
             self.send_header("Content-Length", str(len(data)))
             for name, value in answer.headers:

@@ -144,6 +144,20 @@ def test_an_error_of_a_page_that_was_loading_may_come_in_an_earlier_step() -> No
     assert codes(recorded, [now(error, error), seen()]) == [["page-error-changed"], []]
 
 
+def test_the_error_of_a_slow_response_may_come_in_an_earlier_step() -> None:
+    """A live replay waits for the response, as the agent did not; errors of scripts are not early."""
+    failed, thrown = "Failed to load resource: the server responded with a status of 401", "TypeError: none"
+    recorded = [seen(), seen(console_errors=(failed, thrown))]
+
+    assert codes(recorded, [seen(console_errors=(failed,)), seen(console_errors=(thrown,))]) == [[], []]
+    assert codes(recorded, [seen(), seen(console_errors=(failed, thrown))]) == [[], []]
+    assert codes(recorded, [seen(), seen(console_errors=(thrown,))]) == [[], ["console-error-changed"]]
+    late = codes(recorded, [seen(console_errors=(failed, failed)), seen(console_errors=(thrown,))])
+    assert late == [["console-error-changed"], []]
+    early = codes(recorded, [seen(console_errors=(thrown,)), seen(console_errors=(failed,))])
+    assert early == [["console-error-changed"], ["console-error-changed"]]
+
+
 def test_an_early_error_that_comes_again_was_reported_once_too_often() -> None:
     """It may come as often as it was recorded, and does not excuse another one."""
     error = "ReferenceError: missingName is not defined"

@@ -6,9 +6,11 @@ import base64
 import json
 import re
 from email.utils import mktime_tz, parsedate_tz
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag, urlsplit
 
+from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
@@ -20,15 +22,39 @@ if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange, HeaderPairs, Moment, RecordedResponse
     from eikon_engine.network.store import NetworkRecording
 
-TRANSPORT_HEADERS: Final = frozenset(
-    {"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"}
-)
-"""Response headers about the transport, which a served response does not have."""
+TRANSPORT_HEADERS: Final = frozenset({"content-encoding", "content-length"})
+"""Response headers about the bytes that were sent, which a served response does not have: its body is decoded."""
 CORS_FAILURE: Final = "net::ERR_FAILED"
 """Chromium's error for a response that CORS withholds from the page."""
 _ALLOW_ORIGIN: Final = "access-control-allow-origin"
 NO_ORIGIN: Final = "https://no-origin.invalid"
 """An origin that no page has, not even an opaque one."""
+
+
+def find_status_texts(exchanges: Iterable[Exchange]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the reason phrases of fetched responses that are not the standard one of their status.
+
+    First by status and URL, then the origins all of whose responses have none, as with HTTP/2.
+    """
+    texts: dict[str, str] = {}
+    silent: dict[str, bool] = {}
+    for each in exchanges:
+        response = each.response
+        if response is None or each.request.resource_type not in FETCH_TYPES:
+            continue
+        scheme, host, *_ = urlsplit(response.url)
+        origin = f"{scheme}://{host}"
+        silent[origin] = silent.get(origin, True) and not response.status_text
+        if response.status_text and response.status_text != _standard_phrase(response.status):
+            texts[f"{response.status} {urldefrag(response.url).url}"] = response.status_text
+    return texts, tuple(origin for origin, is_silent in silent.items() if is_silent)
+
+
+def _standard_phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def delivery_moments(recording: NetworkRecording) -> Iterator[Moment]:
