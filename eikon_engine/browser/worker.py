@@ -276,9 +276,9 @@ class BrowserWorker:
         """
         if recorded is None:
             return None, None
-        if self.session.follows_schedule:
+        if self.session.follows_schedule or self.session.environment.clock == "natural":
             return _whole_ms(recorded.begun_ms), _whole_ms(recorded.acted_ms)
-        return _whole_ms(recorded.begun_ms) if self.session.environment.clock == "natural" else None, None
+        return None, None
 
     def _settle_ms(self, action: Action, recorded: Observation | RecordedTiming | None) -> float:
         """Return the page time to let pass: as much as recorded, minus what the action has used."""

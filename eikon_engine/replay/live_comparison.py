@@ -22,6 +22,7 @@ from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
+from eikon_engine.replay.unfinished_pages import UnfinishedPages, find_unfinished_pages
 from eikon_engine.trace.actions import (
     Evaluate,
     Expect,
@@ -79,12 +80,14 @@ class LiveComparer:
                 if isinstance(each.step, ActionTrace) and each.step.baseline is not None:
                     self._recorded.update(each.step.baseline.requests)
                     self._later_errors.update(_errors(each.step.baseline))
+        recording = plan.recorded_network() if plan.network == "live" else None
+        self._unfinished = UnfinishedPages() if recording is None else find_unfinished_pages(plan, recording)
         self._later = Counter({key: count for key, count in self._recorded.items() if _is_safe(key)})
-        """Safe requests of the steps that were not replayed yet."""
+        """What pages may send earlier of what the steps have that were not replayed yet."""
+        self._later |= self._unfinished.requests & self._recorded
         self._early: Counter[str] = Counter()
         """Those of them that were sent already."""
         self._reads_after = _reads_after(plan)
-        recording = plan.recorded_network() if plan.network == "live" else None
         waits = (
             each.completed_ms - each.started_ms
             for each in (() if recording is None else recording.as_recorded.exchanges)
@@ -100,6 +103,10 @@ class LiveComparer:
         recorded, observed = action.observation, comparison.observed
         if recorded is None or observed is None:
             return comparison, ()
+        if action.id in self._unfinished.following:
+            recorded = recorded.model_copy(update={"loading_pages": tuple(page.page for page in recorded.pages)})
+            comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
+            action = comparison.recorded
         names: tuple[str, ...] = ()
         if (read := self._superseding_read(action, observed)) is not None:
             comparison = replace(comparison, recorded=action.model_copy(update={"action": read}))
@@ -144,7 +151,9 @@ class LiveComparer:
         pages = []
         for now in observed.pages:
             before = known.get(now.page)
-            if before is None or before.url != now.url:
+            if before is not None and now.url not in {before.url, self._following_url(comparison.recorded, now)}:
+                before = None
+            if before is None:
                 pages.append(now)
                 continue
             later = self._later_titles(comparison.recorded, now)
@@ -155,6 +164,12 @@ class LiveComparer:
             pages.append(before.model_copy(update={"title": now.title}) if is_other and is_compared else before)
         observed = observed.model_copy(update={"pages": tuple(pages)})
         return replace(comparison, observed=observed), tuple(dict.fromkeys(names))
+
+    def _following_url(self, action: ActionTrace, page: PageObservation) -> str | None:
+        """Return the recorded URL of a page after the next step, if the page was not finished when that step began."""
+        following = self._unfinished.following.get(action.id)
+        seen = None if following is None else following.baseline
+        return next((each.url for each in (() if seen is None else seen.pages) if each.page == page.page), None)
 
     def _later_titles(self, action: ActionTrace, page: PageObservation) -> tuple[str, ...]:
         """Return the titles that the agent saw when it only read the page after an action and the page had loaded."""

@@ -1,0 +1,116 @@
+"""A live replay acts at the recorded page time, and its pages may be further than those the agent did not wait for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.exchange import Exchange, RecordedRequest
+from eikon_engine.network.store import NetworkRecording
+from eikon_engine.replay import ReplayOptions
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.replay.unfinished_pages import MAX_REPEATS, find_unfinished_pages
+from eikon_engine.trace.actions import Note
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.steps import map_actions
+from eikon_engine.trace.trace_file import write_trace
+from tests.browser.pages import Answer, serve_pages
+from tests.exporters.traces import step, trace_of
+from tests.record.recorded_page import TWICE, recorded_page
+from tests.replay.conftest import replay
+
+BUNDLE = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
+
+RIPPLE = """<!doctype html><title>Ripple</title><button>Save</button><script>
+document.querySelector('button').onclick = ({ target }) => {
+  const ripple = target.appendChild(document.createElement('i'));
+  setTimeout(() => ripple.remove(), 1500);
+};
+</script>"""
+SLOW_MS = 1200
+"""How long the agent's call takes until it clicks, in addition to what it took in the test."""
+
+
+@pytest.mark.browser
+def test_a_live_action_acts_when_the_recorded_one_did(chromium: Browser, tmp_path: Path) -> None:
+    """The ripple is there for some time after the click; it must not be gone because a slow call began earlier."""
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body=RIPPLE)
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(f"{site.url}/")
+            agent.page.get_by_role("button").click()
+            expect(agent.page.locator("i")).to_have_count(1)
+        _delay_click(tmp_path / "b")
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live")
+
+    assert outcome.verdict == "faithful", [each.message for each in outcome.divergences]
+
+
+def _delay_click(root: Path) -> None:
+    """Let the recorded click act later, and its page be observed as much later; all that follows is later, too."""
+    trace = open_bundle(root).trace
+
+    def later(step: ActionTrace) -> ActionTrace:
+        seen = step.observation
+        if seen is None or step.sequence == 1 or seen.acted_ms is None:
+            return step
+        is_click = step.action.type == "click"
+        moved = {
+            "begun_ms": seen.begun_ms + (0 if is_click else SLOW_MS),
+            "acted_ms": seen.acted_ms + SLOW_MS,
+            "virtual_ms": (seen.virtual_ms or 0) + (SLOW_MS if is_click else 0),
+        }
+        return step.model_copy(update={"observation": seen.model_copy(update=moved)})
+
+    write_trace(map_actions(trace, later), root)
+
+
+BEGIN = Observation(pages=(), requests=("GET http://a/",), begun_ms=100, acted_ms=120, virtual_ms=520)
+POLLS = tuple(f"GET http://a/poll?at={number}" for number in range(MAX_REPEATS + 1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent_ms", "requests", "is_unfinished"),
+    [
+        ("fetch", 900, ("GET http://a/items",), True),
+        ("fetch", 500, ("GET http://a/items",), False),  # before the first step was observed
+        ("fetch", 1600, ("GET http://a/items",), False),  # because of the second action
+        ("image", 900, ("GET http://a/items",), False),
+        ("fetch", 900, (), False),  # the page of the first step has it already
+        ("fetch", 900, POLLS[:1], False),
+    ],
+)
+def test_pages_that_send_requests_before_the_next_action_acts_are_unfinished(
+    tmp_path: Path, kind: str, sent_ms: float, requests: tuple[str, ...], *, is_unfinished: bool
+) -> None:
+    """Unless they poll. What they send then may come one step earlier in a live replay."""
+    after = Observation(
+        pages=(), requests=requests, timer_requests=requests, begun_ms=800, acted_ms=1500, virtual_ms=1200
+    )
+    steps = [step(number, Note(text="x"), each) for number, each in enumerate((BEGIN, after), start=1)]
+    plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace_of(*steps)), ReplayOptions(network="live"))
+    keys = [("GET http://a/", 110.0), *((each, 2000.0) for each in POLLS[1:]), *((each, sent_ms) for each in requests)]
+    exchanges = tuple(
+        Exchange(
+            ordinal=number,
+            key=key,
+            occurrence=0,
+            request=RecordedRequest(method="GET", url=key.split(" ")[1], resource_type=kind, is_navigation=False),
+            started_ms=at_ms,
+        )
+        for number, (key, at_ms) in enumerate(keys)
+    )
+
+    found = find_unfinished_pages(
+        plan, NetworkRecording(exchanges=exchanges, truncation=None, blobs=BlobStore(tmp_path))
+    )
+
+    assert list(found.following) == ([steps[0].id] if is_unfinished else [])
+    assert found.requests == Counter(requests if is_unfinished else ())
