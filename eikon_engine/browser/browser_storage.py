@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.browser.frames import frame_tree
-from eikon_engine.browser.redaction import redact_page_text
+from eikon_engine.browser.redaction import redact_page_text, without_lone_surrogates
 from eikon_engine.redact.digests import storage_digest
 from eikon_engine.trace.observation import StoredItem
 
@@ -70,7 +70,7 @@ async def read_stored_values(session: Session) -> tuple[StoredValue, ...]:
             kind=each.kind,
             place=redact_page_text(session, each.place),
             name=redact_page_text(session, each.name),
-            value=redact_page_text(session, _redacted_value(session, each)),
+            value=without_lone_surrogates(_redacted_value(session, each)),
             page=each.page,
         )
         for each in await _read_all(session)

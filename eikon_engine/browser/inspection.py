@@ -176,7 +176,7 @@ async def _await_briefly(matches: Awaitable[object]) -> None:
 async def _evaluate_expression(session: Session, frame: Frame, expression: str) -> Evaluation:
     from playwright.async_api import Error
 
-    restored = session.restore_secrets(expression.encode()).decode()
+    restored = str(session.restore_secrets_in_json(expression))
     try:
         handle = await frame.evaluate_handle(restored)
         text = await handle.evaluate(_TO_JSON, MAX_DEPTH)

@@ -497,16 +497,16 @@ async def _target_state(
 
 
 def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, title: str) -> PageObservation:
-    redact = session.redactor.redact_text
+    """Describe a page by its redacted snapshot."""
     page = session.page(ordinal)
     return PageObservation(
         page=ordinal,
-        url=redact(page.url) if page is not None else snapshot.main.url,
+        url=session.redactor.redact_text(page.url) if page is not None else snapshot.main.url,
         title=title,
         frames=tuple(
             FrameObservation(
                 path=frame.path,
-                url=redact(frame.url),
+                url=frame.url,
                 digest=frame_digest(frame),
                 visibility=visibility_digest(frame),
             )

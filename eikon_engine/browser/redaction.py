@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 
 def redact_page_text(session: Session, text: str) -> str:
-    """Redact a text of a page, and replace lone surrogates, which JSON cannot represent."""
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return session.redactor.redact_text(text)
+    """Redact a text of a page, and replace lone surrogates."""
+    return session.redactor.redact_text(without_lone_surrogates(text))
+
+
+def without_lone_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON cannot represent."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def redact_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:

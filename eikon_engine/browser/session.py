@@ -119,6 +119,8 @@ class Session:
     """Whether a password was typed that is too short to be replaced."""
     is_live_now: bool = False
     """Whether the live site answers from now on, after a recording did."""
+    serves_other_recording: bool = False
+    """Whether pages get the responses of another recording than that of the bundle."""
     redirects_served: int = 0
     """How many recorded document redirects were replayed by a navigation of our own."""
     requested_url: str = ""
@@ -178,9 +180,9 @@ class Session:
         self._redact_secrets({name})
 
     def restore_secrets(self, data: bytes) -> bytes:
-        """Replace stand-ins by values, for pages; those secrets are redacted from now on."""
+        """Replace stand-ins by values in what pages are served; those secrets are redacted from now on."""
         self._redact_secrets(secret_names_in(data.decode(errors="replace")) if PLACEHOLDER_PREFIX in data else ())
-        return self.secret_restorer.restore_bytes(data)
+        return self.secret_restorer.restore_bytes(data, is_own=not self.serves_other_recording)
 
     def restore_secrets_in_json(self, value: JsonValue) -> JsonValue:
         """Replace stand-ins in a JSON value, see `restore_secrets`."""

@@ -42,7 +42,7 @@ from eikon_engine.trace.patch import AddMask, AddRule, TracePatch, apply_patch, 
 from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, write_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -208,7 +208,8 @@ def _learn_values(
         before = len(learner.rules)
         misses.clear()
         playback = Playback(ours.exchanges, read_body=ours.body, rules=(*rules, *learner.rules), learner=learner)
-        drawn = DrawnValues((*rules, *learner.rules), learner, playback.rule_use, stand_ins.substitute)
+        known = (*rules, *learner.rules)
+        drawn = DrawnValues(known, learner, playback.rule_use, stand_ins.substitute, ours.exchanges)
         for exchange in sorted(theirs.exchanges, key=lambda each: each.ordinal):
             misses += learn_exchange(exchange, (ours, theirs), playback, (drawn, stand_ins))
         if len(learner.rules) == before:
@@ -247,11 +248,11 @@ def learn_exchange(
     before, after = match.exchange.response, exchange.response
     pair = before.url, as_ours(after.url)
     stand_ins.learn(header_lines(before.url, before.headers), as_ours(header_lines(after.url, after.headers)))
-    drawn.learn(pair, *map(url_location, pair))
+    drawn.learn(pair, url_location(pair[0]), url_location(pair[1]), match.exchange)
     if before.body is not None and after.body is not None and before.body != after.body:
         texts = comparable_text(ours.body(before.body)), as_ours(comparable_text(theirs.body(after.body)))
         stand_ins.learn(*texts)
-        drawn.learn(pair, *texts)
+        drawn.learn(pair, *texts, match.exchange)
     return ()
 
 
@@ -284,7 +285,7 @@ def _learn_values_of_pages(bundle: Bundle, other: Bundle, stand_ins: RecordedSta
     traffic = tuple(_traffic(other))
     drawn: dict[str, str] = {}
 
-    def note(values: dict[str, str]) -> None:
+    def note(values: Mapping[str, str], _urls: Collection[str]) -> None:
         for value, one in values.items():
             first = next((from_server for from_server, text in traffic if value in text), False)
             if not first:

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from eikon_engine.exporters.playwright_values import site_of
 from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal
-from eikon_engine.network.response_values import comparable_text, url_location
+from eikon_engine.network.response_values import RequestedSegments, comparable_text, path_before, url_location
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.encodings import ENCODINGS
 from eikon_engine.trace.masks import matches_wildcard
@@ -25,6 +26,7 @@ from eikon_engine.trace.rules import ResponseValueRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.execution import ExecutionTrace
 
@@ -182,17 +184,43 @@ def _drawn_values(trace: ExecutionTrace, network: NetworkRecording | None) -> It
     """Yield the values that the server drew."""
     rules = () if trace.network is None else trace.network.rules
     by_response = [rule for rule in rules if isinstance(rule, ResponseValueRule)]
+    for rule in by_response:
+        if rule.path is not None:
+            yield from _drawn_segments(rule, site_of(trace).base + rule.path.removesuffix("*"), network)
+    by_response = [rule for rule in by_response if rule.path is None]
     if network is None:
         patterns = dict.fromkeys(rule.value_pattern for rule in by_response)
         yield from (_Part(_within_signs(each), _alone(each)) for each in patterns)
         return
     values: dict[str, str] = {}
     for rule in by_response:
-        for text in _recorded_texts(rule, network):
+        for _, text in _recorded_texts(rule, network):
             for found in re.finditer(rule.pattern, text):
                 if found[1]:
                     values |= _written(found[1], rule.value_pattern) | values
     yield from _literals(values)
+
+
+def _drawn_segments(rule: ResponseValueRule, url: str, network: NetworkRecording | None) -> Iterator[_Part]:
+    """Yield the values that the server drew as segments of URLs: those after `url`, also without its origin."""
+    path = path_before(url)
+    befores = [rf"(?<![\w./%:\\-]{re.escape(path)})(?<={re.escape(path)})"]
+    befores += [f"(?<={re.escape(url)})"] if url != path else []
+    values = rule.value_pattern
+    if network is not None:
+        requested = RequestedSegments(network.exchanges)
+        urls: dict[str, None] = {}
+        drawn: dict[str, None] = {}
+        for exchange, text in _recorded_texts(rule, network):
+            for value in filter(None, (found[1] for found in re.finditer(rule.pattern, text))):
+                here = [each for each in requested.urls_before(value, exchange) if path_before(each) == path]
+                urls |= dict.fromkeys(here)
+                drawn |= dict.fromkeys([value] if here else ())
+        if not drawn:
+            return
+        befores += [f"(?<={re.escape(each)})" for each in urls]
+        values = "|".join(re.escape(each) for each in sorted(drawn, key=lambda each: (-len(each), each)))
+    yield _Part(rf"(?:{'|'.join(befores)})(?:{values})(?![\w-])", _alone(rule.value_pattern))
 
 
 def _written(value: str, pattern: str) -> dict[str, str]:
@@ -210,15 +238,15 @@ def _class_of(written: str) -> str:
     return f"[\\w{_escape(signs)}-]+"
 
 
-def _recorded_texts(rule: ResponseValueRule, network: NetworkRecording) -> Iterator[str]:
-    """Yield the URLs and bodies of responses in which a rule finds its values."""
+def _recorded_texts(rule: ResponseValueRule, network: NetworkRecording) -> Iterator[tuple[Exchange, str]]:
+    """Yield the URLs and bodies of responses in which a rule finds its values, each with its exchange."""
     for exchange in network.exchanges:
         response = exchange.response
         if response is None or not matches_wildcard(rule.url, url_location(response.url)):
             continue
-        yield url_location(response.url)
+        yield exchange, url_location(response.url)
         if response.body is not None:
-            yield comparable_text(network.body(response.body))
+            yield exchange, comparable_text(network.body(response.body))
 
 
 def _stand_ins(trace: ExecutionTrace) -> Iterator[_Part]:

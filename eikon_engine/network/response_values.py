@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from difflib import SequenceMatcher
+from functools import cached_property, partial
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -21,8 +22,9 @@ from eikon_engine.trace.masks import matches_wildcard
 from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import RuleUsage
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.trace.rules import VolatileRule
@@ -42,13 +44,18 @@ _MAX_CONTEXT: Final = 120
 _PLAIN_CONTEXT: Final = 16
 """Characters before a value that belongs to no field."""
 _MIN_CONTEXT: Final = 3
+_SHORT_NUMBER: Final = re.compile(r"[1-9][0-9]{0,6}")
+_ID_MEMBER: Final = re.compile(r"""["'](?:[\w$]*(?:[_-]id|I[dD])|id|ID|pk|key|number|no|nr)["']\s*:\s*["']?$""")
+"""The name of a member whose value is an id, up to the value."""
+_READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Requests that create nothing (RFC 9110, section 9.2.1)."""
 
 
 def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
     """Return the recorded values by the live ones that have their places; `pattern` has one group.
 
     Values are paired in their order, if the text before them is the same or as many values changed their text. A value
-    that would stand for two is skipped.
+    that would stand for two is skipped, and so are empty ones.
     """
     ours, theirs = list(re.finditer(pattern, recorded)), list(re.finditer(pattern, live))
     before, after = _texts_between(ours, recorded), _texts_between(theirs, live)
@@ -57,7 +64,7 @@ def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
         for one, other in zip(ours[i1:i2], theirs[j1:j2], strict=True):
             pairs.setdefault(other[1], one[1])
     times = Counter(pairs.values())
-    return {value: one for value, one in pairs.items() if value != one and times[one] == 1}
+    return {value: one for value, one in pairs.items() if value and one and value != one and times[one] == 1}
 
 
 def with_recorded_values(rules: Iterable[VolatileRule], url: str, recorded: str, live: str) -> str:
@@ -74,6 +81,43 @@ def with_recorded_values(rules: Iterable[VolatileRule], url: str, recorded: str,
     return live
 
 
+class RequestedSegments:
+    """The segments in the paths of recorded requests, to find the records that a mission uses after creating them."""
+
+    def __init__(self, exchanges: Iterable[Exchange]) -> None:
+        """Index the URLs that pages requested and were redirected to."""
+        self._last: dict[str, dict[str, tuple[int, int]]] = {}
+        """The URLs before each segment, and the last place among the requests at which they had it."""
+        self._first_change: int | None = None
+        """Ordinal of the first request that may create something."""
+        for each in sorted(exchanges, key=lambda exchange: exchange.ordinal):
+            if self._first_change is None and each.request.method not in _READING_METHODS:
+                self._first_change = each.ordinal
+            self._add(each.request.url, (each.ordinal, 0))
+            redirected = [hop.url for hop in each.hops[1:]]
+            for url in (*redirected, *((each.response.url,) if each.hops and each.response is not None else ())):
+                self._add(url, (each.ordinal, 1))
+
+    def _add(self, url: str, place: tuple[int, int]) -> None:
+        site, segments = split_path(url_location(url))
+        for number, segment in enumerate(segments):
+            if number and all(segments[: number + 1]) and "*" not in "".join(segments[:number]):
+                before = "/".join((site, *segments[:number], ""))
+                self._last.setdefault(segment, {})[before] = place
+
+    def urls_before(self, segment: str, exchange: Exchange) -> tuple[str, ...]:
+        """Return the URLs, up to a segment, with which requests because of an exchange, or after it, have the segment.
+
+        The first segment of a path is none of them.
+        """
+        last = self._last.get(segment, {})
+        return tuple(url for url, place in last.items() if place > (exchange.ordinal, 0))
+
+    def may_be_created_by(self, exchange: Exchange) -> bool:
+        """Return whether an exchange, or one before it, may have created a record."""
+        return self._first_change is not None and self._first_change <= exchange.ordinal
+
+
 class DrawnValues:
     """Learns the values that a server drew in one run, response by response; mutable."""
 
@@ -82,35 +126,77 @@ class DrawnValues:
         rules: Iterable[VolatileRule],
         learner: RuleLearner | None,
         rule_use: RuleUsage,
-        substitute: Callable[[dict[str, str]], None],
+        substitute: Callable[[Mapping[str, str], Collection[str]], None],
+        exchanges: Collection[Exchange] = (),
     ) -> None:
         """Use rules, and a `learner` that learns more of them.
 
-        `substitute` gets the recorded values by the drawn ones that stand for them, as they are learned.
+        `substitute` gets the recorded values by the drawn ones that stand for them, as they are learned, and the URLs
+        after which they do so; none if they do so everywhere. `exchanges` are those of the recording.
         """
         self.rules = [rule for rule in rules if isinstance(rule, ResponseValueRule)]
         self._learner = learner
         self._rule_use = rule_use
         self._substitute = substitute
-        self._recorded: dict[str, str] = {}
-        """Recorded values by the drawn ones."""
+        self._exchanges = exchanges
+        self._recorded: dict[tuple[str | None, str], str] = {}
+        """Recorded values by the drawn ones, and the path in which these stand for them."""
 
-    def learn(self, urls: tuple[str, str], recorded: str, drawn: str) -> None:
-        """Let the values of one text stand for those of a recorded one; `urls` are those of both responses."""
+    @cached_property
+    def _requested(self) -> RequestedSegments:
+        return RequestedSegments(self._exchanges)
+
+    def learn(self, urls: tuple[str, str], recorded: str, drawn: str, exchange: Exchange | None = None) -> None:
+        """Let the values of one text stand for those of a recorded one; `urls` are those of both responses.
+
+        `exchange` is the recorded one; without it, no values are learned that stand for others in paths only.
+        """
         location, other = map(url_location, urls)
         if self._learner is not None:
-            learned = self._learner.learn_response((location, other), recorded, drawn, tuple(self.rules))
+            known = tuple(self.rules)
+            learned = self._learner.learn_response((location, other), recorded, drawn, known, self._uses(exchange))
             self.rules += learned
             self._rule_use.add(learned)
         for rule in self.rules:
             if not matches_wildcard(rule.url, location):
                 continue
             pairs = pair_values(rule.pattern, recorded, drawn)
-            found = {value: one for value, one in pairs.items() if self._recorded.get(value, one) == one}
-            if found:
-                self._recorded |= found
+            found = {value: one for value, one in pairs.items() if self._recorded.get((rule.path, value), one) == one}
+            if self._let_stand(found, rule.path, exchange):
                 self._rule_use.count_use((rule,))
-                self._substitute(found)
+
+    def _uses(self, exchange: Exchange | None) -> Callable[[str], tuple[str, ...]] | None:
+        """Return what finds the URLs before the id of a record that an exchange may have created; None if it cannot."""
+        if exchange is None or not self._requested.may_be_created_by(exchange):
+            return None
+        return partial(self._unknown_uses, exchange=exchange)
+
+    def _unknown_uses(self, recorded: str, exchange: Exchange) -> tuple[str, ...]:
+        """Return the URLs before an id, without those after which a rule lets a drawn one stand for it already."""
+        known = {path for (path, _), one in self._recorded.items() if one == recorded}
+        urls = self._requested.urls_before(recorded, exchange)
+        return tuple(url for url in urls if f"{path_before(url)}*" not in known)
+
+    def _let_stand(self, found: Mapping[str, str], path: str | None, exchange: Exchange | None) -> bool:
+        """Let drawn values stand for recorded ones, with a path only there; return whether any do."""
+        if path is None and found:
+            self._substitute(found, ())
+        elif path is not None:
+            found = {value: one for value, one in found.items() if self._let_stand_in(path, value, one, exchange)}
+        self._recorded |= {(path, value): one for value, one in found.items()}
+        return bool(found)
+
+    def _let_stand_in(self, path: str, value: str, recorded: str, exchange: Exchange | None) -> bool:
+        urls = () if exchange is None else self._requested.urls_before(recorded, exchange)
+        here = [url for url in urls if path_before(url) == path.removesuffix("*")]
+        if here:
+            self._substitute({value: recorded}, here)
+        return bool(here)
+
+
+def path_before(url: str) -> str:
+    """Return the path of a URL that ends before a segment."""
+    return f"/{'/'.join(split_path(url)[1])}"
 
 
 def url_location(url: str) -> str:
@@ -149,35 +235,71 @@ def _texts_between(found: list[re.Match[str]], text: str) -> list[str]:
 
 
 def propose_response_rules(
-    location: tuple[str, str], recorded: str, live: str, near_s: float | None = None
+    location: tuple[str, str],
+    recorded: str,
+    live: str,
+    near_s: float | None = None,
+    uses: Callable[[str], tuple[str, ...]] | None = None,
 ) -> tuple[ResponseValueRule, ...]:
-    """Return rules for the values that look drawn and differ between two responses to one request.
+    """Return rules for the values that differ between two responses to one request, and that the server drew.
 
-    `location` is the URL of both, recorded and live, without query and fragment; `near_s` is the time of the recording,
-    in Unix seconds.
+    They look drawn, or are short numbers that later requests have in their paths, in each after a URL that `uses`
+    returns: those of new records. `location` is the URL of both responses, recorded and live, without query and
+    fragment; `near_s` is the time of the recording, in Unix seconds.
     """
     if recorded == live or max(len(recorded), len(live)) > MAX_COMPARED_LENGTH:
         return ()
     url = _common_location(*location)
-    rules: dict[str, ResponseValueRule] = {}
+    rules: dict[tuple[str, str | None], ResponseValueRule] = {}
+    for one, other, context in _words_in_place(recorded, live):
+        following = re.escape(recorded[one.end() : one.end() + 1])
+        proposed = (
+            *_drawn_rule(one[0], other[0], context, near_s),
+            *(_number_rules(one, other, context, uses) if uses is not None else ()),
+        )
+        for value, path, reason in proposed:
+            pattern = f"{re.escape(context)}({value})(?={following or '$'})"
+            rules.setdefault((pattern, path), ResponseValueRule(url=url, reason=reason, pattern=pattern, path=path))
+    return tuple(rules.values())
+
+
+def _words_in_place(recorded: str, live: str) -> Iterator[tuple[re.Match[str], re.Match[str], str]]:
+    """Yield the words that replace each other in the same text, and the text before them."""
     end = end_live = 0
     for one, other in _replaced_words(recorded, live):
-        value = value_pattern("", one[0], other[0], near_s)
         context = _context(recorded, end, one.start())
         is_same_place = (
             live[max(end_live, other.start() - len(context)) : other.start()] == context
             and recorded[one.end() : one.end() + 1] == live[other.end() : other.end() + 1]
         )
         end, end_live = one.end(), other.end()
-        if value is None or len(one[0]) < MIN_VALUE_LENGTH or len(context.strip()) < _MIN_CONTEXT or not is_same_place:
-            continue
-        if looks_like_stand_in(one[0]):
-            continue  # a token, which replays recognize anyway
-        following = re.escape(recorded[one.end() : one.end() + 1])
-        pattern = f"{re.escape(context)}({value})(?={following or '$'})"
-        reason = f"the server draws it: recorded {one[0]!r}, another value in another run"  # which may be a secret
-        rules.setdefault(pattern, ResponseValueRule(url=url, reason=reason, pattern=pattern))
-    return tuple(rules.values())
+        if is_same_place:
+            yield one, other, context
+
+
+def _drawn_rule(recorded: str, live: str, context: str, near_s: float | None) -> Iterator[tuple[str, None, str]]:
+    """Yield the pattern of a value that looks drawn, no path, and the reason."""
+    value = value_pattern("", recorded, live, near_s)
+    is_long = len(recorded) >= MIN_VALUE_LENGTH and len(context.strip()) >= _MIN_CONTEXT
+    if value is None or not is_long or looks_like_stand_in(recorded):
+        return  # a stand-in is that of a token, which replays recognize anyway
+    yield value, None, f"the server draws it: recorded {recorded!r}, another value in another run"  # may be a secret
+
+
+def _number_rules(
+    one: re.Match[str], other: re.Match[str], context: str, uses: Callable[[str], tuple[str, ...]]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the pattern of the id of a new record, a path that has it, and the reason.
+
+    It is a short number that a later request has after some URL, and that the response has after the same path, or in a
+    member that is named as an id.
+    """
+    if not (_SHORT_NUMBER.fullmatch(one[0]) and _SHORT_NUMBER.fullmatch(other[0])):
+        return
+    for path in dict.fromkeys(map(path_before, uses(one[0]))):
+        if one.string.endswith(path, 0, one.start()) or _ID_MEMBER.search(context):
+            found = f"recorded {one[0]} in a response, requested as {path}{one[0]} later; another one in another run"
+            yield "[0-9]{1,9}", f"{path}*", f"id: {found}"
 
 
 def _replaced_words(recorded: str, live: str) -> Iterator[tuple[re.Match[str], re.Match[str]]]:

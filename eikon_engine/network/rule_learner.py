@@ -206,12 +206,17 @@ class RuleLearner:
         return ()
 
     def learn_response(
-        self, location: tuple[str, str], recorded: str, live: str, known: Sequence[ResponseValueRule]
+        self,
+        location: tuple[str, str],
+        recorded: str,
+        live: str,
+        known: Sequence[ResponseValueRule],
+        uses: Callable[[str], tuple[str, ...]] | None = None,
     ) -> tuple[ResponseValueRule, ...]:
         """Return new rules for values that a server drew; for the parameters see `propose_response_rules`."""
         new: list[ResponseValueRule] = []
-        for rule in propose_response_rules(location, recorded, live, self._recorded_at_s):
-            alike = [each for each in (*known, *new) if each.pattern == rule.pattern]
+        for rule in propose_response_rules(location, recorded, live, self._recorded_at_s, uses):
+            alike = [each for each in (*known, *new) if (each.pattern, each.path) == (rule.pattern, rule.path)]
             if any(matches_wildcard(each.url, rule.url) for each in alike):
                 continue
             new.append(rule.model_copy(update={"url": site_glob(rule.url)}) if alike else rule)

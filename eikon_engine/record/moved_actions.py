@@ -18,7 +18,7 @@ from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -58,13 +58,14 @@ class MovedActions:
         if network is not None and any(isinstance(rule, ResponseValueRule) for rule in network.rules):
             recording = read_network(resolve_inside(bundle.root, network.folder, "network.folder"))
             playback = Playback(recording.exchanges, read_body=recording.body, rules=network.rules)
-            drawn = DrawnValues(network.rules, None, playback.rule_use, self._note)
+            drawn = DrawnValues(network.rules, None, playback.rule_use, self._note, recording.exchanges)
             self._recorded = recording, playback, drawn
 
     def move(self, action: Action) -> Action:
         """Return an action as it is to be performed now."""
         self._learn()
-        return map_action_urls(with_current_values(action, self._values), self._urls)
+        current = with_current_segments(with_current_values(action, self._values), self._stand_ins)
+        return map_action_urls(current, self._urls)
 
     def _learn(self) -> None:
         if self._recorded is None:
@@ -74,10 +75,16 @@ class MovedActions:
         for exchange in self._current.read_new():
             learn_exchange(exchange, (recording, self._current.recording), playback, values, self._urls)
 
-    def _note(self, recorded: dict[str, str]) -> None:
-        """Note the recorded values by those that were drawn now."""
-        self._stand_ins.substitute(recorded)
-        self._values |= {old: new for new, old in recorded.items()}
+    def _note(self, recorded: Mapping[str, str], urls: Collection[str]) -> None:
+        """Note the recorded values by those that were drawn now; with `urls`, as those that stand after one only."""
+        self._stand_ins.substitute(recorded, dict.fromkeys((*urls, *map(self._urls.to_new.replace_text, urls))))
+        if not urls:
+            self._values |= {old: new for new, old in recorded.items()}
+
+
+def with_current_segments(action: Action, stand_ins: RecordedStandIns) -> Action:
+    """Return an action with the current values of those that are replaced in URLs only."""
+    return _map_texts(action, lambda text, _field: stand_ins.restore_segments(text))
 
 
 def with_current_values(action: Action, values: Mapping[str, str]) -> Action:
@@ -92,20 +99,24 @@ def with_current_values(action: Action, values: Mapping[str, str]) -> Action:
             written.setdefault(encode(old), encode(new))
     if not written:
         return action
+    return _map_texts(action, lambda text, field: _replace(text, written, is_selector=field in _SELECTOR_FIELDS))
+
+
+def _map_texts(action: Action, change: Callable[[str, str], str]) -> Action:
+    """Return an action with its texts changed; `change` gets each, and its field in the innermost object."""
     data: JsonValue = json.loads(action.model_dump_json())
-    moved = _replace_in(data, "", written)
+    moved = _map_in(data, "", change)
     return action if moved == data else type(action).model_validate_json(json.dumps(moved))
 
 
-def _replace_in(value: JsonValue, field: str, written: Mapping[str, str]) -> JsonValue:
-    """Return a value of a field, which is that of the innermost object, with the texts in it replaced."""
+def _map_in(value: JsonValue, field: str, change: Callable[[str, str], str]) -> JsonValue:
     match value:
         case str() if field not in _FIXED_FIELDS:
-            return _replace(value, written, is_selector=field in _SELECTOR_FIELDS)
+            return change(value, field)
         case list():
-            return [_replace_in(each, field, written) for each in value]
+            return [_map_in(each, field, change) for each in value]
         case dict():
-            return {name: _replace_in(each, name, written) for name, each in value.items()}
+            return {name: _map_in(each, name, change) for name, each in value.items()}
         case _:
             return value
 

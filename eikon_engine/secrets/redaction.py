@@ -103,9 +103,12 @@ class Redactor:
         """Return a JSON value with the current secret values in all its strings."""
         return _map_strings(value, lambda text: self.restore_bytes(text.encode()).decode())
 
-    def restore_bytes(self, data: bytes) -> bytes:
-        """Return recorded bytes with the current values in place of placeholders and stand-ins."""
-        data = self.stand_ins.restore_bytes(data)
+    def restore_bytes(self, data: bytes, *, is_own: bool = True) -> bytes:
+        """Return recorded bytes with the current values in place of placeholders and stand-ins.
+
+        `is_own` is as for `RecordedStandIns.restore_bytes`.
+        """
+        data = self.stand_ins.restore_bytes(data, is_own=is_own)
         if PLACEHOLDER_PREFIX not in data or not self._values:
             return data
         return self._placeholder_pattern.sub(lambda found: self._values[found[0]], data)

@@ -7,12 +7,13 @@ import hmac
 import re
 import string
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, is_hex, looks_random
 from eikon_engine.secrets.encodings import ENCODINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 PUBLIC_KEY: Final = b"eikon stand-in"
 """For values that cannot be guessed, and for those that pages derive from a public seed."""
@@ -187,7 +188,7 @@ class StandInMap:
         pattern = "|".join(self._pattern(each.decode()) for each in present).encode()
         return re.sub(pattern, lambda found: replacements[found[0]], data)
 
-    def restore_bytes(self, data: bytes) -> bytes:
+    def restore_bytes(self, data: bytes, *, is_own: bool = True) -> bytes:  # noqa: ARG002 - as below
         """Return the data unchanged: recording never restores values."""
         return data
 
@@ -204,7 +205,7 @@ class StandInMap:
     def learn_from_equal(self, recorded: str, live: str) -> None:
         """Do nothing: as above."""
 
-    def substitute(self, recorded: Mapping[str, str]) -> None:
+    def substitute(self, recorded: Mapping[str, str], urls: Collection[str] = ()) -> None:
         """Do nothing: as above."""
 
 
@@ -222,27 +223,52 @@ class RecordedStandIns(StandInMap):
         self._lengths = frozenset(map(len, self._known))
         self._seen: set[str] = set()
         self._restorations: dict[bytes, bytes] = {}
+        self._generated: dict[bytes, bytes] = {}
+        """The restorations of values that pages generated."""
+        self._segments: dict[str, _DrawnSegments] = {}
+        """By the path before them, the shortest first: a longer one is written with recorded segments."""
 
     @property
     def is_noop(self) -> bool:
         """Whether there is nothing to recognize or to replace."""
-        return not self._known and super().is_noop
+        return not self._known and not self._segments and super().is_noop
 
     def replace_text(self, text: str) -> str:
         """Return a text with recognized values replaced by stand-ins."""
         if self._known:
             self._recognize(_CANDIDATE.findall(text))
-        return super().replace_text(text)
+        text = super().replace_text(text)
+        for each in self._segments.values():
+            text = each.replace(text)
+        return text
 
     def replace_bytes(self, data: bytes) -> bytes:
         """Return bytes with recognized values replaced by stand-ins."""
         if self._known:
             self._recognize(each.decode() for each in _CANDIDATE_BYTES.findall(data))
-        return super().replace_bytes(data)
+        data = super().replace_bytes(data)
+        for each in self._segments.values():
+            data = each.replace_bytes(data)
+        return data
 
-    def restore_bytes(self, data: bytes) -> bytes:
-        """Return recorded bytes with the values that the pages of this replay generated."""
-        return self._replace_bytes(data, self._restorations)
+    def restore_bytes(self, data: bytes, *, is_own: bool = True) -> bytes:
+        """Return recorded bytes with the values that the pages of this replay generated, and those that it learned.
+
+        `is_own` is false for bytes of another recording than that of the stand-ins: then nothing that was learned is
+        restored, since it was learned from that recording.
+        """
+        if not is_own:
+            return self._replace_bytes(data, self._generated)
+        data = self._replace_bytes(data, self._restorations)
+        for each in reversed(self._segments.values()):
+            data = each.restore_bytes(data)
+        return data
+
+    def restore_segments(self, text: str) -> str:
+        """Return a recorded text with the live values of those that are only replaced in URLs."""
+        for each in reversed(self._segments.values()):
+            text = each.restore(text)
+        return text
 
     def unlearned(self) -> StandInMap:
         """Return another map that recognizes the same stand-ins, and has learned nothing yet."""
@@ -275,11 +301,19 @@ class RecordedStandIns(StandInMap):
             learned.setdefault(value, replacement)
         return learned
 
-    def substitute(self, recorded: Mapping[str, str]) -> None:
+    def substitute(self, recorded: Mapping[str, str], urls: Collection[str] = ()) -> None:
         """Replace live values by recorded ones from now on; `recorded` has the recorded ones by the live ones.
 
-        A short one is replaced where it stands alone: it is also a part of words and numbers by chance.
+        A short one is replaced where it stands alone: it is also a part of words and numbers by chance. With
+        `urls`, such as `http://shop.test/items/`, values are only replaced as the segment that follows one, with or
+        without its origin.
         """
+        for url in urls:
+            site, _, path = url.partition("://")[2].partition("/")
+            self._segments.setdefault(f"/{path}", _DrawnSegments(f"/{path}")).add(f"//{site}", recorded)
+        if urls:
+            self._segments = dict(sorted(self._segments.items(), key=lambda pair: len(pair[0])))
+            return
         for value, replacement in recorded.items():
             for each in (value, replacement):
                 if len(each) < MIN_SECRET_LENGTH:
@@ -300,6 +334,81 @@ class RecordedStandIns(StandInMap):
                 self.add(each, replacement)
                 for _, encode in ENCODINGS:
                     self._restorations.setdefault(encode(replacement).encode(), encode(each).encode())
+                    self._generated.setdefault(encode(replacement).encode(), encode(each).encode())
+
+
+OTHER_RECORD: Final = "-other"
+"""Follows a live segment that has the text of a recorded one, and names something else than in the recording."""
+_ROOT: Final = r"(?<![\w./%:\\-])"
+"""Where a path from the root of a site may begin."""
+
+
+class _DrawnSegments:
+    """Segments of URLs that stand for recorded ones where they follow one path, as it is or encoded; mutable.
+
+    Different live segments are never shown as the same one: a link to another record must not look like the recorded
+    link. One that has the text of a recorded one, and does not stand for one, is marked.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Replace what follows `path`, which begins and ends with a slash."""
+        self._written = _spellings(path)
+        self._sites: set[str] = set()
+        """Hosts and ports after `//`."""
+        self._live: dict[str, str] = {}
+        """By the recorded ones."""
+        self._recorded: dict[str, str] = {}
+        """By the live ones, as far as only one stands for each."""
+        self._ambiguous: set[str] = set()
+        """Recorded ones in whose place there were several live ones."""
+
+    def add(self, site: str, recorded: Mapping[str, str]) -> None:
+        """Let live segments stand for recorded ones from now on, also after this `//host`."""
+        self._sites.add(site)
+        for live, one in recorded.items():
+            if self._recorded.setdefault(live, one) == one and self._live.setdefault(one, live) != live:
+                self._ambiguous.add(one)
+        self._recorded = {live: one for live, one in self._recorded.items() if one not in self._ambiguous}
+
+    def replace(self, text: str) -> str:
+        """Return a text with live segments as they are recorded."""
+        return self._substitute(text, {one: one + OTHER_RECORD for one in self._live} | self._recorded)
+
+    def restore(self, text: str) -> str:
+        """Return a recorded text with the live segments."""
+        return self._substitute(text, {one: live for live, one in self._recorded.items()})
+
+    def replace_bytes(self, data: bytes) -> bytes:
+        """Return bytes with live segments as they are recorded."""
+        return self._in_bytes(data, self.replace)
+
+    def restore_bytes(self, data: bytes) -> bytes:
+        """Return recorded bytes with the live segments."""
+        return self._in_bytes(data, self.restore)
+
+    def _in_bytes(self, data: bytes, change: Callable[[str], str]) -> bytes:
+        if not any(each.encode() in data for each in self._written):
+            return data
+        return change(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _substitute(self, text: str, targets: Mapping[str, str]) -> str:
+        if not targets or not any(each in text for each in self._written):
+            return text
+        hosts = sorted({re.escape(re.sub(r":\d+$", "", each.removeprefix("//"))) for each in self._sites})
+        root = rf"{_ROOT}(?:\.?(?:{'|'.join(hosts)}))?"  # a cookie is kept for a host and a path
+        written = zip(_spellings(":"), *map(_spellings, sorted(self._sites)), strict=True)
+        before = "|".join(
+            f"(?:(?:(?:https?|wss?){re.escape(colon)})?(?:{'|'.join(map(re.escape, sites))})|{root}){re.escape(path)}"
+            for (colon, *sites), path in zip(written, self._written, strict=True)
+        )
+        segments = "|".join(map(re.escape, sorted(targets, key=len, reverse=True)))
+        pattern = rf"({before})({segments})(?![\w-])"
+        return re.sub(pattern, lambda found: f"{found[1]}{targets[found[2]]}", text)
+
+
+def _spellings(part: str) -> tuple[str, str, str]:
+    """Return a part of a URL as it is, in JSON with escaped slashes, and as it is sent in a parameter."""
+    return part, part.replace("/", "\\/"), quote(part, safe="")
 
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_.~+%-]+={0,2}")

@@ -124,13 +124,17 @@ class ResponseValueRule(_RequestRule):
     """A value that the server draws, such as the id of a new record.
 
     In a replay with other responses than the recorded ones, the value that the group of the pattern has in a response
-    stands for the one that it has in the recorded response, wherever pages show or send it. In an exported test, it may
-    be any that the group matches.
+    stands for the one that it has in the recorded response, wherever pages show or send it; with a `path`, only there,
+    and only if a recorded request after the response has it there. In an exported test, it may be any that the group
+    matches.
     """
 
     kind: Literal["response_value"] = "response_value"
     pattern: str = Field(min_length=1)
     """Regular expression with one group, searched in the body of a response."""
+    path: str | None = Field(default=None, pattern=r"^(/[^/?#*]+)+/\*$")
+    """Path of URLs in which the value is the segment `*`, such as `/items/*`: for short numbers, which occur by chance
+    elsewhere. Null for any place."""
 
     @field_validator("pattern")
     @classmethod
@@ -224,7 +228,8 @@ def describe_rule_part(rule: VolatileRule) -> str:  # noqa: PLR0911 - one return
         case FormFieldRule():
             return f"form field {rule.name}"
         case ResponseValueRule():
-            return f"value {_text_before(rule.pattern) or rule.pattern} in responses"
+            where = "" if rule.path is None else f", and {rule.path} in paths"
+            return f"value {_text_before(rule.pattern) or rule.pattern} in responses{where}"
         case TelemetryRule():
             return "query and body"
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.learn_recordings import learn_from_recordings
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
-from tests.browser.pages import Answer, serve_pages
+from eikon_engine.trace.target import Target
+from tests.browser.pages import Answer, redirect, serve_pages
 from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
@@ -204,3 +206,78 @@ def test_a_number_that_rises_and_falls_is_learned_with_its_range(tmp_path: Path)
     assert report.status == "certified", report.findings
     assert reasons(report) == ["number from 0 to 62: 12, 37, 25, 31 in 4 observations"]
     assert verdicts == {"62 %": "faithful", "0 %": "faithful", "63 %": "diverged", "37 &deg;C": "diverged"}
+
+
+BY_SCRIPT = (
+    "<button id=new>New</button><p id=made></p><script>document.getElementById('new').onclick = async () => {"
+    "const made = await (await fetch('/tickets', {method: 'POST'})).json();"
+    "document.getElementById('made').innerHTML = `<a id=open href='/tickets/${made.id}'>Open</a>` }</script>"
+)
+BY_FORM = "<form method=post action=/tickets><button id=new>New</button></form>"
+TICKET = (
+    "<p id=name>Ticket #{0}</p><p>17 open</p><a id=edit href='/tickets/{0}/edit'>Edit</a>"
+    "<a href='/tickets/{1}/history'>History</a>"
+)
+EDIT = "<form action=/tickets/{0}/save><button>Save</button></form>"
+
+
+@contextmanager
+def tickets(start: str, linked: list[int]) -> Iterator[PageSite]:
+    """Serve tickets that are numbered from 17; the last of `linked` is in their links to a history."""
+    numbers = count(17)
+    with serve_pages() as site:
+
+        def create(_asked: Asked) -> Answer:
+            number = next(numbers)
+            shown = linked[-1] if linked else number
+            site.answers[f"/tickets/{number}/edit"] = Answer(body=PAGE.format(EDIT.format(number)))
+            site.answers[f"/tickets/{number}"] = Answer(body=PAGE.format(TICKET.format(number, shown)))
+            if start == BY_FORM:
+                return redirect(f"/tickets/{number}", status=303)
+            return Answer(body=json.dumps({"id": number, "open": 17, "priority": 3}), content_type="application/json")
+
+        site.answers["/"] = Answer(body=PAGE.format("") + start)
+        site.answers["/tickets"] = create
+        yield site
+
+
+async def create_ticket(folder: Path, url: str, *clicks: str) -> None:
+    """Record a mission that creates a ticket and edits it."""
+    options = RecordOptions(random_seed=1)
+    recorder = open_recorder(folder, mission_text="Create", mission_id="create", options=options)
+    async with recorder as mission, mission.subgoal("Create", subgoal_id="create"):
+        await mission.perform(Navigate(url=url))
+        for selector in clicks:
+            await mission.perform(Click(target=Target(selector=selector)))
+
+
+@pytest.mark.parametrize(
+    ("start", "clicks"),
+    [(BY_SCRIPT, ("#new", "#open", "#edit")), (BY_FORM, ("#new", "#edit"))],
+    ids=("json", "redirect"),
+)
+def test_a_short_id_of_a_new_record_stands_for_the_recorded_one_in_its_path(
+    tmp_path: Path, start: str, clicks: tuple[str, ...]
+) -> None:
+    """No reset is needed; a link to another record, also the recorded one, is found; other numbers are compared."""
+    linked: list[int] = []
+    bundle = tmp_path / "b"
+    with tickets(start, linked) as site:
+        asyncio.run(create_ticket(bundle, site.url, *clicks))
+        report = certify_live(bundle)
+        same = [replay(bundle, tmp_path / f"same-{number}", network="live") for number in range(2)]
+        sealed = replay(bundle, tmp_path / "sealed")
+        found = []
+        for other in (17, 9):
+            linked.append(other)
+            found.append(replay(bundle, tmp_path / f"other-{other}", network="live").verdict)
+
+    assert report.status == "certified", report.findings
+    operations = report.patch.model_dump()["operations"]
+    assert {each["rule"]["path"] for each in operations if "rule" in each} == {"/tickets/*"}
+    assert "id: recorded 17 in a response, requested as /tickets/17 later; another one in another run" in reasons(
+        report
+    )
+    assert [each["mask"]["part"]["path"] for each in operations if "mask" in each] == ["html > body > p#name"]
+    assert [each.verdict for each in (*same, sealed)] == ["faithful"] * 3, same[0].divergences
+    assert found == ["diverged"] * 2

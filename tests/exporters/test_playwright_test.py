@@ -111,6 +111,21 @@ def test_values_that_the_server_draws_are_not_demanded() -> None:
     ]
 
 
+def test_a_short_id_varies_in_its_path_only() -> None:
+    """The URL may have another number there; numbers elsewhere are asserted."""
+    url = f"{URL}/tickets/17/edit?tab=17"
+    page = page_of(element("p", "17 comments", id="count"))
+    rule = ResponseValueRule(reason="drawn", pattern='"id":([0-9]{1,9})(?=,)', path="/tickets/*")
+    start = step(1, actions.Navigate(url=f"{URL}/new"), seen_at(url))
+
+    lines = body(exported(trace_of(start, network=NetworkPart(rules=(rule,))), {url: page}))
+
+    assert lines[-2:] == [
+        r'expect(page).to_have_url(re.compile("^" + re.escape(base_url) + r"/tickets/[0-9]{1,9}/edit\?tab=17$"))',
+        'expect(page.locator("#count")).to_have_text("17 comments")',
+    ]
+
+
 def test_what_the_test_sends_as_recorded_is_listed() -> None:
     """A site may refuse a value that it drew for the recorded visit."""
     rule = ResponseValueRule(reason="drawn", pattern='id="([0-9a-f]{12})"')

@@ -181,6 +181,24 @@ def test_a_value_in_an_alphabet_of_its_own_stays_narrow(tmp_path: Path) -> None:
     assert parts.drawn_pattern("No MDEyMzQ1Njc4OWFi") == r"No [\w-]+"
 
 
+def test_a_short_id_is_open_only_as_the_segment_of_a_record_that_is_used(tmp_path: Path) -> None:
+    """With its site or without it; other numbers, and those of other sites and paths, are as recorded."""
+    rule = ResponseValueRule(pattern='href="/tickets/([0-9]+)"', path="/tickets/*", reason="an id")
+    links = b'<a href="/tickets/17"><a href="/tickets/16">'
+    with NetworkWriter(tmp_path) as writer:
+        listed = writer.write_blob(links)
+        writer.append(make_exchange("http://shop.test/tickets", method="POST", response_body=listed))
+        writer.append(make_exchange("http://shop.test/tickets/17", ordinal=1))
+    parts = VaryingParts(trace_of(network=NetworkPart(rules=(rule,))), read_network(tmp_path))
+
+    for text in ("/tickets/17/edit", "Saved as http://shop.test/tickets/17", "see /tickets/17."):
+        opened = parts.drawn_pattern(text)
+        assert re.fullmatch(opened, text.replace("17", "4711")), text
+        assert not re.fullmatch(opened, text.replace("/tickets", "/orders")), text
+    for text in ("/tickets/16", "/tickets/170", "/old/tickets/17", "http://other.test/tickets/17", "17 tickets"):
+        assert not parts.are_drawn_in(text), text
+
+
 @pytest.mark.parametrize("group", ["[a-z]{,3}", "[]a-z]+", r"\N{BULLET}|[a-z]+", r"\a|[a-z]+", "[^]]+"])
 def test_a_pattern_that_javascript_reads_otherwise_becomes_any_text(tmp_path: Path, group: str) -> None:
     """So do the flags of the rule."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.network.response_values import pair_values, propose_response_rules
+from eikon_engine.network.exchange import Hop, RecordedResponse
+from eikon_engine.network.matching import RuleUsage
+from eikon_engine.network.response_values import DrawnValues, RequestedSegments, pair_values, propose_response_rules
 from eikon_engine.network.rule_learner import RuleLearner
+from eikon_engine.secrets.stand_ins import RecordedStandIns
+from eikon_engine.trace.rules import ResponseValueRule
+from tests.network.factories import make_exchange
 
 URL = "http://shop.test/tickets"
 LINK = 'href="/tickets/([0-9a-f]{12})(?=")'
@@ -111,3 +117,172 @@ def test_a_value_that_would_stand_for_two_stands_for_none() -> None:
     live = '<a href="/tickets/000000000a00"><a href="/tickets/000000000b00">'
 
     assert pair_values(LINK, recorded, live) == {}
+
+
+@pytest.mark.parametrize("pattern", ['id="([0-9]*)"', '(?:id="([0-9]+)")?'])
+def test_no_value_stands_for_an_empty_one(pattern: str) -> None:
+    """Nor does an empty one stand for a value: it is everywhere."""
+    assert pair_values(pattern, '<p id="4711">', '<p id="">') == {}
+    assert pair_values(pattern, '<p id="">', '<p id="4711">') == {}
+
+
+FOUND = [
+    make_exchange(f"http://shop.test/{path}", ordinal=number, method="POST" if number == 1 else "GET")
+    for number, path in enumerate(("tickets/17/early", "tickets", "tickets/17/edit", "list/5?page=3", "17", "c?id=17"))
+]
+USES = partial(RequestedSegments(FOUND).urls_before, exchange=FOUND[1])
+ID = '{"id":17,"open":%s,"state":"new"}'
+LIVE_ID = (ID % 4).replace("17", "18")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "pattern"),
+    [
+        (ID % 4, LIVE_ID, r'"id":([0-9]{1,9})(?=,)'),
+        ('<a href="/tickets/17">', '<a href="/tickets/18">', r'href="/tickets/([0-9]{1,9})(?=")'),
+        ("http://shop.test/tickets/17", "http://shop.test/tickets/18", r"http://shop\\.test/tickets/([0-9]{1,9})(?=$)"),
+    ],
+)
+def test_a_number_that_a_response_and_a_later_path_have_is_an_id(recorded: str, live: str, pattern: str) -> None:
+    """The rule names the path; the evidence has the recorded number and its request."""
+    (rule,) = propose_response_rules((URL, URL), recorded, live, uses=USES)
+
+    assert (rule.pattern, rule.path) == (pattern.replace("\\\\", "\\"), "/tickets/*")
+    assert rule.reason == "id: recorded 17 in a response, requested as /tickets/17 later; another one in another run"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live"),
+    [
+        (ID % 17, ID % 18),
+        ('{"id":3,"state":"new"}', '{"id":4,"state":"new"}'),
+        ("<p>17 tickets are open now</p>", "<p>18 tickets are open now</p>"),
+        ('<a href="/people/17">', '<a href="/people/18">'),
+    ],
+)
+def test_a_short_number_that_occurs_by_chance_is_no_id(recorded: str, live: str) -> None:
+    """A count, a number that is requested nowhere, and one in a text or another path."""
+    assert propose_response_rules((URL, URL), recorded, live, uses=USES) == ()
+
+
+def test_a_record_is_used_in_paths_of_later_requests() -> None:
+    """And in those that its own request was redirected to; below a name, and not in parameters."""
+    hop = Hop(url="http://shop.test/new", status=303)
+    response = RecordedResponse(url="http://shop.test/tickets/21", status=200)
+    sent = make_exchange(hop.url, ordinal=7, method="POST")
+    redirected = sent.model_copy(update={"hops": (hop,), "response": response})
+    requested = RequestedSegments([*FOUND, redirected])
+
+    assert USES("17") == ("http://shop.test/tickets/",)
+    assert USES("5") == ("http://shop.test/list/",)
+    assert requested.urls_before("17", FOUND[2]) == ()
+    assert requested.urls_before("21", redirected) == ("http://shop.test/tickets/",)
+
+
+def test_a_mission_that_only_reads_creates_no_record() -> None:
+    """A link to another record, in the place of the recorded link, is a difference."""
+    requested = RequestedSegments(FOUND)
+    reading = DrawnValues((), RuleLearner(), RuleUsage(()), lambda _values, _urls: None, FOUND)
+    reading.learn((URL, URL), ID % 4, LIVE_ID, FOUND[0])
+
+    assert not requested.may_be_created_by(FOUND[0])
+    assert requested.may_be_created_by(FOUND[1])
+    assert requested.may_be_created_by(FOUND[2])
+    assert reading.rules == []
+
+
+def learned(pattern: str, recorded: str, live: str) -> RecordedStandIns:
+    """Return the stand-ins after a live response to the second request, with a rule for `/tickets/*`."""
+    stand_ins = RecordedStandIns(())
+    rule = ResponseValueRule(pattern=pattern, path="/tickets/*", reason="an id")
+    DrawnValues((rule,), None, RuleUsage((rule,)), stand_ins.substitute, FOUND).learn(
+        (URL, URL), recorded, live, FOUND[1]
+    )
+    return stand_ins
+
+
+def test_a_short_id_stands_for_the_recorded_one_in_its_path_only() -> None:
+    """Also with the origin, and encoded; not in longer numbers, other paths and texts, nor on other sites."""
+    stand_ins = learned(r'"id":([0-9]{1,9})(?=,)', ID % 4, LIVE_ID)
+
+    for text, expected in (
+        ("/tickets/18", "/tickets/17"),
+        ("http://shop.test/tickets/18/edit?x=18", "http://shop.test/tickets/17/edit?x=18"),
+        ("<a href=//shop.test/tickets/18>", "<a href=//shop.test/tickets/17>"),
+        ('{"next":"\\/tickets\\/18"}', '{"next":"\\/tickets\\/17"}'),
+        ("?next=%2Ftickets%2F18%2Fedit", "?next=%2Ftickets%2F17%2Fedit"),
+        ("?next=http%3A%2F%2Fshop.test%2Ftickets%2F18", "?next=http%3A%2F%2Fshop.test%2Ftickets%2F17"),
+        ("shop.test/tickets/18", "shop.test/tickets/17"),
+        (".shop.test/tickets/18", ".shop.test/tickets/17"),
+        ("www.shop.test/tickets/18", "www.shop.test/tickets/18"),
+        ("/tickets/180", "/tickets/180"),
+        ("/tickets/18-old", "/tickets/18-old"),
+        ("/old/tickets/18", "/old/tickets/18"),
+        ("/people/18", "/people/18"),
+        ("http://other.test/tickets/18", "http://other.test/tickets/18"),
+        ("http://shop.test:8080/tickets/18", "http://shop.test:8080/tickets/18"),
+        ("18 tickets", "18 tickets"),
+    ):
+        assert stand_ins.replace_text(text) == expected
+        assert stand_ins.replace_bytes(text.encode()) == expected.encode()
+        assert stand_ins.restore_segments(expected) == text
+    assert stand_ins.restore_bytes(b'a[href="/tickets/17"] of 17\xff') == b'a[href="/tickets/18"] of 17\xff'
+
+
+def test_only_the_records_that_the_mission_uses_stand_for_others() -> None:
+    """A list has the numbers of other records in the same places."""
+    links = '<a href="/tickets/%s"><a href="/tickets/%s">'
+
+    stand_ins = learned(r'href="/tickets/([0-9]{1,9})(?=")', links % (17, 16), links % (18, 17))
+
+    assert stand_ins.replace_text(links % (18, 17)) == links % (17, "17-other")
+
+
+def test_an_odd_value_of_a_written_rule_is_literal() -> None:
+    """It may have signs that mean something in patterns."""
+    stand_ins = RecordedStandIns(())
+    stand_ins.substitute({"18(a": "17.b", "18": "17"}, ["http://shop.test/tickets/"])
+
+    assert stand_ins.replace_text("/tickets/18(a /tickets/18") == "/tickets/17.b /tickets/17"
+    assert stand_ins.restore_segments("/tickets/17.b /tickets/17") == "/tickets/18(a /tickets/18"
+
+
+def test_the_id_of_a_part_is_found_below_that_of_its_record() -> None:
+    """The path of the part has the recorded id of the record, whatever is learned first."""
+    for order in (1, -1):
+        stand_ins = RecordedStandIns(())
+        for url, pair in [("http://shop.test/t/", {"18": "17"}), ("http://shop.test/t/17/c/", {"9": "3"})][::order]:
+            stand_ins.substitute(pair, [url])
+
+        assert stand_ins.replace_text("/t/18/c/9") == "/t/17/c/3"
+        assert stand_ins.restore_bytes(b"/t/17/c/3") == b"/t/18/c/9"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "shown"),
+    [
+        ([{"18": "17"}], {"18": "17", "17": "17-other", "3": "3", "170": "170"}),
+        ([{"18": "17"}, {"19": "17"}], {"18": "18", "19": "19", "17": "17-other"}),
+        ([{"18": "17"}, {"18": "16"}], {"18": "17", "17": "17-other", "16": "16"}),
+        ([{"18": "17"}, {"19": "18"}], {"18": "17", "19": "18", "17": "17-other"}),
+        (
+            [{"19": "18"}, {"20": "19"}, {"30": "21"}],
+            {"18": "18-other", "19": "18", "20": "19", "21": "21-other", "30": "21"},
+        ),
+    ],
+)
+def test_different_live_records_never_look_like_one(pairs: list[dict[str, str]], shown: dict[str, str]) -> None:
+    """A link to another record must not look like the recorded link, whatever its number."""
+    stand_ins = RecordedStandIns(())
+    for each in pairs:
+        stand_ins.substitute(each, ["http://shop.test/tickets/"])
+
+    assert {live: stand_ins.replace_text(f"/tickets/{live}").removeprefix("/tickets/") for live in shown} == shown
+
+
+def test_responses_of_another_recording_keep_their_ids() -> None:
+    """They are served as they are: their link to a record with the recorded number is another link."""
+    stand_ins = learned(r'"id":([0-9]{1,9})(?=,)', ID % 4, LIVE_ID)
+
+    assert stand_ins.restore_bytes(b"/tickets/17") == b"/tickets/18"
+    assert stand_ins.restore_bytes(b"/tickets/17", is_own=False) == b"/tickets/17"

@@ -389,13 +389,13 @@ class LiveResponder:
 
     def _learn(self, session: Session, match: Match, ended: LiveResult) -> None:
         """Let what the site drew for a response stand for what it drew for the recorded one."""
-        recorded, response = match.exchange.response if isinstance(match, Hit) else None, ended.response
-        if recorded is None or response is None or self._rule_use is None:
+        response = ended.response
+        if not isinstance(match, Hit) or response is None or self._rule_use is None:
             return
         if self._learner is None:
             self._learner = ResponseLearner(session, self._recording, self._rule_use)
-        self._learner.learn_head(recorded, response.url, response.headers)
-        self._learner.learn_body(recorded, response.url, response.body)
+        self._learner.learn_head(match.exchange, response.url, response.headers)
+        self._learner.learn_body(match.exchange, response.url, response.body)
 
     def _as_sent(self, exchange: Exchange, ended: LiveResult) -> Exchange:
         """Return an exchange with the secrets and values that the site sent."""

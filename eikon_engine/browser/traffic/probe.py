@@ -322,9 +322,8 @@ class ProbeTraffic(LiveTraffic):
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
-        recorded = exchange.response
-        if recorded is not None and self._values is not None:
-            self._values.learn_head(recorded, response.url, pairs)
+        if self._values is not None:
+            self._values.learn_head(exchange, response.url, pairs)
         body = await self._body(session, response, exchange)
         redact = session.redactor.redact_text
         return ComparedResponse(
@@ -358,7 +357,7 @@ class ProbeTraffic(LiveTraffic):
             if hashlib.sha256(body).hexdigest() == recorded_body.sha256:
                 return body
             if self._values is not None:
-                self._values.learn_body(exchange.response, response.url, body)
+                self._values.learn_body(exchange, response.url, body)
         return redact_body(session, body, response.headers.get("content-type", ""))
 
 

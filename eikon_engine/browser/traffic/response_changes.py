@@ -42,12 +42,12 @@ from eikon_engine.network.websocket import SocketClosed, SocketMessage, SocketOp
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from playwright.async_api import Request
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.network.exchange import Exchange, RecordedResponse
+    from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Match, RuleUsage
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
@@ -251,26 +251,34 @@ class ResponseLearner:
         """Let what a session gets stand for what `recording` has; a `learner` learns more rules for drawn values."""
         self._session = session
         self._recording = recording
-        stand_ins = session.redactor.stand_ins
-        self._drawn = DrawnValues(rule_use.rules, learner, rule_use, stand_ins.substitute)
+        self._drawn = DrawnValues(rule_use.rules, learner, rule_use, self._substitute, recording.exchanges)
 
-    def learn_head(self, recorded: RecordedResponse, url: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Learn from the URL and headers of a response."""
+    def _substitute(self, recorded: Mapping[str, str], urls: Collection[str]) -> None:
+        """Replace drawn values; those that stand after `urls`, also after the current ones."""
+        current = dict.fromkeys((*urls, *map(self._session.urls.to_new.replace_text, urls)))
+        self._session.redactor.stand_ins.substitute(recorded, current)
+
+    def learn_head(self, exchange: Exchange, url: str, headers: Iterable[tuple[str, str]]) -> None:
+        """Learn from the URL and headers of the response that corresponds to that of a recorded exchange."""
+        recorded = exchange.response
+        if recorded is None:
+            return
         as_recorded = self._session.urls.to_old.replace_text
         ours, theirs = header_lines(recorded.url, recorded.headers), as_recorded(header_lines(url, headers))
         self._session.redactor.stand_ins.learn(ours, theirs)
         here = as_recorded(url)
-        self._drawn.learn((recorded.url, here), url_location(recorded.url), url_location(here))
+        self._drawn.learn((recorded.url, here), url_location(recorded.url), url_location(here), exchange)
 
-    def learn_body(self, recorded: RecordedResponse, url: str, body: bytes) -> None:
-        """Learn from the body of a response, unless it is the recorded one."""
-        if recorded.body is None or hashlib.sha256(body).hexdigest() == recorded.body.sha256:
+    def learn_body(self, exchange: Exchange, url: str, body: bytes) -> None:
+        """Learn from the body of such a response, unless it is the recorded one."""
+        recorded = exchange.response
+        if recorded is None or recorded.body is None or hashlib.sha256(body).hexdigest() == recorded.body.sha256:
             return
         as_recorded = self._session.urls.to_old.replace_text
         ours = comparable_text(self._recording.body(recorded.body))
         theirs = as_recorded(comparable_text(body))
         self._session.redactor.stand_ins.learn(ours, theirs)
-        self._drawn.learn((recorded.url, as_recorded(url)), ours, theirs)
+        self._drawn.learn((recorded.url, as_recorded(url)), ours, theirs, exchange)
         if any(name.lower() == "content-type" and "html" in value for name, value in recorded.headers):
             self._session.inline_scripts |= differing_scripts(ours, self._session.redactor.redact_text(theirs))
 
@@ -293,6 +301,7 @@ class RecordingComparison:
 
     def start(self, session: Session, rule_use: RuleUsage) -> None:
         """Compare for a session; `rule_use` counts the rules that responses and sockets need."""
+        session.serves_other_recording = True
         self._running = _ComparedSession(
             session=session,
             served_stand_ins=session.redactor.stand_ins.unlearned(),
@@ -363,10 +372,9 @@ class RecordingComparison:
             return RequestEnd(response=None, failure=served.failure, redirects=redirects, is_redirected=is_redirected)
         session, learner = self._started.session, self._started.learner
         body = self._served.body(response.body) if response.body is not None else None
-        if recorded.response is not None:
-            learner.learn_head(recorded.response, response.url, response.headers)
-            if body is not None:
-                learner.learn_body(recorded.response, response.url, body)
+        learner.learn_head(recorded, response.url, response.headers)
+        if body is not None:
+            learner.learn_body(recorded, response.url, body)
         redact = session.redactor.redact_text
         content_type = next((value for name, value in response.headers if name.lower() == "content-type"), "")
         compared = ComparedResponse(
