@@ -119,16 +119,23 @@ class SelectorPart(FileModel):
         return selector
 
 
+_WITH_BODY: Final = re.compile(r"(?!WEBSOCKET )(.*) sha256:[0-9a-f]{64}", re.DOTALL)
+"""The key of a request with a body, see `eikon_engine.network.keys`; messages of WebSockets are none."""
+
+
 class RequestPart(FileModel):
-    """Requests whose key matches; neither the requests nor their responses are compared."""
+    """Requests whose method and URL match, whatever their body; neither they nor their responses are compared."""
 
     kind: Literal["request"] = "request"
     key: str = Field(min_length=1)
-    """Method and URL, see `eikon_engine.network.keys`; `*` matches any characters."""
+    """Method and URL, such as `POST https://shop.test/orders`; `*` matches any characters. May have the digest of one
+    body, see `eikon_engine.network.keys`. With the method `WEBSOCKET`, the URL is that of a connection; with a `*` at
+    the end, also the messages on it match."""
 
     def matches(self, key: str) -> bool:
         """Return whether a request matches."""
-        return matches_wildcard(self.key, key)
+        with_body = _WITH_BODY.fullmatch(key)
+        return matches_wildcard(self.key, key) or (with_body is not None and matches_wildcard(self.key, with_body[1]))
 
 
 class StoragePart(FileModel):
