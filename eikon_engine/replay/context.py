@@ -210,7 +210,7 @@ async def open_replay_context(
         session = replace(
             chosen,
             redacted_secrets=chosen.redacted_secrets | extra_secrets,
-            long_tasks=recorded.long_tasks if recorded is not None and isinstance(traffic, SealedTraffic) else (),
+            long_tasks=() if recorded is None else recorded.long_tasks,
             status_texts=find_status_texts(traffic.recording.exchanges)
             if isinstance(traffic, SealedTraffic)
             else ({}, ()),

@@ -10,16 +10,17 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.exchange import Exchange, RecordedRequest
+from eikon_engine.network.exchange import Exchange, RecordedRequest, RecordedResponse
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.replay import ReplayOptions
+from eikon_engine.replay.page_loads import find_page_loads
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.unfinished_pages import MAX_REPEATS, find_unfinished_pages
 from eikon_engine.trace.actions import Note
-from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.steps import map_actions
+from eikon_engine.trace.steps import iter_steps, map_actions
 from eikon_engine.trace.trace_file import write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.exporters.traces import step, trace_of
@@ -72,6 +73,34 @@ def _delay_click(root: Path) -> None:
     write_trace(map_actions(trace, later), root)
 
 
+LATER = """<!doctype html><title>Loading</title><p id=shown>loading</p><button>Go</button><script>
+let sum = 0;
+for (let number = 0; number < 6e8; number += 1) sum += number % 7;
+setTimeout(() => { shown.textContent = 'ready'; }, 350);
+</script>"""
+
+
+@pytest.mark.browser
+def test_what_a_document_takes_to_compute_is_no_time_of_its_timers(chromium: Browser, tmp_path: Path) -> None:
+    """The page clock of a live replay stands meanwhile; the timer must not fire before the agent looked."""
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body=LATER)
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(f"{site.url}/")
+            agent.page.get_by_role("button").click()
+            expect(agent.page.locator("#shown")).to_have_text("ready")
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live")
+
+    first = next(iter(iter_steps(open_bundle(tmp_path / "b").trace)))[1]
+    assert isinstance(first, ActionTrace)
+    assert first.baseline is not None
+    page = load_page(open_bundle(tmp_path / "b").dom, first.baseline.pages[0])
+    assert page is not None
+    texts = [node.text for node in page.frames[0].root.walk()]
+    assert "loading" in texts
+    assert outcome.verdict == "faithful", [each.message for each in outcome.divergences]
+
+
 BEGIN = Observation(pages=(), requests=("GET http://a/",), begun_ms=100, acted_ms=120, virtual_ms=520)
 POLLS = tuple(f"GET http://a/poll?at={number}" for number in range(MAX_REPEATS + 1))
 
@@ -114,3 +143,43 @@ def test_pages_that_send_requests_before_the_next_action_acts_are_unfinished(
 
     assert list(found.following) == ([steps[0].id] if is_unfinished else [])
     assert found.requests == Counter(requests if is_unfinished else ())
+
+
+@pytest.mark.parametrize(
+    ("extra", "timers", "loaded_ms"),
+    [
+        ((), (), 362),
+        ((("script", 363, 551), ("script", 560, 580)), (), 580),
+        ((("script", 363, 551), ("script", 650, 660)), (), 551),  # of a script that runs already
+        ((("script", 363, 900),), (), 362),  # after the agent looked
+        ((("image", 363, 551),), (), 362),
+        ((), ("GET http://a/",), None),
+    ],
+)
+def test_an_action_that_loads_a_document_acts_when_that_had_loaded(
+    tmp_path: Path, extra: tuple[tuple[str, int, int], ...], timers: tuple[str, ...], loaded_ms: int | None
+) -> None:
+    """With the scripts that it waits for; one that a timer requests leaves the action where it was."""
+    seen = Observation(pages=(), timer_requests=timers, begun_ms=217, acted_ms=234, virtual_ms=517)
+    trace = trace_of(step(1, Note(text="x"), seen))
+    plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace), ReplayOptions(network="live"))
+    sent = (("document", 353, 362), *extra)
+    exchanges = tuple(
+        Exchange(
+            ordinal=number,
+            key=f"GET http://a/{number or ''}",
+            occurrence=0,
+            request=RecordedRequest(
+                method="GET", url=f"http://a/{number or ''}", resource_type=kind, is_navigation=kind == "document"
+            ),
+            response=RecordedResponse(url="http://a/", status=200),
+            started_ms=begin_ms,
+            completed_ms=end_ms,
+            completion=number,
+        )
+        for number, (kind, begin_ms, end_ms) in enumerate(sent)
+    )
+
+    found = find_page_loads(plan, NetworkRecording(exchanges=exchanges, truncation=None, blobs=BlobStore(tmp_path)))
+
+    assert list(found.values()) == ([] if loaded_ms is None else [loaded_ms])

@@ -1,4 +1,4 @@
-// Runs in every document of a sealed replay before its own scripts. A replay passes no page time while a page computes:
+// Runs in every document of a replay before its own scripts. A replay passes no page time while a page computes:
 // timers neither begin nor fire during the long tasks of the recorded pages, as [begin, end] in ms of page time since
 // `start`, a Unix time in ms.
 ((tasks, start) => {
