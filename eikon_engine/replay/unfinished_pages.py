@@ -43,7 +43,8 @@ class UnfinishedPages:
 def find_unfinished_pages(plan: Plan, recording: NetworkRecording) -> UnfinishedPages:
     """Find the steps of a recording with the natural clock after which pages were not finished.
 
-    Only requests that the baseline of the next step has count, and none of polls: pages that poll are never finished.
+    Only requests that the baseline of the next step has count, if its pages are others then; and none of polls, since
+    pages that poll are never finished.
     """
     sent = sorted(_sent(recording))
     steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
@@ -52,7 +53,7 @@ def find_unfinished_pages(plan: Plan, recording: NetworkRecording) -> Unfinished
     requests: Counter[str] = Counter()
     for step, following in pairwise(steps):
         before, after = step.baseline, following.baseline
-        if before is None or after is None or after.acted_ms is None:
+        if before is None or after is None or after.acted_ms is None or before.pages == after.pages:
             continue
         polls = Counter(key for key in after.timer_requests if addresses[_address(key)] > MAX_REPEATS)
         found = _between(sent, _end_ms(before), after.acted_ms, Counter(after.requests) - polls)

@@ -19,7 +19,7 @@ from eikon_engine.replay.unfinished_pages import MAX_REPEATS, find_unfinished_pa
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
 from eikon_engine.trace.steps import iter_steps, map_actions
 from eikon_engine.trace.trace_file import write_trace
 from tests.browser.pages import Answer, serve_pages
@@ -101,27 +101,35 @@ def test_what_a_document_takes_to_compute_is_no_time_of_its_timers(chromium: Bro
     assert outcome.verdict == "faithful", [each.message for each in outcome.divergences]
 
 
-BEGIN = Observation(pages=(), requests=("GET http://a/",), begun_ms=100, acted_ms=120, virtual_ms=520)
+PAGE = PageObservation(page=0, url="http://a/", title="", frames=(FrameObservation(path="", url="", digest="d"),))
+BEGIN = Observation(pages=(PAGE,), requests=("GET http://a/",), begun_ms=100, acted_ms=120, virtual_ms=520)
 POLLS = tuple(f"GET http://a/poll?at={number}" for number in range(MAX_REPEATS + 1))
 
 
 @pytest.mark.parametrize(
-    ("kind", "sent_ms", "requests", "is_unfinished"),
+    ("kind", "sent_ms", "requests", "pages", "is_unfinished"),
     [
-        ("fetch", 900, ("GET http://a/items",), True),
-        ("fetch", 500, ("GET http://a/items",), False),  # before the first step was observed
-        ("fetch", 1600, ("GET http://a/items",), False),  # because of the second action
-        ("image", 900, ("GET http://a/items",), False),
-        ("fetch", 900, (), False),  # the page of the first step has it already
-        ("fetch", 900, POLLS[:1], False),
+        ("fetch", 900, ("GET http://a/items",), (), True),
+        ("fetch", 900, ("GET http://a/items",), (PAGE,), False),  # the page did not change
+        ("fetch", 500, ("GET http://a/items",), (), False),  # before the first step was observed
+        ("fetch", 1600, ("GET http://a/items",), (), False),  # because of the second action
+        ("image", 900, ("GET http://a/items",), (), False),
+        ("fetch", 900, (), (), False),  # the page of the first step has it already
+        ("fetch", 900, POLLS[:1], (), False),
     ],
 )
 def test_pages_that_send_requests_before_the_next_action_acts_are_unfinished(
-    tmp_path: Path, kind: str, sent_ms: float, requests: tuple[str, ...], *, is_unfinished: bool
+    tmp_path: Path,
+    kind: str,
+    sent_ms: float,
+    requests: tuple[str, ...],
+    pages: tuple[PageObservation, ...],
+    *,
+    is_unfinished: bool,
 ) -> None:
     """Unless they poll. What they send then may come one step earlier in a live replay."""
     after = Observation(
-        pages=(), requests=requests, timer_requests=requests, begun_ms=800, acted_ms=1500, virtual_ms=1200
+        pages=pages, requests=requests, timer_requests=requests, begun_ms=800, acted_ms=1500, virtual_ms=1200
     )
     steps = [step(number, Note(text="x"), each) for number, each in enumerate((BEGIN, after), start=1)]
     plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace_of(*steps)), ReplayOptions(network="live"))
