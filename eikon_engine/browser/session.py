@@ -84,7 +84,7 @@ class SessionOptions:
     stand_ins: StandInMap = field(default_factory=StandInMap)
     """Stand-ins of detected secrets: those of `secret_detector`, or those of the replayed recording."""
     long_tasks: tuple[LongTask, ...] = ()
-    """Long tasks of the recorded pages: in a replay, timers neither begin nor fire during them."""
+    """Long tasks of the recorded pages: with the stepped clock, timers neither begin nor fire during them."""
     status_texts: tuple[dict[str, str], tuple[str, ...]] = ({}, ())
     """Reason phrases that pages of a sealed replay see: by status and URL, then the origins that send none."""
     proxy: str | None = None

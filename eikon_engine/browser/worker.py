@@ -270,15 +270,14 @@ class BrowserWorker:
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
     def _begin_ms(self, recorded: Observation | RecordedTiming | None) -> tuple[float | None, float | None]:
-        """Return when an action must begin, and act: in live runs, only the pauses of natural time count.
+        """Return when an action must begin, and act; in live runs, only natural time counts.
 
+        What a page does in time, such as blinking, is then as far as in the recording when the page is observed.
         In whole milliseconds, as all deliveries: a fraction would let each of them lag behind by one.
         """
-        if recorded is None:
+        if recorded is None or not (self.session.follows_schedule or self.session.environment.clock == "natural"):
             return None, None
-        if self.session.follows_schedule or self.session.environment.clock == "natural":
-            return _whole_ms(recorded.begun_ms), _whole_ms(recorded.acted_ms)
-        return None, None
+        return _whole_ms(recorded.begun_ms), _whole_ms(recorded.acted_ms)
 
     def _settle_ms(self, action: Action, recorded: Observation | RecordedTiming | None) -> float:
         """Return the page time to let pass: as much as recorded, minus what the action has used."""

@@ -210,7 +210,7 @@ async def open_replay_context(
         session = replace(
             chosen,
             redacted_secrets=chosen.redacted_secrets | extra_secrets,
-            long_tasks=() if recorded is None else recorded.long_tasks,
+            long_tasks=() if recorded is None or chosen.natural_clock else recorded.long_tasks,
             status_texts=find_status_texts(traffic.recording.exchanges)
             if isinstance(traffic, SealedTraffic)
             else ({}, ()),
