@@ -323,11 +323,6 @@ async def _round(
     trace = draft.trace
     runs = (*known, *await replay(replace(bundle, trace=trace, dom=draft.dom), runs_of_round - len(known)))
     comparisons = compare_runs(trace, runs)
-    if draft.is_live:  # live runs need not agree in what is compared with the present, such as times
-        comparisons = tuple(
-            each if any(outcome.divergences for outcome in each.outcomes) else replace(each, unstable=())
-            for each in comparisons
-        )
     found = (*collect_findings(comparisons, runs), *unsent_request_findings(runs))
     return Round(
         number=number,

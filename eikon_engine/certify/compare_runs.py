@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.money import PageMoney
@@ -13,6 +15,7 @@ from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.divergence.dom_diff import diff_snapshots, find_reorderings
 from eikon_engine.divergence.masks import apply_masks
+from eikon_engine.divergence.present_times import PresentTimes, page_zone, without_present_times
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.trace.actions import Evaluate
@@ -23,6 +26,7 @@ from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
     from eikon_engine.certify.runs import PageKey, ReplayedRun, Snapshots
     from eikon_engine.divergence.dom_diff import DomChange, Reordering
@@ -125,8 +129,12 @@ def until_first_failure(comparisons: Sequence[ActionComparison]) -> tuple[Action
 
 
 def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[ActionComparison, ...]:
-    """Compare every layer of every action across runs and with the recording, under the masks of the trace."""
+    """Compare every layer of every action across runs and with the recording, under the masks of the trace.
+
+    Live runs need not agree in present times, nor in anything in which none of them differs from the recording.
+    """
     outcomes = [_steps_by_place(run) for run in runs]
+    is_live = any(run.outcome.network_mode == "live" for run in runs)
     page_snapshots: dict[PageKey, PageSnapshot] = {}
     for run in runs:
         page_snapshots.update(run.snapshots)
@@ -136,9 +144,50 @@ def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[Ac
             place = StepPosition(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=recorded.sequence)
             seen = [outcome.get((subgoal.id, recorded.sequence)) for outcome in outcomes]
             actions = tuple(each for each in seen if each is not None and each.kind == "action")
-            if actions and not isinstance(recorded.result, Blocked):
-                found.append(compare_action(place, recorded, actions, (trace.masks, page_snapshots)))
+            if not actions or isinstance(recorded.result, Blocked):
+                continue
+            known = (trace.masks, page_snapshots)
+            if is_live:
+                adapt = _remove_present_times(trace, runs[0].outcome.started_at, _step_ends(runs, place))
+                found.append(compare_action(place, recorded, actions, known, adapt, _diverged_codes(actions)))
+            else:
+                found.append(compare_action(place, recorded, actions, known))
     return tuple(found)
+
+
+def _diverged_codes(outcomes: Sequence[ActionOutcome]) -> frozenset[tuple[Layer, str]]:
+    """Return the layers and codes in which a run differs from the recording."""
+    return frozenset((each.layer, each.code) for outcome in outcomes for each in outcome.divergences)
+
+
+def _step_ends(runs: Sequence[ReplayedRun], place: StepPosition) -> list[datetime]:
+    """Return when a step ended in each run that has it, from how long it and the steps before it took."""
+    ends = []
+    for run in runs:
+        steps = [(subgoal.id, step) for subgoal in run.outcome.subgoals for step in subgoal.steps]
+        passed = accumulate(step.duration_ms for _, step in steps)
+        ends += [
+            run.outcome.started_at + timedelta(milliseconds=passed_ms)
+            for (subgoal, step), passed_ms in zip(steps, passed, strict=True)
+            if (subgoal, step.sequence) == (place.subgoal, place.sequence)
+        ]
+    return ends
+
+
+def _remove_present_times(
+    trace: ExecutionTrace, begin: datetime, ends: Sequence[datetime]
+) -> Callable[[Comparison, int], Comparison]:
+    """Return a function that removes present times from the comparison of an outcome with the first one.
+
+    That is of a run, or recording, that began at `begin`; `ends` is when the step ended in each.
+    """
+    zone = page_zone(trace.environment)
+
+    def adapt(comparison: Comparison, number: int) -> Comparison:
+        times = PresentTimes(begin=begin, recorded=ends[0], observed=ends[number], zone=zone)
+        return without_present_times(comparison, times)[0]
+
+    return adapt
 
 
 def _steps_by_place(run: ReplayedRun) -> dict[tuple[str, int], StepOutcome]:
@@ -151,10 +200,12 @@ def compare_action(
     seen: tuple[ActionOutcome, ...],
     known: tuple[tuple[Mask, ...], Snapshots],
     adapt: Callable[[Comparison, int], Comparison] = lambda comparison, _number: comparison,
+    codes: frozenset[tuple[Layer, str]] | None = None,
 ) -> ActionComparison:
     """Compare the outcomes of one action; `known` are the masks and the snapshots of all pages.
 
-    `adapt` removes from each comparison what is not compared; it gets the number of the later outcome, too.
+    `adapt` removes from each comparison what is not compared; it gets the number of the later outcome, too. With
+    `codes`, given with their layers, only differences of these count.
     """
     unstable: dict[tuple[str, str], Divergence] = {}
     changes: list[PageChange] = []
@@ -163,7 +214,7 @@ def compare_action(
     for number, later in enumerate(seen[1:], start=1):
         pair = adapt(_compare_pair(place, recorded, (seen[0], later), known[1]), number)
         comparison = apply_masks(pair, known[0]).comparison
-        found = detect_divergences(comparison)
+        found = [each for each in detect_divergences(comparison) if codes is None or (each.layer, each.code) in codes]
         differing += bool(found)
         for each in found:
             unstable.setdefault((each.layer, each.code), each)
@@ -183,9 +234,12 @@ def compare_action(
 
 
 def compare_with_recording(
-    action: ActionComparison, masks: tuple[Mask, ...], runs: Sequence[ReplayedRun], dom: BlobStore
+    action: ActionComparison, trace: ExecutionTrace, runs: Sequence[ReplayedRun], dom: BlobStore
 ) -> ActionComparison | None:
-    """Compare an action once more, with the recording as the first of the outcomes; None if it has no baseline."""
+    """Compare an action of live runs once more, with the recording as the first of the outcomes.
+
+    Return None if it has no baseline. The masks are those of the trace.
+    """
     baseline = action.recorded.baseline
     if baseline is None:
         return None
@@ -197,7 +251,9 @@ def compare_with_recording(
         if snapshot is not None:
             page_snapshots[page_key(page)] = snapshot
     outcomes = (recorded_outcome(action.recorded), *action.outcomes)
-    return compare_action(action.place, action.recorded, outcomes, (masks, page_snapshots))
+    recorded_end = action.recorded.ended_at or action.recorded.started_at or trace.started_at
+    adapt = _remove_present_times(trace, trace.started_at, (recorded_end, *_step_ends(runs, action.place)))
+    return compare_action(action.place, action.recorded, outcomes, (trace.masks, page_snapshots), adapt)
 
 
 def recorded_outcome(step: ActionTrace) -> ActionOutcome:

@@ -291,14 +291,14 @@ class Draft:
 
     def _add_typed_masks(self) -> str:
         """Mask what differs among all live runs so far and is of a known type: each further run tells more of it."""
-        known = apply_patch(self.original, TracePatch(operations=self.requested)).masks
+        trace = apply_patch(self.original, TracePatch(operations=self.requested))
         before, self.typed_masks = self.typed_masks, []
         for each in until_first_failure(compare_runs(self.original, self.live_runs)):
             if not any(outcome.divergences for outcome in each.outcomes):
                 continue
-            whole = compare_with_recording(each, known, self.live_runs, self.dom)
+            whole = compare_with_recording(each, trace, self.live_runs, self.dom)
             if whole is not None:
-                taken = (*known, *self.masks, *self.typed_masks)
+                taken = (*trace.masks, *self.masks, *self.typed_masks)
                 self.typed_masks.extend(propose_typed_masks(whole, taken, tried=before, has_recording=True))
         new = [mask for mask in self.typed_masks if mask.part not in {each.part for each in before}]
         gone = [each for each in before if each.part not in {mask.part for mask in self.typed_masks}]

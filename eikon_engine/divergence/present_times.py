@@ -5,9 +5,10 @@ each other as the replay is from the recording. A date of the year after the rec
 have moved by the days between recording and replay, unless the mission entered it. A time without a date must be that
 of the clock on both sides. `3 seconds ago` and `just now` may be any time shortly before; what was `2 hours ago` in the
 recording may be as much older as the replay is later, and what is `in 9 days` as much nearer. Pages of a replay have
-the time of the recording and their server has the present one, so that `just now` may have become `in 7 days`. A text
-that counts the time of the page in the recording, such as `signed in for 3 s`, may have counted as much more as the
-page is later.
+the time of the recording and their server has the present one, so that `just now` may have become `in 7 days`. An age
+without such words, such as `3 seconds`, counts if an attribute of its element has the time since then. A text that
+counts the time of the page in the recording, such as `signed in for 3 s`, may have counted as much more as the page is
+later.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
@@ -23,18 +24,22 @@ from eikon_engine.divergence.masks import expected_read, with_digests
 from eikon_engine.divergence.response_diff import is_shortened
 from eikon_engine.dom.digest import map_strings
 from eikon_engine.dom.inline_scripts import script_digest
+from eikon_engine.dom.paths import NodesByPath
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation, ObservedDialog, PageObservation
 
+_Attributes: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Names and values of the attributes of an element."""
 PRESENT_TIME: Final = "present time"
 """Name under which steps report what was not compared."""
 MOVED_DATE: Final = "date that moved by the days since the recording"
@@ -84,6 +89,9 @@ _UNITS: Final = {
 _ELAPSED_TEXT: Final = re.compile(rf"(?<![\w.:]){_ELAPSED}(?!\w|\sago)")
 ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
 """How far a shown elapsed time may be off, in addition to one unit of what is shown."""
+_AGE_TEXT: Final = re.compile(_AGE, re.IGNORECASE | re.ASCII)
+AGE_TOLERANCE: Final = timedelta(minutes=1)
+"""How far a shown age may be off, in addition to one unit of what is shown."""
 _DIGITS: Final = re.compile(r"\d+")
 _NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
 _NOON: Final = 12
@@ -173,6 +181,30 @@ class PresentTimes:
         self.not_compared.update(dict.fromkeys((PRESENT_TIME, MOVED_DATE) if others else (PRESENT_TIME,)))
         return True
 
+    def are_ages(self, texts: tuple[str, str], attributes: tuple[_Attributes, _Attributes]) -> bool:
+        """Return whether two texts are ages at the step, of times that the same attribute of their element has."""
+        before, after = map(dict, attributes)
+        ages = [_read_age(text) for text in texts]
+        steps = (self.recorded, self.observed)
+        return any(
+            (before[name] == after[name] or self.are_same(before[name], after[name]))
+            and all(map(self._has_age, (before[name], after[name]), ages, steps))
+            for name in before.keys() & after.keys()
+        )
+
+    def _has_age(self, text: str, age: tuple[timedelta, timedelta] | None, step: datetime) -> bool:
+        """Return whether a text has a time, in UTC or locally, of this age, given with its unit, at a step."""
+        if age is None:
+            return False
+        shown = (reading for each in _find_times(text) if each.kind in {"time", "epoch"} for reading in each.readings)
+        since = (reading - offset for reading in shown if reading is not None for offset in self._offsets(step))
+        return any(abs(step - each - age[0]) <= age[1] + AGE_TOLERANCE for each in since)
+
+    def _offsets(self, time: datetime) -> set[timedelta]:
+        """Return by how much a shown time may differ from UTC."""
+        local = self.zone.utcoffset(time.astimezone(self.zone).replace(tzinfo=None))
+        return {timedelta(), *(() if local is None else (local,))}
+
     def _has_counted(self, text: str, recorded: _FoundTime, observed: _FoundTime) -> bool:
         """Return whether an elapsed time is later by as much as the page is, in a text that counts it."""
         if self.page_shift is None or (recorded.kind, recorded.shape) != (observed.kind, observed.shape):
@@ -233,8 +265,7 @@ class PresentTimes:
 
     def _is_present(self, time: datetime) -> bool:
         """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""
-        offsets = {timedelta(), self.zone.utcoffset(self.recorded.astimezone(self.zone).replace(tzinfo=None))}
-        shown = (time - offset for offset in offsets if offset is not None)
+        shown = (time - offset for offset in self._offsets(self.recorded))
         return any(self.begin - TOLERANCE <= each <= self.recorded + TOLERANCE for each in shown)
 
 
@@ -253,6 +284,15 @@ def find_elapsed(text: str) -> tuple[str, timedelta, timedelta] | None:
     unit = _UNITS["min" if match["count"].startswith("min") else "sec"]
     start, end = match.span("elapsed")
     return f"{text[:start]}0{text[end:]}", int(match["elapsed"]) * unit, unit
+
+
+def _read_age(text: str) -> tuple[timedelta, timedelta] | None:
+    """Return an age, and its unit, that is the whole of a text; None if it is none."""
+    match = _AGE_TEXT.fullmatch(text)
+    if match is None:
+        return None
+    parts = match.groupdict()
+    return next(reading - _EPOCH for reading in _readings(parts) if reading is not None), _UNITS[_unit(parts)]
 
 
 def without_present_times(comparison: Comparison, times: PresentTimes) -> tuple[Comparison, tuple[str, ...]]:
@@ -356,7 +396,10 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     close = {change.whole for change in changes if change.kind == "attribute" and _are_close(*change.whole)}
     if close:
         times.not_compared[CLOSE_NUMBERS] = None
-    same = close | {pair for pair in pairs if times.are_same(*pair)}
+    aged = _aged_texts(changes, (left, right), times)
+    if aged:
+        times.not_compared[PRESENT_TIME] = None
+    same = aged | close | {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
     for expected, observed in sorted(same):
         root = _root(names, expected)
@@ -384,6 +427,23 @@ def _are_close(recorded: str, observed: str) -> bool:
         and _DECIMAL.split(recorded) == _DECIMAL.split(observed)
         and all(abs(float(one) - float(other)) < _MAX_DISTANCE for one, other in zip(ours, theirs, strict=True))
     )
+
+
+def _aged_texts(
+    changes: Sequence[DomChange], sides: tuple[PageSnapshot, PageSnapshot], times: PresentTimes
+) -> set[tuple[str, str]]:
+    """Return the pairs of texts that are ages wherever they differ, by an attribute of the element around them."""
+    ages = [change for change in changes if None not in map(_read_age, change.whole)]
+    nodes = [{frame.path: NodesByPath(frame.root) for frame in side.frames} for side in sides] if ages else []
+
+    def is_aged(change: DomChange) -> bool:
+        if change.kind != "text":
+            return False
+        one, other = (side[change.frame].find(change.path) for side in nodes)
+        return bool(one and other) and times.are_ages(change.whole, (one[-1].attributes, other[-1].attributes))
+
+    others = {change.whole for change in ages if not is_aged(change)}
+    return {change.whole for change in ages} - others
 
 
 def _root(names: dict[str, str], text: str) -> str:

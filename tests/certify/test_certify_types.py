@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.learn_recordings import learn_from_recordings
 from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
@@ -281,3 +283,25 @@ def test_a_short_id_of_a_new_record_stands_for_the_recorded_one_in_its_path(
     assert [each["mask"]["part"]["path"] for each in operations if "mask" in each] == ["html > body > p#name"]
     assert [each.verdict for each in (*same, sealed)] == ["faithful"] * 3, same[0].divergences
     assert found == ["diverged"] * 2
+
+
+def test_live_runs_need_not_agree_in_present_times(tmp_path: Path) -> None:
+    """Neither a time nor the age of one differs; the finding is about what varies besides."""
+    words = ["Tea", "Tea"]
+
+    def stamped(visit: int) -> str:
+        saved = utc_now() - timedelta(seconds=visit)
+        kept = f"<time datetime={saved:%Y-%m-%dT%H:%M:%SZ}>{visit} second{'' if visit == 1 else 's'}</time>"
+        return f"<p>Saved {saved:%m/%d/%y %H:%M:%S} ({kept})</p><p id=offer>{words[visit % len(words)]}</p>"
+
+    with shop(stamped) as site:
+        bundle = record(tmp_path / "b", site)
+        same = certify_live(bundle, runs=3)
+        words[1] = "Milk"
+        other = certify_live(bundle, runs=3)
+
+    assert (same.status, same.findings, same.patch.operations) == ("certified", (), ())
+    assert other.status == "unstable"
+    (finding,) = other.findings
+    assert finding.message.endswith(("'Tea', another 'Milk'", "'Milk', another 'Tea'"))
+    assert other.patch.operations == ()

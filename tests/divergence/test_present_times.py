@@ -234,6 +234,50 @@ def test_a_text_that_differs_elsewhere_stays() -> None:
     assert "2026-04-24 07:54" in {observed for _, observed in compared(before, after)}
 
 
+def aged(*rows: tuple[str, str]) -> PageSnapshot:
+    """Return a page of links, each with a text and the time since then in its title."""
+    links = tuple(
+        DomNode(tag="a", attributes=(("title", f"Saved {since}"),), children=(build_text_node(age),))
+        for age, since in rows
+    )
+    root = DomNode(tag="html", children=links)
+    return PageSnapshot(frames=(FrameSnapshot(path="", url="", name="", doctype="html", root=root),))
+
+
+@pytest.mark.parametrize(
+    ("observed", "left"),
+    [
+        pytest.param(("1 second", "04/24/26 06:50:01"), (), id="the age of the present time"),
+        pytest.param(("2 minutes", "04/24/26 06:48:01"), (), id="another unit"),
+        pytest.param(("40 minutes", "04/24/26 06:50:01"), (("0 seconds", "40 minutes"),), id="an age of another time"),
+        pytest.param(("1 second left", "04/24/26 06:50:01"), (("0 seconds", "1 second left"),), id="other words"),
+    ],
+)
+def test_an_age_counts_if_its_element_has_the_time_since_then(
+    observed: tuple[str, str], left: tuple[tuple[str, str], ...]
+) -> None:
+    """Without a word such as `ago`, a number of seconds may be anything."""
+    before = aged(("0 seconds", "03/14/26 23:50:01"))
+
+    assert compared(before, aged(observed)) == left
+
+
+def test_an_age_of_a_fixed_time_grows() -> None:
+    """What was two days old is older in a replay after 40 days, and no younger."""
+    before = aged(("2 days", "2026-03-12 22:00:00"))
+
+    assert compared(before, aged(("42 days", "2026-03-12 22:00:00"))) == ()
+    assert compared(before, aged(("1 day", "2026-03-12 22:00:00"))) == (("2 days", "1 day"),)
+
+
+def test_a_number_of_seconds_without_a_time_is_compared() -> None:
+    """Also where the same change is one of an age elsewhere."""
+    before = aged(("0 seconds", "03/14/26 23:50:01"), ("0 seconds", "retrying"))
+    after = aged(("1 second", "04/24/26 06:50:01"), ("1 second", "retrying"))
+
+    assert ("0 seconds", "1 second") in compared(before, after)
+
+
 def counted(seconds: float, *texts: str) -> PresentTimes:
     """Replay a step so much later by the clock of the page, which counts in some texts."""
     shift = timedelta(seconds=seconds)
