@@ -148,7 +148,7 @@ def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[Ac
                 continue
             known = (trace.masks, page_snapshots)
             if is_live:
-                adapt = _remove_present_times(trace, runs[0].outcome.started_at, _step_ends(runs, place))
+                adapt = remove_present_times(trace, runs[0].outcome.started_at, _step_ends(runs, place))
                 found.append(compare_action(place, recorded, actions, known, adapt, _diverged_codes(actions)))
             else:
                 found.append(compare_action(place, recorded, actions, known))
@@ -174,7 +174,7 @@ def _step_ends(runs: Sequence[ReplayedRun], place: StepPosition) -> list[datetim
     return ends
 
 
-def _remove_present_times(
+def remove_present_times(
     trace: ExecutionTrace, begin: datetime, ends: Sequence[datetime]
 ) -> Callable[[Comparison, int], Comparison]:
     """Return a function that removes present times from the comparison of an outcome with the first one.
@@ -252,7 +252,7 @@ def compare_with_recording(
             page_snapshots[page_key(page)] = snapshot
     outcomes = (recorded_outcome(action.recorded), *action.outcomes)
     recorded_end = action.recorded.ended_at or action.recorded.started_at or trace.started_at
-    adapt = _remove_present_times(trace, trace.started_at, (recorded_end, *_step_ends(runs, action.place)))
+    adapt = remove_present_times(trace, trace.started_at, (recorded_end, *_step_ends(runs, action.place)))
     return compare_action(action.place, action.recorded, outcomes, (trace.masks, page_snapshots), adapt)
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.compare_runs import compare_action, recorded_outcome
+from eikon_engine.certify.compare_runs import compare_action, recorded_outcome, remove_present_times
 from eikon_engine.certify.money import is_about_money
 from eikon_engine.certify.propose_masks import maskable_part, propose_typed_masks
 from eikon_engine.certify.propose_rules import merge_rules, propose_number_rules
 from eikon_engine.certify.runs import page_key
-from eikon_engine.divergence.comparison import Comparison, StepPosition
-from eikon_engine.divergence.present_times import PresentTimes, page_zone, without_present_times
+from eikon_engine.divergence.comparison import StepPosition
 from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
@@ -363,17 +362,7 @@ def _compare(
     ends = [
         step.ended_at or step.started_at or each.trace.started_at for each, step in zip(bundles, steps, strict=True)
     ]
-
-    def adapt(comparison: Comparison, number: int) -> Comparison:
-        """Remove the times that are present in the earliest recording and in a later one."""
-        times = PresentTimes(
-            begin=bundles[0].trace.started_at,
-            recorded=ends[0],
-            observed=ends[number],
-            zone=page_zone(bundles[0].trace.environment),
-        )
-        return without_present_times(comparison, times)[0]
-
+    adapt = remove_present_times(bundles[0].trace, bundles[0].trace.started_at, ends)
     return compare_action(place, steps[0], tuple(map(recorded_outcome, steps)), (masks, snapshots), adapt)
 
 
