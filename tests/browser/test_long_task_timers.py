@@ -20,7 +20,8 @@ LONGEST = 2**31 - 1
 @pytest.mark.parametrize(
     ("at", "delays", "expected"),
     [
-        pytest.param(10, [30, 1], [30, 1], id="short ones are left alone"),
+        pytest.param(10, [30, 1, -1], [30, 1, 0], id="short ones may fire in a task"),
+        pytest.param(100, [30, 0], [1930, 1900], id="short ones set in a task: begin after it"),
         pytest.param(2500, [100, 400], [100, 400], id="no task"),
         pytest.param(10, [300, 100], [1992, 1990], id="due in a task: after it, in their order"),
         pytest.param(40, [300], [2260], id="set right before a task: begins after it"),

@@ -130,3 +130,48 @@ def test_the_page_reports_when_an_element_that_came_late_was_clicked(chromium: B
     trace = json.loads((bundle / "trace.json").read_text(encoding="utf-8"))
     click = trace["subgoal_traces"][0]["actions_taken"][1]
     assert abs(click["observation"]["acted_ms"] - the_long_task(bundle).begun_ms) < COMPUTING_MS / 4
+
+
+THROTTLED_SAVE = f"""<button id=start>Start</button><button id=edit>Edit</button><p id=state>none</p><script>
+let saved = 0;
+const compute = duration => {{
+  const end = Date.now() + duration;
+  for (let still = 0, last = 0; last < end && still < 1e6;) {{ // the clock of a replay stands still
+    const now = Date.now();
+    still = now === last ? still + 1 : 0;
+    last = now;
+  }}
+}};
+const save = text => {{
+  if (Date.now() - saved < {COMPUTING_MS / 2}) return;
+  saved = Date.now();
+  fetch('/save', {{ method: 'POST', body: text }}).then(() => {{ document.title = 'saved ' + text; }});
+}};
+start.onclick = () => save('started');
+edit.onclick = () => {{
+  compute({COMPUTING_MS});
+  state.textContent = 'edited';
+  setTimeout(() => save('edited'), 0);
+}};
+</script>"""
+
+
+def test_what_a_page_does_right_after_it_computed_is_done_at_that_time(chromium: Browser, tmp_path: Path) -> None:
+    """A page that saves at most so often, and computes before, saves then: its clock has moved on meanwhile."""
+    bundle = tmp_path / "bundle"
+
+    with serve_pages() as site, recorded_page(chromium, bundle, TWICE) as recorded:
+        site.answers |= {"/save": Answer(body="")}
+        recorded.page.goto(site.put(THROTTLED_SAVE))
+        recorded.page.click("#start")
+        expect(recorded.page).to_have_title("saved started")
+        recorded.page.click("#edit")
+        expect(recorded.page).to_have_title("saved edited")
+    saves = [each.body for each in site.asked if each.path == "/save"]
+    outcome = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "replay")).replay(bundle)
+
+    assert saves == [b"started", b"edited"]
+    report = recorded.mission.report
+    assert report is not None
+    assert (report.status, report.findings) == ("certified", ())
+    assert (outcome.verdict, outcome.network.unsent) == ("faithful", ())

@@ -149,7 +149,7 @@
     return setIntervalOfClock.call(window, guarded(inInterval(callback)), Math.max(1, Number(delay) || 0), ...rest);
   };
   window.setTimeout = function setTimeout(callback, ...rest) {
-    if (own.postpone && rest.length) rest[0] = own.postpone(rest[0]);
+    if (own.postpone) rest[0] = own.postpone(rest[0] ?? 0);
     return setTimeoutOfClock.call(window, guarded(callback), ...rest);
   };
   for (const name of ['requestAnimationFrame', 'requestIdleCallback']) {

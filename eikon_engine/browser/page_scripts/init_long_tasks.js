@@ -3,7 +3,7 @@
 // `start`, a Unix time in ms.
 ((tasks, start) => {
   const own = window.__eikon__;
-  // Shorter delays are taken as they are: a page continues its work with them.
+  // Shorter delays only begin after a task: a page continues its work with them.
   const MIN_DELAY_MS = 50;
   // The browser takes a longer delay for none.
   const MAX_DELAY_MS = 2 ** 31 - 1;
@@ -21,9 +21,10 @@
   };
   own.postpone = delay => {
     const asked = Number(delay);
-    if (!(asked >= MIN_DELAY_MS && asked <= MAX_DELAY_MS)) return asked;
+    if (!(asked <= MAX_DELAY_MS)) return asked;
     const at = now() - start;
     const begun = taskAt(at)?.[1] ?? at;
-    return Math.min(dueAt(begun + asked) - at, MAX_DELAY_MS);
+    const due = begun + Math.max(0, asked);
+    return Math.min((asked < MIN_DELAY_MS ? due : dueAt(due)) - at, MAX_DELAY_MS);
   };
 })
