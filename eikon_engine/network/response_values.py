@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import read_json, write_json
 from eikon_engine.network.rules import split_path
+from eikon_engine.secrets.detection import looks_random
 from eikon_engine.secrets.stand_ins import looks_like_stand_in
 from eikon_engine.trace.masks import matches_wildcard
 from eikon_engine.trace.rules import ResponseValueRule
@@ -49,6 +50,9 @@ _ID_MEMBER: Final = re.compile(r"""["'](?:[\w$]*(?:[_-]id|I[dD])|id|ID|pk|key|nu
 """The name of a member whose value is an id, up to the value."""
 _READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Requests that create nothing (RFC 9110, section 9.2.1)."""
+_JOINT: Final = re.compile(r"[~.:|/+$!*@=-]{1,2}")
+"""What joins the parts of one value, such as the two of a signed id."""
+_MAX_PARTS: Final = 8
 
 
 def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
@@ -162,6 +166,8 @@ class DrawnValues:
                 continue
             pairs = pair_values(rule.pattern, recorded, drawn)
             found = {value: one for value, one in pairs.items() if self._recorded.get((rule.path, value), one) == one}
+            if rule.path is None:
+                found |= dict(self._parts(found))
             if self._let_stand(found, rule.path, exchange):
                 self._rule_use.count_use((rule,))
 
@@ -192,6 +198,22 @@ class DrawnValues:
         if here:
             self._substitute({value: recorded}, here)
         return bool(here)
+
+    def learn_from_equal(self, urls: tuple[str, str], recorded: str, drawn: str) -> None:
+        """Learn, as `learn` does, from two texts that are equal but for such values; from no others."""
+        location, other = map(url_location, urls)
+        proposed = () if self._learner is None else propose_response_rules((location, other), recorded, drawn)
+        if with_recorded_values((*self.rules, *proposed), location, recorded, drawn) == recorded:
+            self.learn(urls, recorded, drawn)
+
+    def _parts(self, found: dict[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the random parts of joined values, which pages may send alone, with those of the recorded ones."""
+        for value, one in found.items():
+            parts, recorded = _WORD.findall(value), _WORD.findall(one)
+            for part, other in zip(parts, recorded, strict=False) if 1 < len(parts) == len(recorded) else ():
+                is_known = part in found or self._recorded.get((None, part), other) != other
+                if part != other and not is_known and looks_random(part) and looks_random(other):
+                    yield part, other
 
 
 def path_before(url: str) -> str:
@@ -251,35 +273,39 @@ def propose_response_rules(
         return ()
     url = _common_location(*location)
     rules: dict[tuple[str, str | None], ResponseValueRule] = {}
-    for one, other, context in _words_in_place(recorded, live):
-        following = re.escape(recorded[one.end() : one.end() + 1])
+    for (begin, until), drawn, value, context in _values_in_place(recorded, live, near_s):
+        following = re.escape(recorded[until : until + 1])
         proposed = (
-            *_drawn_rule(one[0], other[0], context, near_s),
-            *(_number_rules(one, other, context, uses) if uses is not None else ()),
+            *_drawn_rule(recorded[begin:until], value, context),
+            *(_number_rules((recorded[:until], begin), drawn, context, uses) if uses is not None else ()),
         )
-        for value, path, reason in proposed:
-            pattern = f"{re.escape(context)}({value})(?={following or '$'})"
+        for each, path, reason in proposed:
+            pattern = f"{re.escape(context)}({each})(?={following or '$'})"
             rules.setdefault((pattern, path), ResponseValueRule(url=url, reason=reason, pattern=pattern, path=path))
     return tuple(rules.values())
 
 
-def _words_in_place(recorded: str, live: str) -> Iterator[tuple[re.Match[str], re.Match[str], str]]:
-    """Yield the words that replace each other in the same text, and the text before them."""
+def _values_in_place(
+    recorded: str, live: str, near_s: float | None
+) -> Iterator[tuple[tuple[int, int], str, str | None, str]]:
+    """Yield the recorded spans of values that replace each other in the same text, and what replaces them.
+
+    Then the pattern of what both are drawn from, if they are, and the text before them.
+    """
     end = end_live = 0
-    for one, other in _replaced_words(recorded, live):
-        context = _context(recorded, end, one.start())
+    for (begin, until), (begin_live, until_live), value in _replaced_values(recorded, live, near_s):
+        context = _context(recorded, end, begin)
         is_same_place = (
-            live[max(end_live, other.start() - len(context)) : other.start()] == context
-            and recorded[one.end() : one.end() + 1] == live[other.end() : other.end() + 1]
+            live[max(end_live, begin_live - len(context)) : begin_live] == context
+            and recorded[until : until + 1] == live[until_live : until_live + 1]
         )
-        end, end_live = one.end(), other.end()
+        end, end_live = until, until_live
         if is_same_place:
-            yield one, other, context
+            yield (begin, until), live[begin_live:until_live], value, context
 
 
-def _drawn_rule(recorded: str, live: str, context: str, near_s: float | None) -> Iterator[tuple[str, None, str]]:
+def _drawn_rule(recorded: str, value: str | None, context: str) -> Iterator[tuple[str, None, str]]:
     """Yield the pattern of a value that looks drawn, no path, and the reason."""
-    value = value_pattern("", recorded, live, near_s)
     is_long = len(recorded) >= MIN_VALUE_LENGTH and len(context.strip()) >= _MIN_CONTEXT
     if value is None or not is_long or looks_like_stand_in(recorded):
         return  # a stand-in is that of a token, which replays recognize anyway
@@ -287,19 +313,64 @@ def _drawn_rule(recorded: str, live: str, context: str, near_s: float | None) ->
 
 
 def _number_rules(
-    one: re.Match[str], other: re.Match[str], context: str, uses: Callable[[str], tuple[str, ...]]
+    recorded: tuple[str, int], live: str, context: str, uses: Callable[[str], tuple[str, ...]]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the pattern of the id of a new record, a path that has it, and the reason.
 
     It is a short number that a later request has after some URL, and that the response has after the same path, or in a
-    member that is named as an id.
+    member that is named as an id. `recorded` is the text up to its end, and where it begins.
     """
-    if not (_SHORT_NUMBER.fullmatch(one[0]) and _SHORT_NUMBER.fullmatch(other[0])):
+    text, begin = recorded
+    number = text[begin:]
+    if not (_SHORT_NUMBER.fullmatch(number) and _SHORT_NUMBER.fullmatch(live)):
         return
-    for path in dict.fromkeys(map(path_before, uses(one[0]))):
-        if one.string.endswith(path, 0, one.start()) or _ID_MEMBER.search(context):
-            found = f"recorded {one[0]} in a response, requested as {path}{one[0]} later; another one in another run"
+    for path in dict.fromkeys(map(path_before, uses(number))):
+        if text.endswith(path, 0, begin) or _ID_MEMBER.search(context):
+            found = f"recorded {number} in a response, requested as {path}{number} later; another one in another run"
             yield "[0-9]{1,9}", f"{path}*", f"id: {found}"
+
+
+def _replaced_values(
+    recorded: str, live: str, near_s: float | None
+) -> Iterator[tuple[tuple[int, int], tuple[int, int], str | None]]:
+    """Yield the spans of values that replace each other, and the pattern of what both are drawn from, if they are.
+
+    Words that are joined, as in `8hQ2~3965df`, are one value if they are drawn together.
+    """
+    for words in _joined_words(recorded, live):
+        begin = 0
+        while begin < len(words):
+            spans, value, begin = _longest_value(recorded, live, words, begin, near_s)
+            yield *spans, value
+
+
+def _longest_value(
+    recorded: str, live: str, words: list[tuple[re.Match[str], re.Match[str]]], begin: int, near_s: float | None
+) -> tuple[tuple[tuple[int, int], tuple[int, int]], str | None, int]:
+    """Return the spans and the pattern of the longest value that begins with a word, and where the next one begins."""
+    first, first_live = words[begin]
+    for end in range(len(words), begin, -1):
+        last, last_live = words[end - 1]
+        span, span_live = (first.start(), last.end()), (first_live.start(), last_live.end())
+        value = value_pattern("", recorded[slice(*span)], live[slice(*span_live)], near_s)
+        if value is not None:
+            return (span, span_live), value, end
+    return (first.span(), first_live.span()), None, begin + 1
+
+
+def _joined_words(recorded: str, live: str) -> Iterator[list[tuple[re.Match[str], re.Match[str]]]]:
+    """Yield the words that replace each other, together with those that are joined to them in both texts."""
+    run: list[tuple[re.Match[str], re.Match[str]]] = []
+    for one, other in _replaced_words(recorded, live):
+        if run:
+            joint = recorded[run[-1][0].end() : one.start()]
+            is_joined = joint == live[run[-1][1].end() : other.start()] and _JOINT.fullmatch(joint)
+            if not is_joined or len(run) == _MAX_PARTS:
+                yield run
+                run = []
+        run.append((one, other))
+    if run:
+        yield run
 
 
 def _replaced_words(recorded: str, live: str) -> Iterator[tuple[re.Match[str], re.Match[str]]]:

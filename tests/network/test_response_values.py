@@ -46,6 +46,33 @@ def test_a_drawn_value_gets_a_rule_for_its_place(recorded: str, live: str, patte
     assert proposed(recorded, live) == [pattern]
 
 
+HEX = "3965df97182225ea60d3221740adc570"
+OTHER_HEX = "b9a52ff590ac6806a0a72fc64d4b62e6"
+
+
+@pytest.mark.parametrize("joint", ["~", ".", ":", "|", "+", "::"])
+def test_the_parts_of_a_value_are_drawn_together(joint: str) -> None:
+    """The rule of a signed id has both of its parts, and either may be sent alone."""
+    ids = f"D3X2VHji2r8k1QXE{joint}{HEX}", f"VAOIlsGWwyXcbS8g{joint}{OTHER_HEX}"
+    recorded, live = (f'{{"end_id": "{each}", "step": 3}}' for each in ids)
+    learner = RuleLearner()
+    learned: dict[str, str] = {}
+    drawn = DrawnValues((), learner, RuleUsage(()), lambda found, _urls: learned.update(found))
+    drawn.learn((URL, URL), recorded, live)
+
+    (rule,) = learner.rules
+    assert isinstance(rule, ResponseValueRule)
+    assert re.findall(rule.pattern, live) == [ids[1]]
+    assert learned == {ids[1]: ids[0], "VAOIlsGWwyXcbS8g": "D3X2VHji2r8k1QXE", OTHER_HEX: HEX}
+
+
+def test_a_part_that_may_matter_is_no_part_of_a_value() -> None:
+    """A number behind a drawn part is compared; what is drawn before it is still learned."""
+    recorded, live = f'"id": "{HEX}:5"', f'"id": "{OTHER_HEX}:6"'
+
+    assert proposed(recorded, live) == [r'"id":\ "([0-9a-f]{32})(?=:)'.replace("\\\\", "\\")]
+
+
 def test_a_rule_holds_no_live_value() -> None:
     """A live value may be a secret of the site, which the recorded one, redacted, is not."""
     (rule,) = propose_response_rules((URL, URL), '{"sid": "c68472051def"}', '{"sid": "b68472051de1"}')
