@@ -566,9 +566,10 @@ def _main_page(request: Request) -> Page | None:
 
 
 def _request_keys(session: Session, happened: PageEvents) -> list[str]:
+    keys = (key if isinstance(key, str) else key() for key in happened.keys)
     return [
         *(recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
-        *(key if isinstance(key, str) else key() for key in happened.keys),
+        *(key for key in keys if key is not None),
     ]
 
 

@@ -69,7 +69,7 @@ class PageEvents:
     requests: list[Request] = field(default_factory=list)
     unsafe_requests: list[UnsafeRequest] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
-    keys: list[str | Callable[[], str]] = field(default_factory=list)
+    keys: list[str | Callable[[], str | None]] = field(default_factory=list)
     """Keys of WebSocket traffic."""
 
     def followed_by(self, later: PageEvents) -> PageEvents:
@@ -143,8 +143,11 @@ class PageTracker:
         """Record a dialog that another client answered."""
         self._events.dialogs.append(dialog)
 
-    def note_key(self, key: str | Callable[[], str]) -> None:
-        """Record WebSocket traffic by its key, or by a function that returns it when the pages are observed."""
+    def note_key(self, key: str | Callable[[], str | None]) -> None:
+        """Record WebSocket traffic by its key, or by a function that returns it when the pages are observed.
+
+        What has the key None is not observed.
+        """
         self._events.keys.append(key)
         self.note_data()
 

@@ -70,6 +70,10 @@ class SnapshotTraffic:
         """Return None: snapshots are no recorded exchanges."""
         return None
 
+    def later_values(self) -> frozenset[tuple[str, str]]:
+        """Return nothing: there are no requests."""
+        return frozenset()
+
     def missing_messages(self) -> tuple[ResponseChange, ...]:
         """Return nothing: snapshots have no WebSockets."""
         return ()

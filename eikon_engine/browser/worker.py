@@ -272,12 +272,14 @@ class BrowserWorker:
     def _begin_ms(self, recorded: Observation | RecordedTiming | None) -> tuple[float | None, float | None]:
         """Return when an action must begin, and act; in live runs, only natural time counts.
 
-        What a page does in time, such as blinking, is then as far as in the recording when the page is observed.
-        In whole milliseconds, as all deliveries: a fraction would let each of them lag behind by one.
+        What a page does in time, such as blinking, is then as far as in the recording when the page is observed. Where
+        pages were not waited for, an action may act at once. In whole milliseconds, as all deliveries: a fraction would
+        let each of them lag behind by one.
         """
         if recorded is None or not (self.session.follows_schedule or self.session.environment.clock == "natural"):
             return None, None
-        return _whole_ms(recorded.begun_ms), _whole_ms(recorded.acted_ms)
+        is_free = not self.session.follows_schedule and self._should_settle(recorded)
+        return _whole_ms(recorded.begun_ms), None if is_free else _whole_ms(recorded.acted_ms)
 
     def _settle_ms(self, action: Action, recorded: Observation | RecordedTiming | None) -> float:
         """Return the page time to let pass: as much as recorded, minus what the action has used."""

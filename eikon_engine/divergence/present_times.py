@@ -46,6 +46,8 @@ MOVED_DATE: Final = "date that moved by the days since the recording"
 """The same, of dates that are not the present one."""
 CLOSE_NUMBERS: Final = "numbers that differ by less than 0.001"
 """The same, of attributes."""
+LATER_POLL: Final = "text of a poll that the recording did not reach"
+"""The same, of texts in the responses to numbered polls."""
 TOLERANCE: Final = timedelta(minutes=10)
 """How much the distance of two times may differ from that of recording and replay."""
 _NEAR: Final = timedelta(days=366)
@@ -160,9 +162,14 @@ class PresentTimes:
     """Returns the dates that the mission entered, which no site computes from the present day."""
     not_compared: dict[str, None] = field(default_factory=dict)
     """The names of what is not compared, as it is found."""
+    later_values: frozenset[tuple[str, str]] = frozenset()
+    """Recorded and present texts of polls that the recording did not reach, whose page has either of them."""
 
     def are_same(self, recorded: str, observed: str) -> bool:
-        """Return whether two different texts are the same up to present times."""
+        """Return whether two different texts are the same up to present times, or those of a later poll."""
+        if (recorded.strip(HTML_WHITESPACE), observed.strip(HTML_WHITESPACE)) in self.later_values:
+            self.not_compared[LATER_POLL] = None
+            return True
         ours, theirs = list(_find_times(recorded)), list(_find_times(observed))
         if not ours or len(ours) != len(theirs) or _around(recorded, ours) != _around(observed, theirs):
             return False

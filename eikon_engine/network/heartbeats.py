@@ -18,13 +18,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
+from eikon_engine.errors import TraceError
 from eikon_engine.network.rules import TIMESTAMP
 from eikon_engine.network.unsent import MISSED_INTERVALS
+from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from eikon_engine.network.websocket import SocketSide
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.network.websocket import SocketEvent, SocketSide
 
 MessageKey: TypeAlias = tuple[str, bytes | None]
 """Key of a socket, and a message without what the rules ignore; None instead of it for the opening of a socket."""
@@ -170,6 +173,57 @@ def find_server_heartbeat(
         if is_usual_heartbeat(sent[-1].content, answer) or (answer is not None and _is_regular(intervals)):
             return ServerHeartbeat(sent[-1].content, sent[-1].is_binary, interval_ms, answer)
     return None
+
+
+def recorded_messages(recording: NetworkRecording, events: Iterable[SocketEvent]) -> list[RecordedMessage]:
+    """Return the messages among the events of a socket.
+
+    In place of one that is too long for a heartbeat, or cannot be read, there is a content that no other one equals.
+    """
+    return [
+        RecordedMessage(each.sender, each.binary, _short_content(recording, each), each.moment.at_ms)
+        for each in events
+        if isinstance(each, SocketMessage)
+    ]
+
+
+def _short_content(recording: NetworkRecording, message: SocketMessage) -> bytes:
+    unequal = f"message {message.moment.order}".encode()
+    if message.body is not None and message.body.size > MAX_HEARTBEAT:
+        return unequal
+    try:
+        return recording.message(message)
+    except TraceError:  # reported when it is delivered, or compared
+        return unequal
+
+
+def find_answered_heartbeats(recording: NetworkRecording) -> Iterator[tuple[SocketOpened, ServerHeartbeat]]:
+    """Yield the sockets whose server sends heartbeats that the page answers, with these.
+
+    How often it does depends on the wall time for which the socket is open.
+    """
+    recording = recording.as_recorded
+    events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
+    for event in recording.sockets:
+        events[event.socket].append(event)
+    for own in events.values():
+        opened = next((each for each in own if isinstance(each, SocketOpened)), None)
+        heartbeat = None if opened is None else _recorded_heartbeat(recording, opened.url, own)
+        if opened is not None and heartbeat is not None and heartbeat.answer is not None:
+            yield opened, heartbeat
+
+
+def _recorded_heartbeat(recording: NetworkRecording, url: str, events: list[SocketEvent]) -> ServerHeartbeat | None:
+    messages = recorded_messages(recording, events)
+    first = next((each for each in messages if each.sender == "server"), None)
+    accepted = next((each for each in events if isinstance(each, SocketAccepted)), events[0])
+    closed = (each.moment.at_ms for each in events if isinstance(each, SocketClosed))
+    return find_server_heartbeat(
+        messages,
+        None if first is None else read_handshake(url, first.content),
+        opened_ms=accepted.moment.at_ms,
+        ended_ms=min((*closed, recording.end_ms)),
+    )
 
 
 def _engine_io_heartbeat(messages: Sequence[RecordedMessage], handshake: EngineIoHandshake) -> ServerHeartbeat | None:

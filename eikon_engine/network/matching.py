@@ -436,6 +436,18 @@ class Playback:
             self._misses.append(found)
         return found
 
+    def continued_poll(self, miss: Miss, sent: CanonicalRequest, timer_ms: float) -> Exchange | None:
+        """Return the recorded poll that a request of a timer continues with a later number; None if it is no such poll.
+
+        The request was a miss, which is forgotten then; `timer_ms` is as in `match`.
+        """
+        self._timer_ms = timer_ms
+        found = self._continue_series(sent)
+        if found is None:
+            return None
+        self.retract(miss)
+        return found.exchange
+
     def retract(self, miss: Miss) -> None:
         """Forget a miss whose request is matched again, after more of it could be redacted."""
         self._misses = [each for each in self._misses if each is not miss]

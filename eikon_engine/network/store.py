@@ -280,6 +280,10 @@ class NetworkRecording:
         messages = (event.body for event in self.sockets if isinstance(event, SocketMessage))
         return tuple(dict.fromkeys(ref for ref in (*bodies, *messages) if ref is not None))
 
+    def message(self, message: SocketMessage) -> bytes:
+        """Return the content of a WebSocket message; for errors see `body`."""
+        return self.body(message.body) if message.body is not None else (message.text or "").encode()
+
     def body(self, ref: BlobRef) -> bytes:
         """Read a body.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache, partial
@@ -20,7 +20,9 @@ from eikon_engine.divergence.present_times import (
 )
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
-from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, SAFE_METHODS
+from eikon_engine.network.heartbeats import find_answered_heartbeats
+from eikon_engine.network.websocket import SOCKET_METHOD, SocketMessage, SocketOpened, message_key
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
 from eikon_engine.replay.page_loads import find_page_loads
 from eikon_engine.replay.unfinished_pages import UnfinishedPages, find_unfinished_pages
@@ -36,14 +38,15 @@ from eikon_engine.trace.actions import (
     WaitFor,
 )
 from eikon_engine.trace.bundle import load_page
-from eikon_engine.trace.execution import ActionTrace, Failed
+from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
 from eikon_engine.trace.read_values import is_same_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.observation import Observation, PageObservation
@@ -70,6 +73,10 @@ class LiveComparer:
         self._trace = plan.trace
         self._now = now
         self._zone = page_zone(plan.trace.environment)
+        recording = plan.recorded_network() if plan.network == "live" else None
+        self._unprompted = {} if recording is None else _unprompted_messages(plan, recording.as_recorded)
+        self._heartbeats = frozenset(() if recording is None else _heartbeat_keys(recording))
+        """The answers of pages to heartbeats of servers; how many there are depends on wall time."""
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
         self._later_errors: _Errors = Counter()
@@ -81,12 +88,14 @@ class LiveComparer:
                 if isinstance(each.step, ActionTrace) and each.step.baseline is not None:
                     self._recorded.update(each.step.baseline.requests)
                     self._later_errors.update(_errors(each.step.baseline))
-        recording = plan.recorded_network() if plan.network == "live" else None
         self._unfinished = UnfinishedPages() if recording is None else find_unfinished_pages(plan, recording)
         self._loaded_ms = {} if recording is None else find_page_loads(plan, recording)
-        self._later = Counter({key: count for key, count in self._recorded.items() if _is_safe(key)})
-        """What pages may send earlier of what the steps have that were not replayed yet."""
-        self._later |= self._unfinished.requests & self._recorded
+        self._later: Counter[str] = Counter()
+        """Requests of the steps that were not replayed yet, as far as an earlier step may send them."""
+        for subgoal in plan.subgoals:
+            for each in subgoal.steps:
+                if isinstance(each.step, ActionTrace):
+                    self._later.update(self._movable(each.step))
         self._early: Counter[str] = Counter()
         """Those of them that were sent already."""
         self._reads_after = _reads_after(plan)
@@ -129,16 +138,17 @@ class LiveComparer:
         comparison = self._without_early_errors(comparison)
         repeated = Counter(key for key in recorded.timer_requests if _is_safe(key) or self._recorded[key] > 1)
         known = Counter(key for key in observed.timer_requests if key in self._recorded)
-        later = self._later - Counter(recorded.requests) - self._early
+        later = self._later - self._movable(action) - self._early
         comparison = replace(
             comparison,
-            optional_requests=tuple((repeated + self._early).elements()),
-            known_requests=tuple((known + later).elements()),
+            optional_requests=(*(repeated + self._early).elements(), *self._heartbeats_among(recorded)),
+            known_requests=(*(known + later).elements(), *self._heartbeats_among(observed)),
         )
         times = replace(
             self._times(action),
             page_shift=_page_time(observed) - _page_time(recorded),
             counting_texts=self._counting_texts,
+            later_values=comparison.later_values,
         )
         comparison, hidden = without_present_times(comparison, times)
         if timed := _requests_with_present_times(comparison, times):
@@ -149,6 +159,9 @@ class LiveComparer:
             )
             hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
         return comparison, (*names, *hidden)
+
+    def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
+        return (key for key in seen.requests if key in self._heartbeats)
 
     def _without_loading_content(
         self, comparison: Comparison, recorded: Observation, observed: Observation
@@ -268,11 +281,21 @@ class LiveComparer:
             return
         self._end_errors(recorded.baseline, observed)
         due = Counter(recorded.baseline.requests)
-        self._later -= due
+        self._later -= self._movable(recorded)
         if observed is not None:
             sent = Counter(observed.requests)
             self._early += (sent - due) & (self._later - self._early)
             self._early -= due - sent
+
+    def _movable(self, action: ActionTrace) -> Counter[str]:
+        """Return the requests of a step that may be sent in an earlier one, since the page waited longer there.
+
+        These are safe requests, with the opening of sockets, and the messages that were sent before the action acted.
+        """
+        requests = Counter(() if action.baseline is None else action.baseline.requests)
+        none: Counter[str] = Counter()
+        sent = self._unprompted.get(action.id, none) | self._unfinished.requests.get(action.id, none)
+        return Counter({key: count if _is_safe(key) else min(count, sent[key]) for key, count in requests.items()})
 
     def _end_errors(self, recorded: Observation, observed: Observation | None) -> None:
         due = _errors(recorded)
@@ -412,4 +435,43 @@ def _counts(times: list[tuple[timedelta, timedelta, timedelta]]) -> bool:
 
 
 def _is_safe(key: str) -> bool:
-    return key.partition(" ")[0] in SAFE_METHODS
+    """Return whether a request changes nothing on the server, as the one that opens a socket."""
+    method, _, *body = key.split(" ")
+    return method in SAFE_METHODS or (method == SOCKET_METHOD and not body)
+
+
+def _heartbeat_keys(recording: NetworkRecording) -> Iterator[str]:
+    for opened, heartbeat in find_answered_heartbeats(recording):
+        if heartbeat.answer is not None:
+            yield message_key(opened.url, heartbeat.answer)
+
+
+def _unprompted_messages(plan: Plan, recording: NetworkRecording) -> dict[str, Counter[str]]:
+    """Return the messages that pages sent on sockets in each step before its action acted, by the id of the step.
+
+    Actions that only read pages cause none. `recording` has its recorded moments.
+    """
+    environment = plan.trace.environment
+    is_natural = environment is not None and environment.clock == "natural"
+    per_action = PHASES_PER_ACTION_WITH_LOOKUP if is_natural else PHASES_PER_ACTION
+    phases = _message_phases(recording)
+    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps)
+    performed = [each for each in steps if isinstance(each, ActionTrace) and not isinstance(each.result, Blocked)]
+    found: dict[str, Counter[str]] = {}
+    for place, action in enumerate(performed):
+        is_read = isinstance(action.action, READING_ACTIONS)
+        last_phase = per_action * place + (per_action if is_read else int(is_natural))
+        keys = [key for key in (() if action.baseline is None else action.baseline.requests) if phases.get(key)]
+        found[action.id] = Counter(key for key in keys if phases[key] and phases[key].popleft() <= last_phase)
+    return found
+
+
+def _message_phases(recording: NetworkRecording) -> dict[str, deque[int]]:
+    """Return the phases in which pages sent each message, in order, by its key."""
+    urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
+    phases: dict[str, deque[int]] = {}
+    for each in recording.sockets:
+        if isinstance(each, SocketMessage) and each.sender == "page":
+            key = message_key(urls[each.socket], recording.message(each))
+            phases.setdefault(key, deque()).append(each.moment.phase)
+    return phases

@@ -584,6 +584,7 @@ class StepRunner:
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
             misses=network.misses[self._attributed_misses :],
+            later_values=self._worker.session.traffic.later_values(),
             changed_requests=network.changed_requests,
             response_changes=unmasked_changes(
                 (*self._changes.until(planned, network.response_changes), *self._messages_missing_at(planned)),

@@ -35,9 +35,9 @@ class UnfinishedPages:
 
     following: Mapping[str, ActionTrace] = field(default_factory=dict)
     """The next step, by the id of each of those steps."""
-    requests: Counter[str] = field(default_factory=Counter)
-    """Keys of the requests that they sent before the next action acted, and of the socket messages of that action's
-    step, with their numbers."""
+    requests: Mapping[str, Counter[str]] = field(default_factory=dict)
+    """What they sent before the next action acted, and the socket messages of that action's step: keys with their
+    numbers, by the id of that step."""
 
 
 def find_unfinished_pages(plan: Plan, recording: NetworkRecording) -> UnfinishedPages:
@@ -50,7 +50,7 @@ def find_unfinished_pages(plan: Plan, recording: NetworkRecording) -> Unfinished
     steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
     addresses = Counter(_address(key) for _, key, _ in sent)
     unfinished: dict[str, ActionTrace] = {}
-    requests: Counter[str] = Counter()
+    requests: dict[str, Counter[str]] = {}
     for step, following in pairwise(steps):
         before, after = step.baseline, following.baseline
         if before is None or after is None or after.acted_ms is None or before.pages == after.pages:
@@ -59,8 +59,8 @@ def find_unfinished_pages(plan: Plan, recording: NetworkRecording) -> Unfinished
         found = _between(sent, _end_ms(before), after.acted_ms, Counter(after.requests) - polls)
         if any(is_from_script for _, is_from_script in found):
             unfinished[step.id] = following
-            sent_early = Counter(key for key, _ in found)
-            requests.update(sent_early | Counter(key for key in after.requests if key.startswith(f"{SOCKET_METHOD} ")))
+            messages = Counter(key for key in after.requests if key.startswith(f"{SOCKET_METHOD} "))
+            requests[following.id] = messages | Counter(key for key, _ in found)
     return UnfinishedPages(following=unfinished, requests=requests)
 
 

@@ -37,9 +37,9 @@
       });
     }
 
-    // The driver of a sealed replay learns which interval sends a message right before it.
+    // The driver learns which interval sends a message right before it.
     send(message) {
-      if (own.isSealed && own.intervalBegun !== undefined && this.#state === 1 && !(message instanceof Blob)) {
+      if (own.intervalBegun !== undefined && this.#state === 1 && !(message instanceof Blob)) {
         super.send(MARK + JSON.stringify({ interval: own.intervalBegun }));
       }
       super.send(message);

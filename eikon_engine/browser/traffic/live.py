@@ -46,6 +46,9 @@ class Traffic(Protocol):
     def is_telemetry(self, request: Request) -> bool:
         """Whether a rule says that a request only reports, so that it is not compared."""
 
+    def later_values(self) -> frozenset[tuple[str, str]]:
+        """Return recorded texts, with those in their places in the responses to later polls than the recording has."""
+
     def missing_messages(self) -> tuple[ResponseChange, ...]:
         """Return the WebSocket messages that a live server had sent by now in the recording, and has not sent yet."""
 
@@ -109,6 +112,10 @@ class LiveTraffic:
     def is_telemetry(self, request: Request) -> bool:  # noqa: ARG002 - as above
         """Return False: there are no rules."""
         return False
+
+    def later_values(self) -> frozenset[tuple[str, str]]:
+        """Return nothing: there is no recording."""
+        return frozenset()
 
     def missing_messages(self) -> tuple[ResponseChange, ...]:
         """Return nothing: there is no recording."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -29,9 +29,10 @@ from eikon_engine.divergence.response_diff import (
     ENDING_PARTS,
     FIRST_ERROR_STATUS,
     ComparedResponse,
+    is_shortened,
 )
 from eikon_engine.errors import EikonError
-from eikon_engine.network.keys import request_key, unpack_body
+from eikon_engine.network.keys import canonical_request, request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import comparable_text
 from eikon_engine.network.rules import find_telemetry_rule
@@ -46,8 +47,12 @@ if TYPE_CHECKING:
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange
+    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange, ValueChange
     from eikon_engine.trace.rules import VolatileRule
+
+
+MIN_LATER_LENGTH: Final = 4
+"""Shorter texts, such as numbers, may be those of other parts of a page."""
 
 
 class _WithheldRedirects:
@@ -117,6 +122,9 @@ class ProbeTraffic(LiveTraffic):
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
         """Requests without a recorded one, as they were when they were sent."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._continued: dict[Request, Exchange] = {}
+        """Polls that continue a recorded series, with its last one."""
+        self._later_values: set[tuple[str, str]] = set()
         self._changed = ResponseChanges(recording, rules)
         self._stood_in: set[int] = set()
         """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
@@ -124,6 +132,8 @@ class ProbeTraffic(LiveTraffic):
         self._withheld = _WithheldRedirects()
         self._messages = ServerMessages(self._learn_from_message)
         self._recorded_sockets = RecordedSockets(recording)
+        self._heartbeats: Counter[int] = Counter()
+        """How many heartbeats the server sent on each socket."""
         self._named_sockets: set[int] = set()
         """Sockets that were paired with recorded ones when they had a message, as far as there are any."""
 
@@ -179,6 +189,10 @@ class ProbeTraffic(LiveTraffic):
             }
         )
 
+    def later_values(self) -> frozenset[tuple[str, str]]:
+        """Return recorded texts, with those in their places in the responses to later polls than the recording has."""
+        return frozenset(self._later_values)
+
     def missing_messages(self) -> tuple[ResponseChange, ...]:
         """Return the messages that the server had sent by now in the recording, and has not sent yet."""
         if self._session is None:
@@ -214,10 +228,18 @@ class ProbeTraffic(LiveTraffic):
                 names.key_of_opened(earlier, redactor.redact_text(url))  # in this order
                 self._named_sockets.add(earlier)
         opened = names.recorded_socket(socket)
-        recorded = self._recorded_sockets.messages(opened).contents if opened is not None else ()
-        if number < len(recorded) and recorded[number] != content:
+        if opened is None or self._values is None:
+            return
+        heartbeat, contents = names.heartbeat(opened), self._recorded_sockets.messages(opened).contents
+        if heartbeat is not None and heartbeat.is_sent_in(content):
+            self._heartbeats[socket] += 1
+            return
+        number -= self._heartbeats[socket]
+        if heartbeat is not None:
+            contents = [each for each in contents if not heartbeat.is_sent_in(each)]
+        if number < len(contents) and contents[number] != content:
             live = redactor.redact_text(self._session.urls.to_old.replace_text(comparable_text(content)))
-            redactor.stand_ins.learn_from_equal(comparable_text(recorded[number]), live)
+            self._values.learn_message((opened.url, self._messages.urls[socket]), contents[number], live)
 
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
@@ -227,7 +249,11 @@ class ProbeTraffic(LiveTraffic):
     def _match(self, request: Request, redacted: RedactedRequest) -> None:
         match = redacted.match(self._playback)
         if not isinstance(match, Hit):
-            self._missed[request] = redacted, match
+            poll = self._continued_poll(request, redacted, match)
+            if poll is None:
+                self._missed[request] = redacted, match
+            else:
+                self._keys[request], self._continued[request] = poll.key, poll
             return
         self._keys[request] = match.key
         if match.exchange.ordinal in self._stood_in:
@@ -235,6 +261,13 @@ class ProbeTraffic(LiveTraffic):
             self._changed.retract(match.exchange.key, match.exchange.occurrence)
         if not match.exchange.is_pending and find_telemetry_rule(match.key, self._playback.rule_use.rules) is None:
             self._matched[request] = match.exchange
+
+    def _continued_poll(self, request: Request, redacted: RedactedRequest, miss: Miss) -> Exchange | None:
+        """Return the last recorded poll of the series that a request continues, if a timer sent it."""
+        if self._session is None or not self.is_timer_driven(request):
+            return None
+        sent = canonical_request(redacted.method, redacted.url, redacted.body, redacted.content_type)
+        return self._playback.continued_poll(miss, sent, self._session.timeline.recorded_ms)
 
     def _match_again(self, session: Session, request: Request) -> None:
         """Match a request once more if a value in it has been learned since: from a response that was still read.
@@ -265,7 +298,7 @@ class ProbeTraffic(LiveTraffic):
     def _on_end(self, session: Session, request: Request) -> None:
         root = first_request(request)
         withheld = self._withheld.pop(root) if request.failure is not None else None
-        if root not in self._matched and root not in self._missed:
+        if root not in self._matched and root not in self._missed and root not in self._continued:
             return
         task = asyncio.ensure_future(self._compare(session, root, request, withheld, earlier=frozenset(self._tasks)))
         self._tasks.add(task)
@@ -295,7 +328,8 @@ class ProbeTraffic(LiveTraffic):
         response = dropped if last.failure is not None else await last.response()
         if last.redirected_to is not None:
             return  # a redirect: the request that it led to ends the exchange
-        exchange = self._matched.pop(root, None)
+        poll = self._continued.pop(root, None)
+        exchange = self._matched.pop(root, poll)
         is_changed = exchange is None and root in self._missed
         if is_changed:
             exchange = _changed_exchange(self._missed[root][1])
@@ -312,6 +346,8 @@ class ProbeTraffic(LiveTraffic):
             is_redirected=last is not root,
         )
         values = self._changed.differences(exchange, end)
+        if poll is not None:
+            values = self._without_later(values)
         if is_changed:
             if self._playback.has_served(exchange) or not any(each.part in ENDING_PARTS for each in values):
                 return  # an extra request, or another one, which may get another response
@@ -319,6 +355,17 @@ class ProbeTraffic(LiveTraffic):
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
         self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)
+
+    def _without_later(self, values: tuple[ValueChange, ...]) -> tuple[ValueChange, ...]:
+        """Note the texts in which the response to a later poll differs from that to the last recorded one.
+
+        Return all other values: the recording has none to compare with these.
+        """
+        is_later = {each: each.part.startswith("body ") for each in values}
+        for each in values:
+            if is_later[each] and len(each.live) >= MIN_LATER_LENGTH and not is_shortened(each.live):
+                self._later_values.add((each.recorded.strip(), each.live.strip()))
+        return tuple(each for each in values if not is_later[each])
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]

@@ -282,6 +282,15 @@ class ResponseLearner:
         if any(name.lower() == "content-type" and "html" in value for name, value in recorded.headers):
             self._session.inline_scripts |= differing_scripts(ours, self._session.redactor.redact_text(theirs))
 
+    def learn_message(self, urls: tuple[str, str], recorded: bytes, live: str) -> None:
+        """Learn from a message of a server that equals a recorded one but for what it draws; from no other.
+
+        `urls` are those of both sockets; `live` has recorded values in place of those that are known.
+        """
+        ours = comparable_text(recorded)
+        self._session.redactor.stand_ins.learn_from_equal(ours, live)
+        self._drawn.learn_from_equal(urls, ours, self._session.redactor.redact_text(live))
+
 
 class RecordingComparison:
     """Compare what a session is served from another recording with the one of the bundle."""
@@ -343,7 +352,8 @@ class RecordingComparison:
         own = [event for event in self._original.sockets if event.socket == recorded[place].socket]
         ours, theirs = server_messages(self._original, own), server_messages(self._served, events)
         for one, other in zip(ours, theirs, strict=False):
-            redactor.stand_ins.learn_from_equal(comparable_text(one), redactor.redact_text(comparable_text(other)))
+            live = redactor.redact_text(comparable_text(other))
+            self._started.learner.learn_message((recorded[place].url, opened.url), one, live)
         theirs = [redactor.redact_bytes(each) for each in theirs]
         values = (
             *diff_messages("message", ours, theirs),
@@ -413,7 +423,7 @@ def redirect_urls(exchange: Exchange) -> tuple[str, ...]:
 def server_messages(recording: NetworkRecording, events: Sequence[SocketEvent]) -> list[bytes]:
     """Return the messages of the server."""
     messages = (event for event in events if isinstance(event, SocketMessage) and event.sender == "server")
-    return [recording.body(each.body) if each.body is not None else (each.text or "").encode() for each in messages]
+    return [recording.message(each) for each in messages]
 
 
 def _server_close(events: Sequence[SocketEvent]) -> str:

@@ -240,6 +240,10 @@ class SealedTraffic:
         more = f" and {len(late) - SHOWN_LATE} more" if len(late) > SHOWN_LATE else ""
         yield (f"schedule: delivered at a different time than in the recording: {', '.join(names[:SHOWN_LATE])}{more}")
 
+    def later_values(self) -> frozenset[tuple[str, str]]:
+        """Return nothing: a later poll gets what the last one got."""
+        return frozenset()
+
     def missing_messages(self) -> tuple[ResponseChange, ...]:
         """Return nothing: the recording is served."""
         return ()

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.browser.traffic.sockets import SOCKET_MARK, notify_lost, notify_page
-from eikon_engine.errors import EikonError, TraceError
+from eikon_engine.errors import EikonError
 from eikon_engine.network.heartbeats import (
     EFFECT_MS,
     ENGINE_IO_PING,
     ENGINE_IO_PONG,
-    MAX_HEARTBEAT,
     SERVER_PINGS_SINCE,
     MessageKey,
     RecordedMessage,
     RegularMessage,
     SpontaneousMessages,
     find_answer,
+    find_answered_heartbeats,
     find_regular_messages,
     find_server_heartbeat,
     read_handshake,
+    recorded_messages,
 )
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.nearest import body_fields
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.response_changes import RecordingComparison
     from eikon_engine.browser.traffic.schedule import DeliverySchedule
+    from eikon_engine.network.heartbeats import ServerHeartbeat
     from eikon_engine.network.matching import RuleUsage
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
@@ -142,7 +144,7 @@ class SocketReplay:
         self._opened_count = 0
         self._session = session
         self._schedule = schedule
-        self._recording = recording
+        self.recording = recording
         events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
         self._by_key: defaultdict[str, list[SocketOpened]] = defaultdict(list)
         for event in recording.sockets:
@@ -169,7 +171,7 @@ class SocketReplay:
         """Yield the recorded sockets that no page opened until `end_ms`, and what no page sent on the others."""
         not_opened = {each.socket for opened in self._by_key.values() for each in opened}
         events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
-        for event in self._recording.as_recorded.sockets:
+        for event in self.recording.as_recorded.sockets:
             events[event.socket].append(event)
             if isinstance(event, SocketOpened) and event.socket in not_opened:
                 is_repeated = (self.rules.lookup_key(event.url), None) in self._spontaneous
@@ -194,7 +196,7 @@ class SocketReplay:
 
     def is_leaving_page(self, event: SocketEvent) -> bool:
         """Return whether a page was loading, in the recording, at an event of a socket that was open before."""
-        recorded = self._recording.as_recorded
+        recorded = self.recording.as_recorded
         opened = next(each for each in recorded.sockets if each.socket == event.socket)
         later = (each for each in recorded.exchanges if each.started_ms > opened.moment.at_ms)
         return any(is_loading_page(each, event.moment.at_ms) for each in later)
@@ -220,7 +222,7 @@ class SocketReplay:
         events = self._events[opened.socket]
         if self._comparison is not None:
             self._comparison.compare_socket(opened, events)
-        recorded_events = [each for each in self._recording.as_recorded.sockets if each.socket == opened.socket]
+        recorded_events = [each for each in self.recording.as_recorded.sockets if each.socket == opened.socket]
         playing = _PlayedSocket(self, route, events, recorded_events, number)
         self._playing.append(playing)
         self._background.start(playing.run(self._session, self._schedule))
@@ -295,7 +297,7 @@ class SocketReplay:
     def _recorded_messages(self) -> Iterator[tuple[int, MessageKey, bytes, float]]:
         """Yield socket, key, content and recorded page time of each message of a page."""
         urls: dict[int, str] = {}
-        for event in self._recording.as_recorded.sockets:
+        for event in self.recording.as_recorded.sockets:
             if isinstance(event, SocketOpened):
                 urls[event.socket] = event.url
             elif isinstance(event, SocketMessage) and event.sender == "page" and event.socket in urls:
@@ -310,7 +312,7 @@ class SocketReplay:
     @property
     def recorded_end_ms(self) -> float:
         """Return the page time at which the recording ended; infinity if replays pass no more than that."""
-        return self._recording.end_ms
+        return self.recording.end_ms
 
     @property
     def sent_beyond(self) -> Counter[str]:
@@ -335,9 +337,7 @@ class SocketReplay:
 
     def content(self, message: SocketMessage) -> bytes:
         """Return a recorded message, without secrets."""
-        if message.body is not None:
-            return self._recording.body(message.body)
-        return (message.text or "").encode()
+        return self.recording.message(message)
 
 
 async def _reject(route: WebSocketRoute) -> None:
@@ -383,32 +383,14 @@ class _PlayedSocket:
         self._interval_begun_ms: float | None = None
         """Page time at which the interval began that sends the next message; None if no interval does."""
         self._is_closed = self._is_accepted = self._closed_by_page = False
-        messages = [
-            RecordedMessage(each.sender, each.binary, self._short_content(each), each.moment.at_ms)
-            for each in recorded
-            if isinstance(each, SocketMessage)
-        ]
         self.heartbeats = _ServerHeartbeats(
             self._url,
-            messages,
+            recorded_messages(player.recording, recorded),
             self._send,
             opened_ms=next((each for each in recorded if isinstance(each, SocketAccepted)), recorded[0]).moment.at_ms,
             closed_ms=min((each.moment.at_ms for each in recorded if isinstance(each, SocketClosed)), default=math.inf),
             recorded_end_ms=player.recorded_end_ms,
         )
-
-    def _short_content(self, message: SocketMessage) -> bytes:
-        """Return a recorded message; of one that is too long for a heartbeat, or unreadable, what no other one equals.
-
-        An unreadable one is reported when it is delivered, or compared.
-        """
-        unequal = f"message {message.moment.order}".encode()
-        if message.body is not None and message.body.size > MAX_HEARTBEAT:
-            return unequal
-        try:
-            return self._player.content(message)
-        except TraceError:
-            return unequal
 
     def _send(self, content: str | bytes) -> None:
         from playwright.async_api import Error
@@ -510,7 +492,7 @@ class _PlayedSocket:
             key = message_key(self._url, heartbeat)
             self.early_heartbeats += 1
             self.heartbeats.answer(heartbeat)
-        elif self._is_interval_beyond_recording(session.timeline):
+        elif _is_beyond_recording(self._interval_begun_ms, session.timeline, self._player.recorded_end_ms):
             self.sent_beyond += 1
             schedule.queue.wake()
             return
@@ -521,16 +503,6 @@ class _PlayedSocket:
             self._advance_to(self._sent + 1)
         self._player.note_message(self._number, self._route.url, sent, key)
         schedule.queue.wake()
-
-    def _is_interval_beyond_recording(self, timeline: PageTimeline) -> bool:
-        """Return whether an interval sends a message now, and the recording ended before this page time.
-
-        The page must have begun the interval before the last action, which is not its cause then.
-        """
-        begun_ms = self._interval_begun_ms
-        if begun_ms is None or not timeline.is_timer_driven or timeline.now_ms <= self._player.recorded_end_ms:
-            return False
-        return timeline.since_cause_ms > EFFECT_MS or begun_ms < timeline.now_ms - timeline.since_cause_ms
 
     def _find_heartbeat(self, data: bytes) -> bytes | None:
         """Return the heartbeat that a message of the page equals; None if it is none."""
@@ -841,6 +813,16 @@ def _text(content: bytes) -> str:
         return f"0x{content.hex()}"
 
 
+def _is_beyond_recording(interval_begun_ms: float | None, timeline: PageTimeline, recorded_end_ms: float) -> bool:
+    """Return whether an interval sends a message now, and the recording ended before this page time.
+
+    The page must have begun the interval before the last action, which is not its cause then.
+    """
+    if interval_begun_ms is None or not timeline.is_timer_driven or timeline.now_ms <= recorded_end_ms:
+        return False
+    return timeline.since_cause_ms > EFFECT_MS or interval_begun_ms < timeline.now_ms - timeline.since_cause_ms
+
+
 class RecordedSocketNames:
     """Pair the n-th socket of a URL with the n-th recorded one, and its messages in order."""
 
@@ -851,6 +833,8 @@ class RecordedSocketNames:
         self._unopened: defaultdict[str, deque[SocketOpened]] = defaultdict(deque)
         self._expected: defaultdict[int, deque[SocketMessage]] = defaultdict(deque)
         self._paired: dict[int, SocketOpened] = {}
+        self._heartbeats = {opened.socket: each for opened, each in find_answered_heartbeats(recording)}
+        """Heartbeats of servers that pages answer, by the number of the recorded socket."""
         for event in recording.sockets:
             if isinstance(event, SocketOpened):
                 self._unopened[rules.lookup_key(event.url)].append(event)
@@ -860,6 +844,10 @@ class RecordedSocketNames:
     def recorded_socket(self, socket: int) -> SocketOpened | None:
         """Return the recorded socket that a page's socket is paired with; None if it is not yet, or to none."""
         return self._paired.get(socket)
+
+    def heartbeat(self, opened: SocketOpened) -> ServerHeartbeat | None:
+        """Return the heartbeat of the server of a recorded socket, if the page answers it."""
+        return self._heartbeats.get(opened.socket)
 
     def key_of_opened(self, socket: int, url: str) -> str:
         """Return the key of a socket that a page opens; `url` is without secrets."""
@@ -872,13 +860,41 @@ class RecordedSocketNames:
         self._rules.count_used(recorded.url, url)
         return socket_key(recorded.url)
 
+    def is_beyond_recording(self, interval_begun_ms: float | None, timeline: PageTimeline) -> bool:
+        """Return whether a message is sent now by an interval at a page time that the recording did not reach."""
+        return _is_beyond_recording(interval_begun_ms, timeline, self._recording.end_ms)
+
+    def is_next(self, socket: int, data: bytes) -> bool:
+        """Return whether a message is the next one that the page sent in the recording; `data` as in `key_of_sent`."""
+        opened = self._paired.get(socket)
+        recorded = None if opened is None else self._next_content(opened.socket)
+        return (
+            opened is not None
+            and recorded is not None
+            and self._rules.are_equal(opened.url, recorded, data, may_learn=False)
+        )
+
     def key_of_sent(self, socket: int, url: str, data: bytes) -> str:
         """Return the key of the next message of a page; `data` is redacted by `Redactor.redact_key_bytes`."""
         opened = self._paired.get(socket)
-        expected = self._expected[opened.socket] if opened is not None else None
-        if opened is None or not expected:
+        if opened is None:
             return message_key(url, data)
-        message = expected.popleft()
-        recorded = self._recording.body(message.body) if message.body is not None else (message.text or "").encode()
+        heartbeat = self._heartbeats.get(opened.socket)
+        if heartbeat is not None and heartbeat.answer is not None and heartbeat.is_answered_by(data):
+            return message_key(opened.url, heartbeat.answer)
+        recorded = self._next_content(opened.socket)
+        if recorded is None:
+            return message_key(url, data)
+        self._expected[opened.socket].popleft()
         equal = self._rules.are_equal(opened.url, recorded, data)
         return message_key(opened.url, recorded) if equal else message_key(url, data)
+
+    def _next_content(self, socket: int) -> bytes | None:
+        """Return the next message of a page on a recorded socket that answers no heartbeat; None if there is none."""
+        heartbeat, expected = self._heartbeats.get(socket), self._expected[socket]
+        while expected:
+            content = self._recording.message(expected[0])
+            if heartbeat is None or not heartbeat.is_answered_by(content):
+                return content
+            expected.popleft()
+        return None

@@ -81,14 +81,23 @@ class LiveSockets:
         # A value in the URL may be known only once the response that brought it is read.
         self.session.tracker.note_key(cache(lambda: names.key_of_opened(socket, redact(url))))
 
-    def record_sent(self, socket: int, url: str, content: str | bytes) -> None:
-        """Record for the next observation that a page sent a message."""
+    def record_sent(self, socket: int, url: str, content: str | bytes, interval_begun_ms: float | None = None) -> None:
+        """Record for the next observation that a page sent a message.
+
+        An interval that began at the page time `interval_begun_ms` sent it; none did if that is None.
+        """
         sent = content.encode() if isinstance(content, str) else content
         names, redactor = self.recorded_names, self.session.redactor
         if names is not None:
-            self.session.tracker.note_key(
-                cache(lambda: names.key_of_sent(socket, redactor.redact_text(url), redactor.redact_key_bytes(sent)))
-            )
+            is_beyond = names.is_beyond_recording(interval_begun_ms, self.session.timeline)
+
+            def recorded_key() -> str | None:
+                data = redactor.redact_key_bytes(sent)
+                if is_beyond and not names.is_next(socket, data):
+                    return None
+                return names.key_of_sent(socket, redactor.redact_text(url), data)
+
+            self.session.tracker.note_key(cache(recorded_key))
             return
         key = message_key(redactor.redact_text(url), redactor.redact_key_bytes(sent))
         if self.session.secret_detector is not None:
@@ -110,6 +119,8 @@ class _SocketConnection:
         self._server_side = page_side.connect_to_server()
         self._server_queue: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self.accepted = False
+        self._interval_begun_ms: float | None = None
+        """Page time at which the interval began that sends the next message; None if no interval does."""
         self._closers: set[SocketSide] = set()
         """Sides that have closed; when a document unloads, Playwright closes all its sockets again."""
         self.pending_messages = 0
@@ -130,8 +141,11 @@ class _SocketConnection:
             notice = json.loads(content.removeprefix(SOCKET_MARK))
             if "protocol" in notice:
                 self._queue(self._notify_accepted, notice)
+            begun = notice.get("interval")
+            self._interval_begun_ms = None if begun is None else self._sockets.session.timeline.page_ms(begun)
             return
-        self._sockets.record_sent(self._ordinal, self._page_side.url, content)
+        self._sockets.record_sent(self._ordinal, self._page_side.url, content, self._interval_begun_ms)
+        self._interval_begun_ms = None
         self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "page", content))
         self._server_side.send(content)
 
