@@ -22,7 +22,15 @@ from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, SAFE_METHODS
 from eikon_engine.network.heartbeats import find_answered_heartbeats
-from eikon_engine.network.websocket import SOCKET_METHOD, SocketMessage, SocketOpened, message_key
+from eikon_engine.network.retiming import apply_timeline
+from eikon_engine.network.websocket import (
+    SOCKET_METHOD,
+    SocketAccepted,
+    SocketMessage,
+    SocketOpened,
+    message_key,
+    socket_key,
+)
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
 from eikon_engine.replay.page_loads import find_page_loads
 from eikon_engine.replay.unfinished_pages import UnfinishedPages, find_unfinished_pages
@@ -75,6 +83,8 @@ class LiveComparer:
         self._zone = page_zone(plan.trace.environment)
         recording = plan.recorded_network() if plan.network == "live" else None
         self._unprompted = {} if recording is None else _unprompted_messages(plan, recording.as_recorded)
+        self._connecting = frozenset(() if recording is None else _connecting_steps(plan, recording))
+        """Ids of the steps after which a socket of the page was not accepted yet."""
         self._heartbeats = frozenset(() if recording is None else _heartbeat_keys(recording))
         """The answers of pages to heartbeats of servers; how many there are depends on wall time."""
         self._recorded: Counter[str] = Counter()
@@ -129,6 +139,11 @@ class LiveComparer:
             comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
             action = comparison.recorded
         names: tuple[str, ...] = ()
+        if action.id in self._connecting and len(recorded.pages) == 1:
+            # the response that accepts a socket is one that the page waits for
+            recorded = recorded.model_copy(update={"loading_pages": (recorded.pages[0].page,)})
+            comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
+            action = comparison.recorded
         if (read := self._superseding_read(action, observed)) is not None:
             comparison = replace(comparison, recorded=action.model_copy(update={"action": read}))
             names = (PAGE_AHEAD,)
@@ -451,19 +466,44 @@ def _unprompted_messages(plan: Plan, recording: NetworkRecording) -> dict[str, C
 
     Actions that only read pages cause none. `recording` has its recorded moments.
     """
-    environment = plan.trace.environment
-    is_natural = environment is not None and environment.clock == "natural"
-    per_action = PHASES_PER_ACTION_WITH_LOOKUP if is_natural else PHASES_PER_ACTION
-    phases = _message_phases(recording)
-    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps)
-    performed = [each for each in steps if isinstance(each, ActionTrace) and not isinstance(each.result, Blocked)]
+    per_action, phases = _phases_per_action(plan), _message_phases(recording)
+    lookup = per_action - PHASES_PER_ACTION
     found: dict[str, Counter[str]] = {}
-    for place, action in enumerate(performed):
+    for place, action in enumerate(_performed(plan)):
         is_read = isinstance(action.action, READING_ACTIONS)
-        last_phase = per_action * place + (per_action if is_read else int(is_natural))
+        last_phase = per_action * place + (per_action if is_read else lookup)
         keys = [key for key in (() if action.baseline is None else action.baseline.requests) if phases.get(key)]
         found[action.id] = Counter(key for key in keys if phases[key] and phases[key].popleft() <= last_phase)
     return found
+
+
+def _connecting_steps(plan: Plan, recording: NetworkRecording) -> Iterator[str]:
+    """Yield the ids of the steps at whose end the server had not accepted a socket that their page had opened."""
+    timeline = () if plan.trace.network is None else plan.trace.network.timeline
+    accepted: dict[str, deque[int]] = {}
+    urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
+    for event in apply_timeline(recording, timeline).sockets:
+        if isinstance(event, SocketAccepted):
+            accepted.setdefault(socket_key(urls[event.socket]), deque()).append(event.moment.phase)
+    per_action = _phases_per_action(plan)
+    until_phase = 0
+    for place, action in enumerate(_performed(plan), start=1):
+        for key in () if action.baseline is None else action.baseline.requests:
+            if phases := accepted.get(key):
+                until_phase = max(until_phase, phases.popleft())
+        if until_phase > per_action * place:
+            yield action.id
+
+
+def _phases_per_action(plan: Plan) -> int:
+    environment = plan.trace.environment
+    is_natural = environment is not None and environment.clock == "natural"
+    return PHASES_PER_ACTION_WITH_LOOKUP if is_natural else PHASES_PER_ACTION
+
+
+def _performed(plan: Plan) -> list[ActionTrace]:
+    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps)
+    return [each for each in steps if isinstance(each, ActionTrace) and not isinstance(each.result, Blocked)]
 
 
 def _message_phases(recording: NetworkRecording) -> dict[str, deque[int]]:

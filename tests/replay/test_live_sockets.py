@@ -234,3 +234,22 @@ def test_an_interval_that_the_recording_did_not_reach_is_no_difference(
 
     assert differences(outcome) == []
     assert outcome.verdict == "faithful"
+
+
+def test_a_page_that_was_connecting_was_loading(chromium: Browser, tasks: Tasks, tmp_path: Path) -> None:
+    """The agent did not wait for the socket, so that what the page shows before it is connected is not compared."""
+    tasks.client, tasks.connects_after_s, tasks.pings_after_s = "ada", 3.0, 60.0
+    try:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(tasks.url)
+            agent.page.get_by_label("Task").fill("Water")
+            expect(agent.page.locator("#state")).to_have_text("Ready")
+        tasks.connects_after_s = 0.0
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+    finally:
+        tasks.client, tasks.connects_after_s = "", 0.0
+
+    assert differences(outcome) == []
+    first = outcome.subgoals[0].steps[0]
+    assert first.kind == "action"
+    assert first.masked == ("content of a page that was loading",)
