@@ -139,8 +139,8 @@ class LiveComparer:
             comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
             action = comparison.recorded
         names: tuple[str, ...] = ()
-        if action.id in self._connecting and len(recorded.pages) == 1:
-            # the response that accepts a socket is one that the page waits for
+        if action.id in self._connecting and len(recorded.pages) == 1 and not self.later_states(action):
+            # the page waits for the response that accepts its socket, and the agent did not read what it showed then
             recorded = recorded.model_copy(update={"loading_pages": (recorded.pages[0].page,)})
             comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
             action = comparison.recorded
