@@ -134,16 +134,11 @@ class LiveComparer:
         recorded, observed = action.observation, comparison.observed
         if recorded is None or observed is None:
             return comparison, ()
-        if action.id in self._unfinished.following:
-            recorded = recorded.model_copy(update={"loading_pages": tuple(page.page for page in recorded.pages)})
-            comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
-            action = comparison.recorded
+        if loading := self._loading_pages(action, recorded):
+            recorded = recorded.model_copy(update={"loading_pages": loading})
+            action = action.model_copy(update={"observation": recorded})
+            comparison = replace(comparison, recorded=action)
         names: tuple[str, ...] = ()
-        if action.id in self._connecting and len(recorded.pages) == 1 and not self.later_states(action):
-            # the page waits for the response that accepts its socket, and the agent did not read what it showed then
-            recorded = recorded.model_copy(update={"loading_pages": (recorded.pages[0].page,)})
-            comparison = replace(comparison, recorded=action.model_copy(update={"observation": recorded}))
-            action = comparison.recorded
         if (read := self._superseding_read(action, observed)) is not None:
             comparison = replace(comparison, recorded=action.model_copy(update={"action": read}))
             names = (PAGE_AHEAD,)
@@ -174,6 +169,19 @@ class LiveComparer:
             )
             hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
         return comparison, (*names, *hidden)
+
+    def _loading_pages(self, action: ActionTrace, recorded: Observation) -> tuple[int, ...]:
+        """Return the pages of a step that were loading, also those whose scripts or sockets the agent did not wait for.
+
+        If it read what such a page showed next, the page is compared with that.
+        """
+        pages = tuple(page.page for page in recorded.pages)
+        if not self.later_states(action):
+            if action.id in self._unfinished.following:
+                return pages
+            if action.id in self._connecting and len(pages) == 1:
+                return pages
+        return recorded.loading_pages
 
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
         return (key for key in seen.requests if key in self._heartbeats)

@@ -26,7 +26,7 @@ _BLOCKING_TYPES: Final = frozenset({"script", "stylesheet"})
 def find_page_loads(plan: Plan, recording: NetworkRecording) -> Mapping[str, float]:
     """Return the page time at which the document that an action requested had loaded with its scripts, by step id.
 
-    Steps whose document a timer requested are left out: there, the page before needs its page time after the action.
+    Steps whose document a timer requested are omitted: there, the page before needs its page time after the action.
     """
     exchanges = sorted(
         (each for each in recording.exchanges if each.completed_ms is not None), key=lambda each: each.started_ms
