@@ -32,7 +32,6 @@ from eikon_engine.network.websocket import (
     socket_key,
 )
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
-from eikon_engine.replay.page_loads import find_page_loads
 from eikon_engine.replay.unfinished_pages import UnfinishedPages, find_unfinished_pages
 from eikon_engine.trace.actions import (
     Evaluate,
@@ -46,7 +45,7 @@ from eikon_engine.trace.actions import (
     WaitFor,
 )
 from eikon_engine.trace.bundle import load_page
-from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
+from eikon_engine.trace.execution import ActionTrace, Blocked
 from eikon_engine.trace.read_values import is_same_value
 
 if TYPE_CHECKING:
@@ -99,7 +98,6 @@ class LiveComparer:
                     self._recorded.update(each.step.baseline.requests)
                     self._later_errors.update(_errors(each.step.baseline))
         self._unfinished = UnfinishedPages() if recording is None else find_unfinished_pages(plan, recording)
-        self._loaded_ms = {} if recording is None else find_page_loads(plan, recording)
         self._later: Counter[str] = Counter()
         """Requests of the steps that were not replayed yet, as far as an earlier step may send them."""
         for subgoal in plan.subgoals:
@@ -117,16 +115,6 @@ class LiveComparer:
         self._longest_response_ms = max(waits, default=0.0)
         self._counting_texts = cache(partial(_counting_texts, plan))
         self._entered_dates = cache(partial(_entered_dates, plan))
-
-    def timing(self, recorded: ActionTrace) -> Observation | None:
-        """Return the recorded timing of an action; one that loads a document acts when that had loaded.
-
-        The page clock stands while a live document loads, so that its scripts begin with the page time they had then.
-        """
-        seen, loaded_ms = recorded_timing(recorded), self._loaded_ms.get(recorded.id)
-        if seen is None or seen.acted_ms is None or loaded_ms is None:
-            return seen
-        return seen.model_copy(update={"acted_ms": loaded_ms})
 
     def adapt(self, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
         """Remove from a comparison what is not compared live; return the names of that, too."""
@@ -410,14 +398,6 @@ def _is_repetition(action: Read | Evaluate, later: Read | Evaluate) -> bool:
     """Return whether two actions read the same, whatever they got and how long they waited."""
     own = {"value", "times", "timeout_ms", "is_poll"}
     return action.model_dump(exclude=own) == later.model_dump(exclude=own)
-
-
-def recorded_timing(recorded: ActionTrace) -> Observation | None:
-    """Return the recorded timing; a failed action never acted, so its own timeout is the only wait."""
-    seen = recorded.observation
-    if seen is None or seen.acted_ms is None or not isinstance(recorded.result, Failed):
-        return seen
-    return seen.model_copy(update={"acted_ms": None})
 
 
 def _page_time(seen: Observation) -> timedelta:

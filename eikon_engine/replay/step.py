@@ -34,7 +34,7 @@ from eikon_engine.replay.attributed_changes import AttributedChanges, received_a
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.documents import DocumentComparer
 from eikon_engine.replay.effects_policy import EffectsPolicy
-from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer, recorded_timing
+from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
@@ -543,7 +543,7 @@ class StepRunner:
             self._worker,
             mapped,
             is_expected or is_recorded,
-            self._live.timing(recorded) if self._network_mode == "live" else recorded_timing(recorded),
+            _recorded_timing(recorded),
             recorded.timing,
             LateWait(differences=differences, timeout_ms=late_timeout_ms, due_in_ms=due_in_ms)
             if self._network_mode == "live" and not self._has_diverged
@@ -748,6 +748,14 @@ def _unperformed_outcome(
 
 def _observed_dom(performed: PerformedAction, page: int) -> PageSnapshot | None:
     return None if performed.captured is None else performed.captured.snapshots.get(page)
+
+
+def _recorded_timing(recorded: ActionTrace) -> Observation | None:
+    """Return the recorded timing; a failed action never acted, so its own timeout is the only wait."""
+    seen = recorded.observation
+    if seen is None or seen.acted_ms is None or not isinstance(recorded.result, Failed):
+        return seen
+    return seen.model_copy(update={"acted_ms": None})
 
 
 def _comparable_result(recorded: ActionTrace, performed: PerformedAction) -> Result:

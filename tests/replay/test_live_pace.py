@@ -10,10 +10,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.exchange import Exchange, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import Exchange, RecordedRequest
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.replay import ReplayOptions
-from eikon_engine.replay.page_loads import find_page_loads
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.unfinished_pages import MAX_REPEATS, find_unfinished_pages
 from eikon_engine.trace.actions import Note
@@ -151,43 +150,3 @@ def test_pages_that_send_requests_before_the_next_action_acts_are_unfinished(
 
     assert list(found.following) == ([steps[0].id] if is_unfinished else [])
     assert found.requests == ({steps[1].id: Counter(requests)} if is_unfinished else {})
-
-
-@pytest.mark.parametrize(
-    ("extra", "timers", "loaded_ms"),
-    [
-        ((), (), 362),
-        ((("script", 363, 551), ("script", 560, 580)), (), 580),
-        ((("script", 363, 551), ("script", 650, 660)), (), 551),  # of a script that runs already
-        ((("script", 363, 900),), (), 362),  # after the agent looked
-        ((("image", 363, 551),), (), 362),
-        ((), ("GET http://a/",), None),
-    ],
-)
-def test_an_action_that_loads_a_document_acts_when_that_had_loaded(
-    tmp_path: Path, extra: tuple[tuple[str, int, int], ...], timers: tuple[str, ...], loaded_ms: int | None
-) -> None:
-    """With the scripts that it waits for; one that a timer requests leaves the action where it was."""
-    seen = Observation(pages=(), timer_requests=timers, begun_ms=217, acted_ms=234, virtual_ms=517)
-    trace = trace_of(step(1, Note(text="x"), seen))
-    plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace), ReplayOptions(network="live"))
-    sent = (("document", 353, 362), *extra)
-    exchanges = tuple(
-        Exchange(
-            ordinal=number,
-            key=f"GET http://a/{number or ''}",
-            occurrence=0,
-            request=RecordedRequest(
-                method="GET", url=f"http://a/{number or ''}", resource_type=kind, is_navigation=kind == "document"
-            ),
-            response=RecordedResponse(url="http://a/", status=200),
-            started_ms=begin_ms,
-            completed_ms=end_ms,
-            completion=number,
-        )
-        for number, (kind, begin_ms, end_ms) in enumerate(sent)
-    )
-
-    found = find_page_loads(plan, NetworkRecording(exchanges=exchanges, truncation=None, blobs=BlobStore(tmp_path)))
-
-    assert list(found.values()) == ([] if loaded_ms is None else [loaded_ms])
