@@ -204,8 +204,8 @@ class PresentTimes:
         if age is None:
             return False
         shown = (reading for each in _find_times(text) if each.kind in {"time", "epoch"} for reading in each.readings)
-        since = (reading - offset for reading in shown if reading is not None for offset in self._offsets(step))
-        return any(abs(step - each - age[0]) <= age[1] + AGE_TOLERANCE for each in since)
+        ages = (step - each + offset for each in shown if each is not None for offset in self._offsets(step))
+        return any(abs(each - age[0]) <= age[1] + AGE_TOLERANCE for each in ages)
 
     def _offsets(self, time: datetime) -> set[timedelta]:
         """Return by how much a shown time may differ from UTC."""
@@ -272,8 +272,8 @@ class PresentTimes:
 
     def _is_present(self, time: datetime) -> bool:
         """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""
-        shown = (time - offset for offset in self._offsets(self.recorded))
-        return any(self.begin - TOLERANCE <= each <= self.recorded + TOLERANCE for each in shown)
+        begin, end = self.begin - TOLERANCE, self.recorded + TOLERANCE
+        return any(begin + offset <= time <= end + offset for offset in self._offsets(self.recorded))
 
 
 def find_dates(text: str) -> frozenset[date]:
@@ -400,7 +400,8 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     """
     changes = diff_snapshots(left, right)
     pairs = {change.scripts or change.whole for change in changes}
-    close = {change.whole for change in changes if change.kind == "attribute" and _are_close(*change.whole)}
+    elsewhere = {change.whole for change in changes if not _is_place(change)}
+    close = {pair for pair in {change.whole for change in changes} - elsewhere if _are_close(*pair)}
     if close:
         times.not_compared[CLOSE_NUMBERS] = None
     aged = _aged_texts(changes, (left, right), times)
@@ -419,8 +420,17 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     return common | {script_digest(text): script_digest(common[text]) for text in scripts}
 
 
-_DECIMAL: Final = re.compile(r"(?<![\d.])-?\d+\.\d{4,}(?!\d|\.\d)")
+_DECIMAL: Final = re.compile(r"(?<![\d.])-?\d+\.\d{4,}(?![\deE]|\.\d)")
 _MAX_DISTANCE: Final = 0.001
+_PLACE_ATTRIBUTES: Final = frozenset(
+    {"cx", "cy", "d", "dx", "dy", "height", "points", "r", "rx", "ry", "style", "transform", "viewBox", "width"}
+    | {f"{axis}{end}" for axis in "xy" for end in ("", "1", "2")}
+)
+"""Attributes that place elements, most of them in drawings."""
+
+
+def _is_place(change: DomChange) -> bool:
+    return change.kind == "attribute" and change.name in _PLACE_ATTRIBUTES
 
 
 def _are_close(recorded: str, observed: str) -> bool:

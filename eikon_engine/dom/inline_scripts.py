@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 
 SCRIPT_STATE: Final = "script"
 """State of a script element that has the digest of its text."""
-MAX_SCRIPT_LENGTH: Final = 262_144
-"""Longest text that is kept, as of data blocks."""
-_SCRIPT: Final = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
+MAX_SCRIPT_LENGTH: Final = 65_536
+"""Longest text that is kept: texts are compared at every look at a page."""
+_BEGIN: Final = re.compile(r"<script\b", re.IGNORECASE)
+_END: Final = re.compile("</script", re.IGNORECASE)
 _UINT32_MASK: Final = 0xFFFFFFFF
 
 
 def find_inline_scripts(document: str) -> Iterator[str]:
     """Yield the texts of the scripts in an HTML document, in order; those of external scripts are empty."""
-    for found in _SCRIPT.finditer(document):
-        yield found[1].replace("\r\n", "\n").replace("\r", "\n")
+    place = 0
+    while (tag := _BEGIN.search(document, place)) and (begin := document.find(">", tag.end()) + 1):
+        end = _END.search(document, begin)
+        if end is None:
+            return
+        yield document[begin : end.start()].replace("\r\n", "\n").replace("\r", "\n")
+        place = end.end()
 
 
 def script_digest(text: str) -> str:

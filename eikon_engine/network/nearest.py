@@ -174,12 +174,12 @@ class RequestIndex:
             differences.extend(_time_differences(self._recorded_body(exchange), sent.body))
             if len(differences) == known:
                 _compare_fields("body", ours, theirs, equal_parts, differences)
-            if len(differences) == known:
+            if len(differences) == known or max(len(ours), len(theirs)) >= MAX_FIELDS:
                 differences.append(RequestDifference(part="body", recorded=_digest(recorded), sent=_digest(shape)))
-        places = ", ".join(each.place for each in differences[:MAX_SHOWN_PARTS]) or "how its URL is written"
+        places = ", ".join(dict.fromkeys(each.place for each in differences[:MAX_SHOWN_PARTS]))
         return NearestRequest(
             exchange=exchange,
-            reason=f"it was not recorded; the nearest recorded request differs in {places}",
+            reason=f"it was not recorded; the nearest recorded request differs in {places or 'how its URL is written'}",
             equal_parts=_shorten(equal_parts),
             differences=tuple(differences[:MAX_SHOWN_PARTS]),
             more_differences=max(0, len(differences) - MAX_SHOWN_PARTS),
@@ -197,14 +197,12 @@ def _canonical(exchange: Exchange, body: bytes) -> CanonicalRequest:
 
 
 def _time_differences(recorded: bytes | None, requested: bytes | None) -> tuple[RequestDifference, ...]:
-    """Describe the difference if two bodies differ only in times."""
+    """Describe the differences if two bodies differ only in times."""
     if recorded is None or requested is None or TIMESTAMP.split(recorded) != TIMESTAMP.split(requested):
         return ()
     ours, theirs = (TIMESTAMP.findall(body) for body in (recorded, requested))
-    both = next(((one, other) for one, other in zip(ours, theirs, strict=True) if one != other), None)
-    if both is None:
-        return ()
-    return (RequestDifference(part="times", recorded=both[0].decode(), sent=both[1].decode()),)
+    pairs = dict.fromkeys(pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1])
+    return tuple(RequestDifference(part="times", recorded=one.decode(), sent=other.decode()) for one, other in pairs)
 
 
 def _shape_of_key(key: str) -> _RequestShape:

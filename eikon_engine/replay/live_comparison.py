@@ -22,6 +22,7 @@ from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, SAFE_METHODS
 from eikon_engine.network.heartbeats import find_answered_heartbeats
+from eikon_engine.network.nearest import MAX_QUERY_PAIRS
 from eikon_engine.network.retiming import apply_timeline
 from eikon_engine.network.websocket import (
     SOCKET_METHOD,
@@ -32,7 +33,6 @@ from eikon_engine.network.websocket import (
     socket_key,
 )
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
-from eikon_engine.replay.unfinished_pages import UnfinishedPages, find_unfinished_pages
 from eikon_engine.trace.actions import (
     Evaluate,
     Expect,
@@ -97,7 +97,6 @@ class LiveComparer:
                 if isinstance(each.step, ActionTrace) and each.step.baseline is not None:
                     self._recorded.update(each.step.baseline.requests)
                     self._later_errors.update(_errors(each.step.baseline))
-        self._unfinished = UnfinishedPages() if recording is None else find_unfinished_pages(plan, recording)
         self._later: Counter[str] = Counter()
         """Requests of the steps that were not replayed yet, as far as an earlier step may send them."""
         for subgoal in plan.subgoals:
@@ -159,16 +158,13 @@ class LiveComparer:
         return comparison, (*names, *hidden)
 
     def _loading_pages(self, action: ActionTrace, recorded: Observation) -> tuple[int, ...]:
-        """Return the pages of a step that were loading, also those whose scripts or sockets the agent did not wait for.
+        """Return the pages of a step that were loading, also the only page if it waited for its socket to be accepted.
 
-        If it read what such a page showed next, the page is compared with that.
+        If the agent read what such a page showed with its socket, the page is compared with that.
         """
-        pages = tuple(page.page for page in recorded.pages)
-        if not self.later_states(action):
-            if action.id in self._unfinished.following:
-                return pages
-            if action.id in self._connecting and len(pages) == 1:
-                return pages
+        is_read = any(each.id not in self._connecting for each in self.later_states(action))
+        if action.id in self._connecting and len(recorded.pages) == 1 and not is_read:
+            return (recorded.pages[0].page,)
         return recorded.loading_pages
 
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
@@ -187,9 +183,7 @@ class LiveComparer:
         pages = []
         for now in observed.pages:
             before = known.get(now.page)
-            if before is not None and now.url not in {before.url, self._following_url(comparison.recorded, now)}:
-                before = None
-            if before is None:
+            if before is None or before.url != now.url:
                 pages.append(now)
                 continue
             later = self._later_titles(comparison.recorded, now)
@@ -200,12 +194,6 @@ class LiveComparer:
             pages.append(before.model_copy(update={"title": now.title}) if is_other and is_compared else before)
         observed = observed.model_copy(update={"pages": tuple(pages)})
         return replace(comparison, observed=observed), tuple(dict.fromkeys(names))
-
-    def _following_url(self, action: ActionTrace, page: PageObservation) -> str | None:
-        """Return the recorded URL of a page after the next step, if the page was not finished when that step began."""
-        following = self._unfinished.following.get(action.id)
-        seen = None if following is None else following.baseline
-        return next((each.url for each in (() if seen is None else seen.pages) if each.page == page.page), None)
 
     def _later_titles(self, action: ActionTrace, page: PageObservation) -> tuple[str, ...]:
         """Return the titles that the agent saw when it only read the page after an action and the page had loaded."""
@@ -304,9 +292,8 @@ class LiveComparer:
         These are safe requests, with the opening of sockets, and the messages that were sent before the action acted.
         """
         requests = Counter(() if action.baseline is None else action.baseline.requests)
-        none: Counter[str] = Counter()
-        sent = self._unprompted.get(action.id, none) | self._unfinished.requests.get(action.id, none)
-        return Counter({key: count if _is_safe(key) else min(count, sent[key]) for key, count in requests.items()})
+        messages = self._unprompted.get(action.id, Counter[str]())
+        return Counter({key: count if _is_safe(key) else min(count, messages[key]) for key, count in requests.items()})
 
     def _end_errors(self, recorded: Observation, observed: Observation | None) -> None:
         due = _errors(recorded)
@@ -366,7 +353,8 @@ def _requests_with_present_times(comparison: Comparison, times: PresentTimes) ->
 def _differs_in_times(changed: NetworkMiss, times: PresentTimes) -> bool:
     pairs = [(each.recorded or "", each.sent or "") for each in changed.differences]
     is_cut = changed.more_differences or any(ELLIPSIS in (text[:1], text[-1:]) for pair in pairs for text in pair)
-    return not is_cut and all(times.are_same(*pair) for pair in pairs)
+    is_whole = not is_cut and changed.key.count("&") < MAX_QUERY_PAIRS
+    return is_whole and all(times.are_same(*pair) for pair in pairs)
 
 
 def _is_changed_value(comparison: Comparison, recorded: str, observed: str) -> bool:
@@ -466,21 +454,28 @@ def _unprompted_messages(plan: Plan, recording: NetworkRecording) -> dict[str, C
 
 
 def _connecting_steps(plan: Plan, recording: NetworkRecording) -> Iterator[str]:
-    """Yield the ids of the steps at whose end the server had not accepted a socket that their page had opened."""
+    """Yield the ids of the steps at whose end the server had not accepted a socket that their page had opened.
+
+    These are the step in which it was opened, and those that only read the page after it. A socket that was never
+    accepted counts as closed.
+    """
     timeline = () if plan.trace.network is None else plan.trace.network.timeline
-    accepted: dict[str, deque[int]] = {}
-    urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
-    for event in apply_timeline(recording, timeline).sockets:
-        if isinstance(event, SocketAccepted):
-            accepted.setdefault(socket_key(urls[event.socket]), deque()).append(event.moment.phase)
+    sockets = apply_timeline(recording, timeline).sockets
+    accepted = {each.socket: each.moment.phase for each in sockets if isinstance(each, SocketAccepted)}
+    opened: dict[str, deque[int]] = {}
+    for event in sockets:
+        if isinstance(event, SocketOpened):
+            opened.setdefault(socket_key(event.url), deque()).append(accepted.get(event.socket, 0))
     per_action = _phases_per_action(plan)
     until_phase = 0
-    for place, action in enumerate(_performed(plan), start=1):
-        for key in () if action.baseline is None else action.baseline.requests:
-            if phases := accepted.get(key):
+    for place, step in enumerate(_performed(plan), start=1):
+        if not isinstance(step.action, READING_ACTIONS):
+            until_phase = 0
+        for key in () if step.baseline is None else step.baseline.requests:
+            if phases := opened.get(key):
                 until_phase = max(until_phase, phases.popleft())
         if until_phase > per_action * place:
-            yield action.id
+            yield step.id
 
 
 def _phases_per_action(plan: Plan) -> int:

@@ -333,9 +333,30 @@ def drawing(place: str) -> PageSnapshot:
         ("1.0001", "1.0002 L2.0001", False),
         ("3.41", "3.42", False),
         ("52.52001.1", "52.52002.1", False),
+        ("1.23450e9", "1.23459e9", False),
     ],
 )
 def test_places_in_drawings_may_differ_by_almost_nothing(recorded: str, observed: str, *, is_same: bool) -> None:
     """Only numbers with many decimals are places; a price has two."""
     assert (compared(drawing(recorded), drawing(observed)) == ()) == is_same
     assert len(compared(page(recorded), page(observed))) == 1
+
+
+def test_values_are_no_places() -> None:
+    """A value, and a place that the page shows as a text as well, are compared exactly."""
+
+    def shown(attribute: str, rate: str, text: str) -> PageSnapshot:
+        node = DomNode(tag="p", attributes=((attribute, rate),), children=(build_text_node(text),))
+        return PageSnapshot(frames=(FrameSnapshot(path="", url="", name="", doctype="html", root=node),))
+
+    assert compared(shown("width", "0.0010", "same"), shown("width", "0.0019", "same")) == ()
+    assert compared(shown("value", "0.0010", "same"), shown("value", "0.0019", "same")) != ()
+    assert len(compared(shown("width", "0.0010", "0.0010"), shown("width", "0.0019", "0.0019"))) == 2
+
+
+def test_a_date_at_the_end_of_the_calendar_is_a_date() -> None:
+    """It is compared in any time zone."""
+    west = PresentTimes(begin=BEGIN, recorded=RECORDED, observed=RECORDED, zone=ZoneInfo("America/New_York"))
+
+    assert not west.are_same("until 9999-12-31 23:59:59", "until 2027-01-01 10:00:00")
+    assert not west.are_same("until 2027-01-01 10:00:00", "until 9999-12-31 23:59:59")

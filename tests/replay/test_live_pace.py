@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.exchange import Exchange, RecordedRequest
-from eikon_engine.network.store import NetworkRecording
-from eikon_engine.replay import ReplayOptions
-from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.unfinished_pages import MAX_REPEATS, find_unfinished_pages
-from eikon_engine.trace.actions import Note
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
 from eikon_engine.trace.steps import iter_steps, map_actions
 from eikon_engine.trace.trace_file import write_trace
 from tests.browser.pages import Answer, serve_pages
-from tests.exporters.traces import step, trace_of
 from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.conftest import replay
 
@@ -98,55 +87,3 @@ def test_what_a_document_takes_to_compute_is_no_time_of_its_timers(chromium: Bro
     texts = [node.text for node in page.frames[0].root.walk()]
     assert "loading" in texts
     assert outcome.verdict == "faithful", [each.message for each in outcome.divergences]
-
-
-PAGE = PageObservation(page=0, url="http://a/", title="", frames=(FrameObservation(path="", url="", digest="d"),))
-BEGIN = Observation(pages=(PAGE,), requests=("GET http://a/",), begun_ms=100, acted_ms=120, virtual_ms=520)
-POLLS = tuple(f"GET http://a/poll?at={number}" for number in range(MAX_REPEATS + 1))
-
-
-@pytest.mark.parametrize(
-    ("kind", "sent_ms", "requests", "pages", "is_unfinished"),
-    [
-        ("fetch", 900, ("GET http://a/items",), (), True),
-        ("fetch", 900, ("GET http://a/items",), (PAGE,), False),  # the page did not change
-        ("fetch", 500, ("GET http://a/items",), (), False),  # before the first step was observed
-        ("fetch", 1600, ("GET http://a/items",), (), False),  # because of the second action
-        ("image", 900, ("GET http://a/items",), (), False),
-        ("fetch", 900, (), (), False),  # the page of the first step has it already
-        ("fetch", 900, POLLS[:1], (), False),
-    ],
-)
-def test_pages_that_send_requests_before_the_next_action_acts_are_unfinished(
-    tmp_path: Path,
-    kind: str,
-    sent_ms: float,
-    requests: tuple[str, ...],
-    pages: tuple[PageObservation, ...],
-    *,
-    is_unfinished: bool,
-) -> None:
-    """Unless they poll. What they send then may come one step earlier in a live replay."""
-    after = Observation(
-        pages=pages, requests=requests, timer_requests=requests, begun_ms=800, acted_ms=1500, virtual_ms=1200
-    )
-    steps = [step(number, Note(text="x"), each) for number, each in enumerate((BEGIN, after), start=1)]
-    plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace_of(*steps)), ReplayOptions(network="live"))
-    keys = [("GET http://a/", 110.0), *((each, 2000.0) for each in POLLS[1:]), *((each, sent_ms) for each in requests)]
-    exchanges = tuple(
-        Exchange(
-            ordinal=number,
-            key=key,
-            occurrence=0,
-            request=RecordedRequest(method="GET", url=key.split(" ")[1], resource_type=kind, is_navigation=False),
-            started_ms=at_ms,
-        )
-        for number, (key, at_ms) in enumerate(keys)
-    )
-
-    found = find_unfinished_pages(
-        plan, NetworkRecording(exchanges=exchanges, truncation=None, blobs=BlobStore(tmp_path))
-    )
-
-    assert list(found.following) == ([steps[0].id] if is_unfinished else [])
-    assert found.requests == ({steps[1].id: Counter(requests)} if is_unfinished else {})

@@ -7,7 +7,7 @@
   const known = new window.Map(Object.entries(texts));
   const phrase = (native, status, address) => {
     const url = address.split('#')[0];
-    return known.get(`${status} ${url}`) ?? (url && origins.has(new URL(url).origin) ? '' : native);
+    return known.get(`${status} ${url}`) ?? (/^https?:/.test(url) && origins.has(new URL(url).origin) ? '' : native);
   };
   const patch = (prototype, addressName) => {
     const own = Object.getOwnPropertyDescriptor(prototype, 'statusText');

@@ -34,9 +34,10 @@ NO_ORIGIN: Final = "https://no-origin.invalid"
 def find_status_texts(exchanges: Iterable[Exchange]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the reason phrases of fetched responses that are not the standard one of their status.
 
-    First by status and URL, then the origins all of whose responses have none, as with HTTP/2.
+    First by status and URL, if it always was the same, then the origins all of whose responses have none, as with
+    HTTP/2.
     """
-    texts: dict[str, str] = {}
+    texts: dict[str, set[str]] = {}
     silent: dict[str, bool] = {}
     for each in exchanges:
         response = each.response
@@ -45,16 +46,21 @@ def find_status_texts(exchanges: Iterable[Exchange]) -> tuple[dict[str, str], tu
         scheme, host, *_ = urlsplit(response.url)
         origin = f"{scheme}://{host}"
         silent[origin] = silent.get(origin, True) and not response.status_text
-        if response.status_text and response.status_text != _standard_phrase(response.status):
-            texts[f"{response.status} {urldefrag(response.url).url}"] = response.status_text
-    return texts, tuple(origin for origin, is_silent in silent.items() if is_silent)
+        key = f"{response.status} {urldefrag(response.url).url}"
+        texts.setdefault(key, set()).add(response.status_text)
+    known = {key: min(each) for key, each in texts.items() if len(each) == 1 and each != {""}}
+    return (
+        {key: text for key, text in known.items() if _differs_from_standard(int(key[:3]), text)},
+        tuple(origin for origin, is_silent in silent.items() if is_silent),
+    )
 
 
-def _standard_phrase(status: int) -> str:
+def _differs_from_standard(status: int, text: str) -> bool:
+    """Return whether a reason phrase is another one than a served response has; those of errors have several names."""
     try:
-        return HTTPStatus(status).phrase
+        return status >= HTTPStatus.BAD_REQUEST or text != HTTPStatus(status).phrase
     except ValueError:
-        return ""
+        return True
 
 
 def delivery_moments(recording: NetworkRecording) -> Iterator[Moment]:
