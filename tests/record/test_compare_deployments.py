@@ -119,7 +119,7 @@ def test_what_head_does_differently_is_explained(bundle: Path, tmp_path: Path) -
     assert (found.sequence, found.code) == (1, "dom-changed")
     assert "aside" not in found.detail
     assert comparison.outcome.explanation is not None
-    assert "showed Pay now instead of Order" in comparison.outcome.explanation.sentence
+    assert "showed 'Pay now' instead of 'Order'" in comparison.outcome.explanation.sentence
     assert (tmp_path / "artifacts" / "replay_summary.txt").is_file()
 
 
@@ -157,7 +157,7 @@ def test_an_imported_recording_without_observations_is_compared(tmp_path: Path) 
     assert (same.status, other.status) == ("same", "different")
     assert other.outcome is not None
     assert other.outcome.explanation is not None
-    assert "showed Pay now instead of Order" in other.outcome.explanation.sentence
+    assert "showed 'Pay now' instead of 'Order'" in other.outcome.explanation.sentence
 
 
 def test_a_mission_that_fails_on_base_is_not_tried_on_head(bundle: Path, tmp_path: Path) -> None:
