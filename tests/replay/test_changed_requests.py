@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.dom.inline_scripts import MAX_SCRIPT_LENGTH
 from tests.browser.pages import Answer, Asked, PageSite, serve_pages
 from tests.record.order_shop import all_divergences
 from tests.record.recorded_page import TWICE, recorded_page
@@ -118,17 +119,25 @@ def test_an_extra_request_that_fails_is_not_a_recorded_one(chromium: Browser, tm
     assert ended == []
 
 
-def test_a_changed_inline_script_is_described_in_words(chromium: Browser, tmp_path: Path) -> None:
-    """Its text is not stored, so a digest would be all there is to show."""
+@pytest.mark.parametrize(
+    ("length", "shown"),
+    [
+        (1, "script with text 'const quantity = 2;' instead of script with text 'const quantity = 1;'"),
+        (MAX_SCRIPT_LENGTH, "script with another text instead of script with the recorded text"),
+    ],
+)
+def test_a_changed_inline_script_is_described_in_words(
+    chromium: Browser, tmp_path: Path, length: int, shown: str
+) -> None:
+    """Snapshots have only its digest; its text comes from the documents, unless it is too long."""
+    rest = " " * (length - 1)
     with serve_pages() as site:
-        site.answers["/"] = Answer(body="<p>Shop</p><script>const quantity = 1;</script>")
+        site.answers["/"] = Answer(body=f"<p>Shop</p><script>const quantity = 1;{rest}</script>")
         with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             agent.page.goto(site.url)
-        site.answers["/"] = Answer(body="<p>Shop</p><script>const quantity = 2;</script>")
+        site.answers["/"] = Answer(body=f"<p>Shop</p><script>const quantity = 2;{rest}</script>")
 
         seen = replay(tmp_path / "b", tmp_path / "live", network="live")
 
     assert seen.explanation is not None
-    assert "the page showed script with another text instead of script with the recorded text" in (
-        seen.explanation.sentence
-    )
+    assert f"the page showed {shown}." in seen.explanation.sentence

@@ -85,6 +85,8 @@ def _describe_side(change: DomChange, value: str) -> str:
     match change.kind:
         case "state" if change.name == "script" and _DIGEST.fullmatch(value):
             return f"{element} with {'the recorded' if value == change.expected else 'another'} text"
+        case "state" if change.name == "script" and value != ABSENT:
+            return f"{element} with text {value!r}"
         case "attribute" | "state" if value == ABSENT:
             return f"{element} without {change.name}"
         case "attribute" | "state":
