@@ -53,6 +53,8 @@ _READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _JOINT: Final = re.compile(r"[~.:|/+$!*@=-]{1,2}")
 """What joins the parts of one value, such as the two of a signed id."""
 _MAX_PARTS: Final = 8
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/=_-]+")
+"""A text that may be Base64, which is compared as a whole."""
 
 
 def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
@@ -352,10 +354,22 @@ def _longest_value(
     for end in range(len(words), begin, -1):
         last, last_live = words[end - 1]
         span, span_live = (first.start(), last.end()), (first_live.start(), last_live.end())
-        value = value_pattern("", recorded[slice(*span)], live[slice(*span_live)], near_s)
-        if value is not None:
+        text = recorded[slice(*span)]
+        value = value_pattern("", text, live[slice(*span_live)], near_s)
+        if value is not None and (end - begin == 1 or _are_joined(text, words[begin:end], near_s)):
             return (span, span_live), value, end
     return (first.span(), first_live.span()), None, begin + 1
+
+
+def _are_joined(text: str, words: list[tuple[re.Match[str], re.Match[str]]], near_s: float | None) -> bool:
+    """Return whether words that look drawn together are one value.
+
+    A text that may be Base64 looks drawn even if one of its words, such as a status behind an id, may matter: each word
+    has to look drawn. All other texts were compared part by part.
+    """
+    return _BASE64.fullmatch(text) is None or all(
+        value_pattern("", one[0], other[0], near_s) is not None for one, other in words
+    )
 
 
 def _joined_words(recorded: str, live: str) -> Iterator[list[tuple[re.Match[str], re.Match[str]]]]:

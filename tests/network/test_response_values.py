@@ -50,7 +50,7 @@ HEX = "3965df97182225ea60d3221740adc570"
 OTHER_HEX = "b9a52ff590ac6806a0a72fc64d4b62e6"
 
 
-@pytest.mark.parametrize("joint", ["~", ".", ":", "|", "+", "::"])
+@pytest.mark.parametrize("joint", ["~", ".", ":", "|", "+", "/", "=", "::"])
 def test_the_parts_of_a_value_are_drawn_together(joint: str) -> None:
     """The rule of a signed id has both of its parts, and either may be sent alone."""
     ids = f"D3X2VHji2r8k1QXE{joint}{HEX}", f"VAOIlsGWwyXcbS8g{joint}{OTHER_HEX}"
@@ -66,11 +66,34 @@ def test_the_parts_of_a_value_are_drawn_together(joint: str) -> None:
     assert learned == {ids[1]: ids[0], "VAOIlsGWwyXcbS8g": "D3X2VHji2r8k1QXE", OTHER_HEX: HEX}
 
 
-def test_a_part_that_may_matter_is_no_part_of_a_value() -> None:
-    """A number behind a drawn part is compared; what is drawn before it is still learned."""
-    recorded, live = f'"id": "{HEX}:5"', f'"id": "{OTHER_HEX}:6"'
+@pytest.mark.parametrize("joint", ["~", ".", ":", "|", "/", "+", "$", "!", "*", "@", "=", "::", "=="])
+@pytest.mark.parametrize(("part", "other_part"), [("5", "6"), ("paid", "open"), ("EU42", "US9")])
+def test_a_part_that_may_matter_is_no_part_of_a_value(joint: str, part: str, other_part: str) -> None:
+    """A number or word behind a drawn part is compared; what is drawn before it is still learned."""
+    recorded, live = f'"id": "{HEX}{joint}{part}"', f'"id": "{OTHER_HEX}{joint}{other_part}"'
 
-    assert proposed(recorded, live) == [r'"id":\ "([0-9a-f]{32})(?=:)'.replace("\\\\", "\\")]
+    (pattern,) = proposed(recorded, live)
+
+    assert re.findall(pattern, live) == [OTHER_HEX]
+
+
+@pytest.mark.parametrize("joint", ["~", "/", "+", "="])
+@pytest.mark.parametrize(
+    ("recorded", "live"),
+    [("EU42%sred1", "US9%sblue22"), ("room2%sbed1a", "room10%sbed3b"), ("XL2%sblack9", "M10%sWhite3")],
+)
+def test_joined_words_that_may_matter_are_no_value(joint: str, recorded: str, live: str) -> None:
+    """A variant of two short words is compared, although it could be Base64."""
+    assert proposed(*(f'"variant": "{each % joint}"' for each in (recorded, live))) == []
+
+
+def test_a_joined_time_is_one_value() -> None:
+    """Its parts are none on their own."""
+    recorded, live = '"at": "1795456933.52"', '"at": "1795456958.81"'
+
+    (pattern,) = proposed(recorded, live)
+
+    assert re.findall(pattern, live) == ["1795456958.81"]
 
 
 def test_a_rule_holds_no_live_value() -> None:
@@ -176,6 +199,15 @@ def test_a_number_that_a_response_and_a_later_path_have_is_an_id(recorded: str, 
 
     assert (rule.pattern, rule.path) == (pattern.replace("\\\\", "\\"), "/tickets/*")
     assert rule.reason == "id: recorded 17 in a response, requested as /tickets/17 later; another one in another run"
+
+
+def test_a_number_before_a_drawn_value_is_an_id() -> None:
+    """A drawn segment that follows it in the path is no part of it."""
+    recorded, live = f'<a href="/tickets/17/{HEX}">', f'<a href="/tickets/18/{OTHER_HEX}">'
+
+    (rule,) = propose_response_rules((URL, URL), recorded, live, uses=USES)
+
+    assert (rule.path, re.findall(rule.pattern, live)) == ("/tickets/*", ["18"])
 
 
 @pytest.mark.parametrize(
