@@ -279,7 +279,7 @@ def propose_response_rules(
         following = re.escape(recorded[until : until + 1])
         proposed = (
             *_drawn_rule(recorded[begin:until], value, context),
-            *(_number_rules((recorded[:until], begin), drawn, context, uses) if uses is not None else ()),
+            *(_number_rules(recorded, (begin, until), drawn, context, uses) if uses is not None else ()),
         )
         for each, path, reason in proposed:
             pattern = f"{re.escape(context)}({each})(?={following or '$'})"
@@ -315,19 +315,18 @@ def _drawn_rule(recorded: str, value: str | None, context: str) -> Iterator[tupl
 
 
 def _number_rules(
-    recorded: tuple[str, int], live: str, context: str, uses: Callable[[str], tuple[str, ...]]
+    recorded: str, span: tuple[int, int], live: str, context: str, uses: Callable[[str], tuple[str, ...]]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the pattern of the id of a new record, a path that has it, and the reason.
 
     It is a short number that a later request has after some URL, and that the response has after the same path, or in a
-    member that is named as an id. `recorded` is the text up to its end, and where it begins.
+    member that is named as an id. `span` is its begin and end in the recorded text.
     """
-    text, begin = recorded
-    number = text[begin:]
+    number = recorded[slice(*span)]
     if not (_SHORT_NUMBER.fullmatch(number) and _SHORT_NUMBER.fullmatch(live)):
         return
     for path in dict.fromkeys(map(path_before, uses(number))):
-        if text.endswith(path, 0, begin) or _ID_MEMBER.search(context):
+        if recorded.endswith(path, 0, span[0]) or _ID_MEMBER.search(context):
             found = f"recorded {number} in a response, requested as {path}{number} later; another one in another run"
             yield "[0-9]{1,9}", f"{path}*", f"id: {found}"
 
