@@ -169,7 +169,7 @@ class DrawnValues:
             pairs = pair_values(rule.pattern, recorded, drawn)
             found = {value: one for value, one in pairs.items() if self._recorded.get((rule.path, value), one) == one}
             if rule.path is None:
-                found |= dict(self._parts(found))
+                found |= self._parts(found)
             if self._let_stand(found, rule.path, exchange):
                 self._rule_use.count_use((rule,))
 
@@ -208,14 +208,28 @@ class DrawnValues:
         if with_recorded_values((*self.rules, *proposed), location, recorded, drawn) == recorded:
             self.learn(urls, recorded, drawn)
 
-    def _parts(self, found: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield the random parts of joined values, which pages may send alone, with those of the recorded ones."""
-        for value, one in found.items():
-            parts, recorded = _WORD.findall(value), _WORD.findall(one)
-            for part, other in zip(parts, recorded, strict=False) if 1 < len(parts) == len(recorded) else ():
-                is_known = part in found or self._recorded.get((None, part), other) != other
-                if part != other and not is_known and looks_random(part) and looks_random(other):
-                    yield part, other
+    def _parts(self, found: Mapping[str, str]) -> dict[str, str]:
+        """Return the random parts of recorded values by those of the drawn ones, which pages may send alone.
+
+        A part that would stand for two recorded ones, or for one that has another drawn value, is skipped.
+        """
+        pairs = dict.fromkeys(pair for value, one in found.items() for pair in _paired_parts(value, one))
+        if not pairs:
+            return {}
+        known = {(value, one) for (path, value), one in self._recorded.items() if path is None}
+        drawn, recorded = map(Counter, zip(*known.union(found.items(), pairs), strict=True))
+        return {
+            part: one
+            for part, one in pairs
+            if part != one and drawn[part] == recorded[one] == 1 and looks_random(part) and looks_random(one)
+        }
+
+
+def _paired_parts(value: str, recorded: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a joined value, with those in their places in the recorded one."""
+    parts, recorded_parts = _WORD.findall(value), _WORD.findall(recorded)
+    if 1 < len(parts) == len(recorded_parts):
+        yield from zip(parts, recorded_parts, strict=True)
 
 
 def path_before(url: str) -> str:

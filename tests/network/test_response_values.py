@@ -66,6 +66,50 @@ def test_the_parts_of_a_value_are_drawn_together(joint: str) -> None:
     assert learned == {ids[1]: ids[0], "VAOIlsGWwyXcbS8g": "D3X2VHji2r8k1QXE", OTHER_HEX: HEX}
 
 
+SIGNED = "D3X2VHji2r8k1QXE", "VAOIlsGWwyXcbS8g", "Qm4ZtK9xw1BvR7dY"
+SIGNATURES = HEX, OTHER_HEX, "57f1e0c94b2d8a6637c05be1f98d24a3", "0e9b4c7d1f2a8365b4d7c0e1a93f6258"
+
+
+def signed(ids: tuple[int, int], signatures: tuple[str, ...]) -> list[str]:
+    """Return two members with signed ids."""
+    return [f'"id": "{SIGNED[one]}~{signature}"' for one, signature in zip(ids, signatures, strict=True)]
+
+
+def learned_parts(*responses: tuple[str, str]) -> dict[str, str]:
+    """Return the ids that stand for recorded ones after these recorded and live responses."""
+    learned: dict[str, str] = {}
+    drawn = DrawnValues((), RuleLearner(), RuleUsage(()), lambda found, _urls: learned.update(found))
+    for recorded, live in responses:
+        drawn.learn((URL, URL), recorded, live)
+    return {value: one for value, one in learned.items() if value in SIGNED}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "parts"),
+    [
+        ((0, 0), (1, 2), {}),
+        ((0, 0), (0, 2), {}),
+        ((0, 1), (2, 2), {}),
+        ((0, 0), (1, 1), {SIGNED[1]: SIGNED[0]}),
+    ],
+)
+def test_a_part_that_would_stand_for_two_stands_for_none(
+    recorded: tuple[int, int], live: tuple[int, int], parts: dict[str, str]
+) -> None:
+    """Nor do two stand for one: the site has one id where it had two, or the other way round."""
+    ours, theirs = signed(recorded, SIGNATURES[:2]), signed(live, SIGNATURES[2:])
+
+    assert learned_parts(("\n".join(ours), "\n".join(theirs))) == parts
+
+
+@pytest.mark.parametrize(("recorded", "live"), [((0, 0), (1, 2)), ((0, 1), (2, 2))])
+def test_a_part_stands_for_what_an_earlier_response_had(recorded: tuple[int, int], live: tuple[int, int]) -> None:
+    """A later response that contradicts it adds nothing."""
+    ours, theirs = signed(recorded, SIGNATURES[:2]), signed(live, SIGNATURES[2:])
+
+    assert learned_parts(*zip(ours, theirs, strict=True)) == {SIGNED[live[0]]: SIGNED[recorded[0]]}
+
+
 @pytest.mark.parametrize("joint", ["~", ".", ":", "|", "/", "+", "$", "!", "*", "@", "=", "::", "=="])
 @pytest.mark.parametrize(("part", "other_part"), [("5", "6"), ("paid", "open"), ("EU42", "US9")])
 def test_a_part_that_may_matter_is_no_part_of_a_value(joint: str, part: str, other_part: str) -> None:
