@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
-from eikon_engine.browser.traffic.response_changes import ResponseChanges
+import pytest
+
+from eikon_engine.browser.traffic.response_changes import RecordingComparison, ResponseChanges
 from eikon_engine.browser.traffic.server_messages import (
     MAX_MISSING_MESSAGES,
     ComparedMessages,
@@ -17,11 +20,18 @@ from eikon_engine.browser.traffic.server_messages import (
 from eikon_engine.divergence.response_diff import is_missing_message
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.exchange import Moment
+from eikon_engine.network.matching import RuleUsage
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketMessage, SocketOpened, socket_key
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.stand_ins import RecordedStandIns
+from eikon_engine.trace.base_urls import BaseUrlMap
+from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from eikon_engine.browser.session import Session
 
 URL = "ws://shop.test/live"
 MOMENT = Moment(order=0, at_ms=0, phase=1)
@@ -125,3 +135,44 @@ def test_a_recorded_and_a_live_message_of_one_number_are_two(tmp_path: Path) -> 
         ["message 2 $.b: recorded 1, live 2"],
         ["message 2 $.c: recorded (absent), live 1"],
     ]
+
+
+IDS = "3965df97182225ea60d3221740adc570", "b9a52ff590ac6806a0a72fc64d4b62e6"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "is_equal"),
+    [
+        ("/tickets/17", "/tickets/18", True),
+        ("/tickets/17", "/tickets/17", False),
+        ("/tickets/17 /tickets/17", "/tickets/18 /tickets/17", False),
+    ],
+)
+def test_a_message_about_a_known_record_has_its_other_ids(
+    recorded: str, live: str, tmp_path: Path, *, is_equal: bool
+) -> None:
+    """The number of the new record is known by then; a message about another record teaches nothing."""
+    stand_ins = RecordedStandIns(())
+    stand_ins.substitute({"18": "17"}, ["http://shop.test/tickets/"])
+    rule = ResponseValueRule(pattern='"id":"([0-9a-f]{32})(?=")', reason="an id")
+    opened = SocketOpened(socket=0, url=URL, moment=MOMENT)
+    ours, theirs = (
+        NetworkRecording(
+            exchanges=(),
+            truncation=None,
+            blobs=BlobStore(tmp_path),
+            sockets=(
+                opened,
+                SocketMessage(socket=0, sender="server", text=f'{{"id":"{id_}","url":"{url}"}}', moment=MOMENT),
+            ),
+        )
+        for id_, url in zip(IDS, (recorded, live), strict=True)
+    )
+    session = SimpleNamespace(redactor=Redactor({}, stand_ins), urls=BaseUrlMap())
+    comparison = RecordingComparison(ours, theirs, (rule,))
+    comparison.start(cast("Session", session), RuleUsage((rule,)))
+
+    comparison.compare_socket(opened, theirs.sockets)
+
+    assert (stand_ins.replace_text(IDS[1]) == IDS[0]) == is_equal
+    assert (not comparison.changes.changes) == is_equal

@@ -238,8 +238,7 @@ class ProbeTraffic(LiveTraffic):
         if heartbeat is not None:
             contents = [each for each in contents if not heartbeat.is_sent_in(each)]
         if number < len(contents) and contents[number] != content:
-            live = redactor.redact_text(self._session.urls.to_old.replace_text(comparable_text(content)))
-            self._values.learn_message((opened.url, self._messages.urls[socket]), contents[number], live)
+            self._values.learn_message((opened.url, self._messages.urls[socket]), contents[number], content)
 
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):

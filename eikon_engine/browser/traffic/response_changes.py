@@ -282,14 +282,16 @@ class ResponseLearner:
         if any(name.lower() == "content-type" and "html" in value for name, value in recorded.headers):
             self._session.inline_scripts |= differing_scripts(ours, self._session.redactor.redact_text(theirs))
 
-    def learn_message(self, urls: tuple[str, str], recorded: bytes, live: str) -> None:
+    def learn_message(self, urls: tuple[str, str], recorded: bytes, live: bytes) -> None:
         """Learn from a message of a server that equals a recorded one but for what it draws; from no other.
 
-        `urls` are those of both sockets; `live` has recorded values in place of those that are known.
+        `urls` are those of both sockets; `live` is as the server sent it: redacted twice, the recorded id of a record
+        is taken for that of another live one.
         """
-        ours = comparable_text(recorded)
-        self._session.redactor.stand_ins.learn_from_equal(ours, live)
-        self._drawn.learn_from_equal(urls, ours, self._session.redactor.redact_text(live))
+        redact = self._session.redactor.redact_text
+        ours, theirs = comparable_text(recorded), self._session.urls.to_old.replace_text(comparable_text(live))
+        self._session.redactor.stand_ins.learn_from_equal(ours, redact(theirs))
+        self._drawn.learn_from_equal(urls, ours, redact(theirs))  # with the tokens learned just now
 
 
 class RecordingComparison:
@@ -352,8 +354,7 @@ class RecordingComparison:
         own = [event for event in self._original.sockets if event.socket == recorded[place].socket]
         ours, theirs = server_messages(self._original, own), server_messages(self._served, events)
         for one, other in zip(ours, theirs, strict=False):
-            live = redactor.redact_text(comparable_text(other))
-            self._started.learner.learn_message((recorded[place].url, opened.url), one, live)
+            self._started.learner.learn_message((recorded[place].url, opened.url), one, other)
         theirs = [redactor.redact_bytes(each) for each in theirs]
         values = (
             *diff_messages("message", ours, theirs),
