@@ -165,11 +165,15 @@ class PresentTimes:
     later_values: frozenset[tuple[str, str]] = frozenset()
     """Recorded and present texts of polls that the recording did not reach, whose page has either of them."""
 
-    def are_same(self, recorded: str, observed: str) -> bool:
-        """Return whether two different texts are the same up to present times, or those of a later poll."""
-        if (recorded.strip(HTML_WHITESPACE), observed.strip(HTML_WHITESPACE)) in self.later_values:
+    def are_later(self, recorded: str, observed: str) -> bool:
+        """Return whether two texts are those of a poll that the recording did not reach, and of the recorded one."""
+        is_later = (recorded.strip(HTML_WHITESPACE), observed.strip(HTML_WHITESPACE)) in self.later_values
+        if is_later:
             self.not_compared[LATER_POLL] = None
-            return True
+        return is_later
+
+    def are_same(self, recorded: str, observed: str) -> bool:
+        """Return whether two different texts are the same up to present times."""
         ours, theirs = list(_find_times(recorded)), list(_find_times(observed))
         if not ours or len(ours) != len(theirs) or _around(recorded, ours) != _around(observed, theirs):
             return False
@@ -407,7 +411,9 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     aged = _aged_texts(changes, (left, right), times)
     if aged:
         times.not_compared[PRESENT_TIME] = None
-    same = aged | close | {pair for pair in pairs if times.are_same(*pair)}
+    others = {change.whole for change in changes if change.kind != "text"}
+    later = {pair for pair in pairs - others if times.are_later(*pair)}
+    same = aged | close | later | {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
     for expected, observed in sorted(same):
         root = _root(names, expected)

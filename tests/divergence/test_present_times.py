@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -182,7 +183,7 @@ def page(*texts: str) -> PageSnapshot:
     return PageSnapshot(frames=(frame,))
 
 
-def compared(before: PageSnapshot, after: PageSnapshot) -> tuple[tuple[str, str], ...]:
+def compared(before: PageSnapshot, after: PageSnapshot, times: PresentTimes = LATER) -> tuple[tuple[str, str], ...]:
     """Return the differences that are left of two pages."""
 
     def seen(shown: PageSnapshot) -> Observation:
@@ -198,7 +199,7 @@ def compared(before: PageSnapshot, after: PageSnapshot) -> tuple[tuple[str, str]
         recorded_dom=lambda _page: before,
         observed_dom=lambda _page: after,
     )
-    left, _ = without_present_times(comparison, LATER)
+    left, _ = without_present_times(comparison, times)
     one, other = left.recorded_dom(0), left.observed_dom(0)
     assert one is not None
     assert other is not None
@@ -360,3 +361,35 @@ def test_a_date_at_the_end_of_the_calendar_is_a_date() -> None:
 
     assert not west.are_same("until 9999-12-31 23:59:59", "until 2027-01-01 10:00:00")
     assert not west.are_same("until 2027-01-01 10:00:00", "until 9999-12-31 23:59:59")
+
+
+LATER_TEXTS = frozenset({("Updated 1 times", "Updated 2 times")})
+POLLED = replace(LATER, later_values=LATER_TEXTS)
+
+
+def test_a_page_may_show_the_text_of_a_later_poll() -> None:
+    """A text of its own, and no other one."""
+    before = page(" Updated 1 times ", "price 3")
+
+    assert compared(before, page(" Updated 2 times ", "price 3"), POLLED) == ()
+    assert compared(before, page(" Updated 2 times ", "price 4"), POLLED) == (("price 3", "price 4"),)
+    assert len(compared(before, page("It says: Updated 2 times", "price 3"), POLLED)) == 1
+
+
+def titled(title: str, *texts: str) -> PageSnapshot:
+    """Return a page of an element with a title, and of texts."""
+    node = DomNode(tag="i", attributes=(("title", title),))
+    root = DomNode(
+        tag="html", children=(node, *(DomNode(tag="p", children=(build_text_node(each),)) for each in texts))
+    )
+    return PageSnapshot(frames=(FrameSnapshot(path="", url="", name="", doctype="html", root=root),))
+
+
+@pytest.mark.parametrize("texts", [(), ("Updated 1 times",)])
+def test_only_texts_of_a_page_may_be_those_of_a_later_poll(texts: tuple[str, ...]) -> None:
+    """Attributes, URLs, titles and dialogs are compared, also if a text has changed alike."""
+    before = titled("Updated 1 times", *texts)
+    after = titled("Updated 2 times", *(each.replace("1", "2") for each in texts))
+
+    assert ("Updated 1 times", "Updated 2 times") in compared(before, after, POLLED)
+    assert not POLLED.are_same("Updated 1 times", "Updated 2 times")

@@ -29,7 +29,6 @@ from eikon_engine.divergence.response_diff import (
     ENDING_PARTS,
     FIRST_ERROR_STATUS,
     ComparedResponse,
-    is_shortened,
 )
 from eikon_engine.errors import EikonError
 from eikon_engine.network.keys import canonical_request, request_key, unpack_body
@@ -47,12 +46,8 @@ if TYPE_CHECKING:
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.rule_learner import RuleLearner
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange, ValueChange
+    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange
     from eikon_engine.trace.rules import VolatileRule
-
-
-MIN_LATER_LENGTH: Final = 4
-"""Shorter texts, such as numbers, may be those of other parts of a page."""
 
 
 class _WithheldRedirects:
@@ -346,7 +341,8 @@ class ProbeTraffic(LiveTraffic):
         )
         values = self._changed.differences(exchange, end)
         if poll is not None:
-            values = self._without_later(values)
+            values, later = self._changed.without_later(self._playback.alike(poll), values)
+            self._later_values |= later
         if is_changed:
             if self._playback.has_served(exchange) or not any(each.part in ENDING_PARTS for each in values):
                 return  # an extra request, or another one, which may get another response
@@ -354,17 +350,6 @@ class ProbeTraffic(LiveTraffic):
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
         self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)
-
-    def _without_later(self, values: tuple[ValueChange, ...]) -> tuple[ValueChange, ...]:
-        """Note the texts in which the response to a later poll differs from that to the last recorded one.
-
-        Return all other values: the recording has none to compare with these.
-        """
-        is_later = {each: each.part.startswith("body ") for each in values}
-        for each in values:
-            if is_later[each] and len(each.live) >= MIN_LATER_LENGTH and not is_shortened(each.live):
-                self._later_values.add((each.recorded.strip(), each.live.strip()))
-        return tuple(each for each in values if not is_later[each])
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]

@@ -7,6 +7,7 @@ wherever pages show or send them.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -24,6 +25,8 @@ from eikon_engine.divergence.response_diff import (
     compare_responses,
     compare_values,
     diff_messages,
+    is_absent,
+    is_shortened,
 )
 from eikon_engine.dom.inline_scripts import differing_scripts
 from eikon_engine.errors import InternalError
@@ -60,6 +63,13 @@ MAX_CHANGED_VALUES: Final = 20
 """Changed values stored per response; the rest is counted."""
 MAX_CHANGED_RESPONSES: Final = 500
 """Changed responses stored per run, besides those that ended differently; a note reports the total."""
+MIN_LATER_LENGTH: Final = 4
+"""Shorter texts of later polls may be those of other parts of a page."""
+MAX_COMPARED_POLLS: Final = 20
+"""The last recorded polls of a series that are compared to find what varies in their responses."""
+_LITERAL: Final = re.compile(r"true|false|null|[-+]?[\d.,]+(?:[eE][-+]?\d+)?")
+"""Values that any part of a page may have: booleans and numbers."""
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +182,43 @@ class ResponseChanges:
         is_direct = not (live.is_redirected or exchange.hops)
         return tuple(each for each in values if not (is_direct and each.part == "url"))
 
+    def without_later(
+        self, series: Sequence[Exchange], values: tuple[ValueChange, ...]
+    ) -> tuple[tuple[ValueChange, ...], frozenset[tuple[str, str]]]:
+        """Remove the values that a response to a later poll than the recorded `series` has because it is a later one.
+
+        Those are the parts of the body that vary among the recorded responses; of a single one, texts that differ only
+        in numbers. Also return these texts, recorded and live, unless they are short or literals, which other parts of
+        a page may have as well.
+        """
+        varying = self._varying_parts(series)
+        later = [
+            each
+            for each in values
+            if each.part.startswith("body ") and (_has_other_numbers(each) if varying is None else each.part in varying)
+        ]
+        texts = ((each.recorded.strip(), each.live.strip()) for each in later)
+        return (
+            tuple(each for each in values if each not in later),
+            frozenset(pair for pair in texts if all(map(_is_distinctive, pair))),
+        )
+
+    def _varying_parts(self, series: Sequence[Exchange]) -> frozenset[str] | None:
+        """Return the parts in which recorded responses of a series differ; None if fewer than two have a body."""
+        compared = [each for each in series if each.response is not None and each.response.body is not None]
+        if len(compared) <= 1:
+            return None
+        first, *others = compared[-MAX_COMPARED_POLLS:]
+        ends = (RequestEnd(response=self._recorded_response(each)) for each in others)
+        return frozenset(value.part for end in ends for value in self.differences(first, end))
+
+    def _recorded_response(self, exchange: Exchange) -> ComparedResponse | None:
+        recorded = exchange.response
+        if recorded is None:
+            return None
+        body = None if recorded.body is None else self._recording.body(recorded.body)
+        return ComparedResponse(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
+
     def _without_covered(
         self, recorded: ComparedResponse, live: ComparedResponse
     ) -> tuple[ComparedResponse, ComparedResponse]:
@@ -240,6 +287,17 @@ class ResponseChanges:
             else each
             for each in self._changes
         ]
+
+
+def _has_other_numbers(value: ValueChange) -> bool:
+    """Return whether two values differ only in numbers."""
+    return _NUMBER.sub("0", value.recorded) == _NUMBER.sub("0", value.live)
+
+
+def _is_distinctive(text: str) -> bool:
+    """Return whether a text is whole, and so long that other parts of a page hardly have it."""
+    is_part = is_absent(text) or is_shortened(text) or _LITERAL.fullmatch(text) is not None
+    return len(text) >= MIN_LATER_LENGTH and not is_part
 
 
 class ResponseLearner:
