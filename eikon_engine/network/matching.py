@@ -436,13 +436,16 @@ class Playback:
             self._misses.append(found)
         return found
 
-    def continued_poll(self, miss: Miss, sent: CanonicalRequest, timer_ms: float) -> Exchange | None:
+    def continued_poll(
+        self, miss: Miss, sent: CanonicalRequest, timer_ms: float, *, may_follow: Callable[[Exchange], bool]
+    ) -> Exchange | None:
         """Return the recorded poll that a request of a timer continues with a later number; None if it is no such poll.
 
-        The request was a miss, which is forgotten then; `timer_ms` is as in `match`.
+        The request was a miss, which is forgotten then; `timer_ms` is as in `match`. `may_follow` decides whether it
+        may continue a single recorded one: actions may have sent both.
         """
         self._timer_ms = timer_ms
-        found = self._continue_series(sent)
+        found = self._continue_series(sent, may_follow)
         if found is None:
             return None
         self.retract(miss)
@@ -472,14 +475,21 @@ class Playback:
             or exact()
         )
 
-    def _continue_series(self, sent: CanonicalRequest) -> Hit | None:
-        """Return what a series of numbered polls had last, for a request of a timer with a later number."""
+    def _continue_series(
+        self, sent: CanonicalRequest, may_follow: Callable[[Exchange], bool] = lambda _single: True
+    ) -> Hit | None:
+        """Return what a series of numbered polls had last, for a request of a timer with a later number.
+
+        It continues a single recorded one only if it `may_follow` that.
+        """
         if self._timer_ms is None:
             return None
         series = find_series(sent, self._exchanges, self.read_body)
         if len(series) > 1:
             return self._repeat(series)
         if not series or series[0].ordinal not in self._served:  # counting begins with the recorded number
+            return None
+        if not may_follow(series[0]):
             return None
         return Hit(exchange=series[0], is_repeat=True, has_predecessor=True)
 

@@ -27,6 +27,8 @@ _COUNTER: Final = re.compile(
     r"(?![a-z])"
 )
 """Words in names of counters of timers, as opposed to flags and quantities."""
+_SEQUENCE: Final = re.compile("seq", re.IGNORECASE)
+"""What counts the events of actions as well, so that it tells nothing about a single request."""
 _NAME_DISTANCE: Final = 40
 """Maximum number of characters from the begin of a counter's name to its number."""
 _MAX_SPREAD: Final = 2.0
@@ -40,7 +42,8 @@ def find_series(
 
     The requests of a series differ in one number, which increases by the same step each time, at regular intervals. The
     request itself is one of the series, or has a later number. Unsafe requests that name their counter are a series at
-    irregular intervals as well, since a busy page runs its timers late; so is a single one that counts from 0 or 1.
+    irregular intervals as well, since a busy page runs its timers late; so is a single one that counts from 0 or 1,
+    unless the counter may be one of events (`seq`).
     """
     text = _text(request)
     shape, wanted = _NUMBER.sub("0", text), _numbers(text)
@@ -55,24 +58,26 @@ def find_series(
     counter = counters.pop()
     counts = [numbers[counter] for numbers, _ in alike]
     is_unsafe = request.method not in SAFE_METHODS
-    names_counter = is_unsafe and _is_named_counter(text, counter)
-    if len(alike) == 1 and names_counter and wanted[counter] > counts[0] in _FIRST_COUNTS:
+    name = _counter_name(text, counter) if is_unsafe else None
+    names_timer = name is not None and _SEQUENCE.fullmatch(name) is None
+    if len(alike) == 1 and names_timer and wanted[counter] > counts[0] in _FIRST_COUNTS:
         return (alike[0][1],)
     steps = {after - before for before, after in pairwise(counts)}
     step = steps.pop() if len(steps) == 1 else 0
     if step < 1 or len(counts) < (2 if step == 1 and is_unsafe else _MIN_LENGTH):
         return ()
     intervals = [after.started_ms - before.started_ms for before, after in pairwise(each for _, each in alike)]
-    if max(intervals) > _MAX_SPREAD * max(min(intervals), 1.0) and not names_counter:
+    if max(intervals) > _MAX_SPREAD * max(min(intervals), 1.0) and name is None:
         return ()
     is_member = wanted[counter] >= counts[0] and (wanted[counter] - counts[0]) % step == 0
     return tuple(each for _, each in alike) if is_member else ()
 
 
-def _is_named_counter(text: str, place: int) -> bool:
-    """Return whether the name of a counter precedes the number at a position among the numbers of a text."""
+def _counter_name(text: str, place: int) -> str | None:
+    """Return the word of a counter's name that precedes the number at a position among the numbers of a text."""
     begin = list(_NUMBER.finditer(text))[place].start()
-    return _COUNTER.search(text, max(0, begin - _NAME_DISTANCE), begin) is not None
+    found = list(_COUNTER.finditer(text, max(0, begin - _NAME_DISTANCE), begin))
+    return found[-1][0] if found else None
 
 
 def _may_be(exchange: Exchange, request: CanonicalRequest) -> bool:

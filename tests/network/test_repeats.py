@@ -9,7 +9,7 @@ import pytest
 
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.network.exchange import ABORTED_ERROR
-from eikon_engine.network.keys import request_key
+from eikon_engine.network.keys import canonical_request, request_key
 from eikon_engine.network.long_polls import find_poll_loops
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.unsent import SentRequests, find_unsent_requests
@@ -350,6 +350,32 @@ def test_a_counting_poll_that_was_recorded_once_goes_on(
     assert isinstance(by_action, Miss)
     assert isinstance(by_timer, Hit) == is_served
     assert ordinals([by_timer]) == [0 if is_served else None]
+
+
+@pytest.mark.parametrize(("name", "is_continued"), [("n_intervals", True), ("seq", False), ("n_intervals_seq", False)])
+def test_a_single_request_that_counts_events_is_no_poll(name: str, *, is_continued: bool) -> None:
+    """Each purchase may have the next sequence number."""
+    assert (continued(name, 1, may_follow=True) is not None) is is_continued
+
+
+@pytest.mark.parametrize(("recorded", "is_continued"), [(1, False), (2, True)])
+def test_a_single_poll_is_not_continued_by_what_may_be_the_effect_of_an_action(
+    recorded: int, *, is_continued: bool
+) -> None:
+    """A debounced request of a second click may look like the next poll; two recorded polls are a series."""
+    assert (continued("n_intervals", recorded, may_follow=False) is not None) is is_continued
+
+
+def continued(name: str, recorded: int, *, may_follow: bool) -> Exchange | None:
+    """Return which recorded request a further one of a timer continues in a live replay; the first is number 1."""
+    url = f"{STATUS}?{name}={{}}"
+    playback = Playback(poll("-abc"[: recorded + 1], method="POST", url=url)[1:])
+    for number in range(1, recorded + 1):
+        assert isinstance(ask(playback, None, method="POST", url=url.format(number)), Hit)
+    sent = canonical_request("POST", url.format(recorded + 1), None, None)
+    miss = ask(playback, None, method="POST", url=sent.url)
+    assert isinstance(miss, Miss)
+    return playback.continued_poll(miss, sent, 9000.0, may_follow=lambda _single: may_follow)
 
 
 @pytest.mark.parametrize(("name", "is_served"), [("n_intervals", True), ("page", False)])

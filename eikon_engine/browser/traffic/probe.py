@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict, deque
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from eikon_engine.browser.redaction import redact_body
 from eikon_engine.browser.request_tracker import (
@@ -31,6 +32,7 @@ from eikon_engine.divergence.response_diff import (
     ComparedResponse,
 )
 from eikon_engine.errors import EikonError
+from eikon_engine.network.heartbeats import EFFECT_MS
 from eikon_engine.network.keys import canonical_request, request_key, unpack_body
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import comparable_text
@@ -117,6 +119,10 @@ class ProbeTraffic(LiveTraffic):
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
         """Requests without a recorded one, as they were when they were sent."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._effects: WeakSet[Request] = WeakSet()
+        """Requests that were sent so soon after an action that they may be effects of it, such as a debounced save."""
+        self._spontaneous: set[int] = set()
+        """Recorded exchanges, by ordinal, that were matched by requests of which no action can be the cause."""
         self._continued: dict[Request, Exchange] = {}
         """Polls that continue a recorded series, with its last one."""
         self._later_values: set[tuple[str, str]] = set()
@@ -238,6 +244,8 @@ class ProbeTraffic(LiveTraffic):
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
+        if session.timeline.since_cause_ms <= EFFECT_MS:
+            self._effects.add(request)
         self._match(request, RedactedRequest.of(session, request))
 
     def _match(self, request: Request, redacted: RedactedRequest) -> None:
@@ -250,6 +258,8 @@ class ProbeTraffic(LiveTraffic):
                 self._keys[request], self._continued[request] = poll.key, poll
             return
         self._keys[request] = match.key
+        if request not in self._effects:
+            self._spontaneous.add(match.exchange.ordinal)
         if match.exchange.ordinal in self._stood_in:
             self._stood_in.remove(match.exchange.ordinal)
             self._changed.retract(match.exchange.key, match.exchange.occurrence)
@@ -257,11 +267,19 @@ class ProbeTraffic(LiveTraffic):
             self._matched[request] = match.exchange
 
     def _continued_poll(self, request: Request, redacted: RedactedRequest, miss: Miss) -> Exchange | None:
-        """Return the last recorded poll of the series that a request continues, if a timer sent it."""
+        """Return the last recorded poll of the series that a request continues, if a timer sent it.
+
+        A single one is a poll if no action can be the cause of it, or of this request.
+        """
         if self._session is None or not self.is_timer_driven(request):
             return None
         sent = canonical_request(redacted.method, redacted.url, redacted.body, redacted.content_type)
-        return self._playback.continued_poll(miss, sent, self._session.timeline.recorded_ms)
+        return self._playback.continued_poll(
+            miss,
+            sent,
+            self._session.timeline.recorded_ms,
+            may_follow=lambda single: request not in self._effects or single.ordinal in self._spontaneous,
+        )
 
     def _match_again(self, session: Session, request: Request) -> None:
         """Match a request once more if a value in it has been learned since: from a response that was still read.
