@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
@@ -112,14 +112,21 @@ class ServerHeartbeat:
     """The longest interval."""
     answer: bytes | None = None
     """What the page sends back, if anything."""
+    _timeless: tuple[bytes, bytes | None] = field(init=False, repr=False, compare=False)
+    """Content and answer without times."""
+
+    def __post_init__(self) -> None:
+        """Remove the times once, since every message of a socket is compared."""
+        answer = None if self.answer is None else _without_time(self.answer)
+        object.__setattr__(self, "_timeless", (_without_time(self.content), answer))
 
     def is_sent_in(self, content: bytes) -> bool:
         """Return whether a message of the server is this heartbeat."""
-        return _without_time(content) == _without_time(self.content)
+        return _is_short(content, self.content) and _without_time(content) == self._timeless[0]
 
     def is_answered_by(self, content: bytes) -> bool:
         """Return whether a message of the page answers this heartbeat."""
-        return self.answer is not None and _without_time(content) == _without_time(self.answer)
+        return _is_short(content, self.answer or b"") and _without_time(content) == self._timeless[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +286,11 @@ def find_answer(
 
 def _has_content(content: bytes) -> Callable[[bytes], bool]:
     return lambda other: _without_time(other) == content
+
+
+def _is_short(content: bytes, recorded: bytes) -> bool:
+    """Return whether a message is as short as a heartbeat, or as a longer recorded one."""
+    return len(content) <= max(MAX_HEARTBEAT, len(recorded))
 
 
 def _without_time(content: bytes) -> bytes:

@@ -20,6 +20,7 @@ from eikon_engine.browser.traffic.server_messages import (
 from eikon_engine.divergence.response_diff import is_missing_message
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.exchange import Moment
+from eikon_engine.network.heartbeats import ServerHeartbeat
 from eikon_engine.network.matching import RuleUsage
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketMessage, SocketOpened, socket_key
@@ -78,6 +79,22 @@ def test_the_messages_of_a_socket_are_read_once(tmp_path: Path) -> None:
     assert [list(each.contents) for each in again] == [[b"stored 0", b"short"], [b"stored 1", b"short"]]
     assert [each.occurrence for each in again] == [0, 1]
     assert [list(each.phases) for each in again] == [[1, 1], [1, 1]]
+
+
+def test_the_heartbeats_of_a_socket_are_found_once(tmp_path: Path) -> None:
+    """A live replay looks at the others for each message that it gets: here for a thousand."""
+    texts = ["2", *(f'42["news",{{"id":{number},"text":"{"x" * 300}"}}]' for number in range(1000))]
+    opened = SocketOpened(socket=0, url=URL, moment=MOMENT)
+    events = [SocketMessage(socket=0, sender="server", text=text, moment=MOMENT) for text in texts]
+    recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(tmp_path), sockets=(opened, *events))
+    sockets = RecordedSockets(recording)
+    ping = ServerHeartbeat(b"2", is_binary=False, interval_ms=25_000.0, answer=b"3")
+    begin = time.process_time()
+
+    found = [sockets.contents_but(opened, ping) for _ in texts]
+
+    assert time.process_time() - begin < 1
+    assert list(found[-1]) == [text.encode() for text in texts[1:]]
 
 
 def test_a_missing_message_says_how_long_it_was_waited_for() -> None:

@@ -144,6 +144,17 @@ def test_an_answered_message_is_a_heartbeat() -> None:
     assert heartbeat(1000.0, 4000.0, content=b"2", answer=b"3") is not None
 
 
+def test_a_long_message_is_no_heartbeat() -> None:
+    """Whatever it has besides a time; so a busy socket is compared quickly."""
+    begins = ServerHeartbeat(b"at 1700000000000", is_binary=False, interval_ms=1000.0, answer=b"1700000000000")
+    long = b"1700000000" * (MAX_HEARTBEAT // 10) + b"0"
+
+    assert begins.is_sent_in(b"at 1800000000000")
+    assert begins.is_answered_by(b"1800000000000")
+    assert not begins.is_sent_in(b"at " + long)
+    assert not begins.is_answered_by(long)
+
+
 @pytest.mark.parametrize("answer", [None, b"pong"])
 def test_a_server_sends_no_heartbeat_more_often_than_once_a_second(answer: bytes | None) -> None:
     """Equal messages in quick succession are something else, such as keys of a remote terminal."""

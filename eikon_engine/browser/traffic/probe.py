@@ -231,13 +231,12 @@ class ProbeTraffic(LiveTraffic):
         opened = names.recorded_socket(socket)
         if opened is None or self._values is None:
             return
-        heartbeat, contents = names.heartbeat(opened), self._recorded_sockets.messages(opened).contents
+        heartbeat = names.heartbeat(opened)
         if heartbeat is not None and heartbeat.is_sent_in(content):
             self._heartbeats[socket] += 1
             return
         number -= self._heartbeats[socket]
-        if heartbeat is not None:
-            contents = [each for each in contents if not heartbeat.is_sent_in(each)]
+        contents = self._recorded_sockets.contents_but(opened, heartbeat)
         if number < len(contents) and contents[number] != content:
             self._values.learn_message((opened.url, self._messages.urls[socket]), contents[number], content)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.traffic.response_changes import ResponseChanges
     from eikon_engine.divergence.response_diff import MessagePair
+    from eikon_engine.network.heartbeats import ServerHeartbeat
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.network.websocket import SocketEvent, SocketSide
     from eikon_engine.outcome.outcomes import ValueChange
@@ -53,6 +54,7 @@ class RecordedSockets:
         self._events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
         self._occurrences: dict[int, int] = {}
         self._read: dict[int, RecordedMessages] = {}
+        self._without_heartbeats: dict[int, Sequence[bytes]] = {}
         counts: Counter[str] = Counter()
         for event in recording.sockets:
             self._events[event.socket].append(event)
@@ -73,6 +75,14 @@ class RecordedSockets:
                 phases=[event.moment.phase for event in sent],
             )
         return self._read[opened.socket]
+
+    def contents_but(self, opened: SocketOpened, heartbeat: ServerHeartbeat | None) -> Sequence[bytes]:
+        """Return what the server sent on a socket, without its heartbeats; these are found once."""
+        if opened.socket not in self._without_heartbeats:
+            contents = self.messages(opened).contents
+            kept = contents if heartbeat is None else [each for each in contents if not heartbeat.is_sent_in(each)]
+            self._without_heartbeats[opened.socket] = kept
+        return self._without_heartbeats[opened.socket]
 
 
 class ServerMessages:
