@@ -11,6 +11,7 @@ Engine.IO.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -209,18 +210,27 @@ def find_answered_heartbeats(recording: NetworkRecording) -> Iterator[tuple[Sock
 
     How often it does depends on the wall time for which the socket is open.
     """
+    end_ms = recording.end_ms if math.isfinite(recording.end_ms) else _last_moment_ms(recording.as_recorded)
     recording = recording.as_recorded
     events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
     for event in recording.sockets:
         events[event.socket].append(event)
     for own in events.values():
         opened = next((each for each in own if isinstance(each, SocketOpened)), None)
-        heartbeat = None if opened is None else _recorded_heartbeat(recording, opened.url, own)
+        heartbeat = None if opened is None else _recorded_heartbeat(recording, opened.url, own, end_ms)
         if opened is not None and heartbeat is not None and heartbeat.answer is not None:
             yield opened, heartbeat
 
 
-def _recorded_heartbeat(recording: NetworkRecording, url: str, events: list[SocketEvent]) -> ServerHeartbeat | None:
+def _last_moment_ms(recording: NetworkRecording) -> float:
+    """Return the page time of the last recorded event."""
+    moments = (*(each.moment for each in recording.exchanges), *(each.moment for each in recording.sockets))
+    return max((each.at_ms for each in moments if each is not None), default=0.0)
+
+
+def _recorded_heartbeat(
+    recording: NetworkRecording, url: str, events: list[SocketEvent], end_ms: float
+) -> ServerHeartbeat | None:
     messages = recorded_messages(recording, events)
     first = next((each for each in messages if each.sender == "server"), None)
     accepted = next((each for each in events if isinstance(each, SocketAccepted)), events[0])
@@ -229,7 +239,7 @@ def _recorded_heartbeat(recording: NetworkRecording, url: str, events: list[Sock
         messages,
         None if first is None else read_handshake(url, first.content),
         opened_ms=accepted.moment.at_ms,
-        ended_ms=min((*closed, recording.end_ms)),
+        ended_ms=min((*closed, end_ms)),
     )
 
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.exchange import Moment
 from eikon_engine.network.heartbeats import (
     EFFECT_MS,
     MAX_HEARTBEAT,
     RecordedMessage,
     ServerHeartbeat,
     SpontaneousMessages,
+    find_answered_heartbeats,
     find_regular_messages,
     find_server_heartbeat,
 )
+from eikon_engine.network.store import NetworkRecording
+from eikon_engine.network.websocket import SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
+    from eikon_engine.network.websocket import SocketSide
 
 KEY = ("WEBSOCKET ws://shop.test/live", b"ping")
 INTERVAL_MS = 1000.0
@@ -142,6 +151,26 @@ def test_an_answered_message_is_a_heartbeat() -> None:
     assert heartbeat(1000.0, 4000.0, 7000.0, content=b"here?", answer=b"yes") is not None
     assert heartbeat(1000.0, 4000.0, content=b"here?", answer=b"yes") is None
     assert heartbeat(1000.0, 4000.0, content=b"2", answer=b"3") is not None
+
+
+@pytest.mark.parametrize(
+    ("end_ms", "is_found"), [(inf, True), (7000.0, True), (67_000.0, False)], ids=["unknown", "soon", "late"]
+)
+def test_the_end_of_a_recording_with_a_timeline_is_known(tmp_path: Path, end_ms: float, *, is_found: bool) -> None:
+    """The recording with its recorded moments has none of its own."""
+    exchange: tuple[tuple[SocketSide, str], ...] = (("server", "ping"), ("page", "pong"))
+    opened = SocketOpened(socket=0, url="ws://shop.test/live", moment=Moment(order=0, at_ms=0, phase=1))
+    sent = [
+        SocketMessage(socket=0, sender=sender, text=text, moment=Moment(order=order, at_ms=at_ms, phase=1))
+        for order, at_ms in enumerate((1000, 4000, 6900), start=1)
+        for sender, text in exchange
+    ]
+    blobs = BlobStore(tmp_path)
+    recorded = NetworkRecording(exchanges=(), truncation=None, blobs=blobs, sockets=(opened, *sent))
+
+    found = find_answered_heartbeats(replace(recorded, end_ms=end_ms, before_timeline=recorded))
+
+    assert [each.answer for _, each in found] == ([b"pong"] if is_found else [])
 
 
 def test_a_long_message_is_no_heartbeat() -> None:
