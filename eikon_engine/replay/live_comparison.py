@@ -427,14 +427,19 @@ def _counts(times: list[tuple[timedelta, timedelta, timedelta]]) -> bool:
 
 def _is_safe(key: str) -> bool:
     """Return whether a request changes nothing on the server, as the one that opens a socket."""
-    method, _, *body = key.split(" ")
-    return method in SAFE_METHODS or (method == SOCKET_METHOD and not body)
+    method, _, rest = key.partition(" ")
+    return method in SAFE_METHODS or (method == SOCKET_METHOD and " " not in rest)
 
 
 def _heartbeat_keys(recording: NetworkRecording) -> Iterator[str]:
-    for opened, heartbeat in find_answered_heartbeats(recording):
-        if heartbeat.answer is not None:
-            yield message_key(opened.url, heartbeat.answer)
+    """Yield the keys of the recorded answers to heartbeats; each may have a time of its own."""
+    found = {opened.socket: (opened.url, heartbeat) for opened, heartbeat in find_answered_heartbeats(recording)}
+    for each in recording.as_recorded.sockets if found else ():
+        if isinstance(each, SocketMessage) and each.sender == "page" and each.socket in found:
+            url, heartbeat = found[each.socket]
+            content = recording.message(each)
+            if heartbeat.is_answered_by(content):
+                yield message_key(url, content)
 
 
 def _unprompted_messages(plan: Plan, recording: NetworkRecording) -> dict[str, Counter[str]]:
@@ -494,7 +499,7 @@ def _message_phases(recording: NetworkRecording) -> dict[str, deque[int]]:
     urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
     phases: dict[str, deque[int]] = {}
     for each in recording.sockets:
-        if isinstance(each, SocketMessage) and each.sender == "page":
+        if isinstance(each, SocketMessage) and each.sender == "page" and each.socket in urls:
             key = message_key(urls[each.socket], recording.message(each))
             phases.setdefault(key, deque()).append(each.moment.phase)
     return phases

@@ -11,10 +11,14 @@ import pytest
 
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.exchange import Moment
+from eikon_engine.network.store import NetworkRecording
+from eikon_engine.network.websocket import SocketAccepted, SocketMessage, SocketOpened, message_key, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.live_comparison import LiveComparer
-from eikon_engine.replay.plan import plan_replay
+from eikon_engine.replay.plan import Plan, plan_replay
 from eikon_engine.trace.actions import Note, SelectorCondition, WaitFor
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Succeeded
@@ -25,10 +29,63 @@ from tests.exporters.traces import step, trace_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eikon_engine.network.websocket import SocketEvent, SocketSide
     from eikon_engine.trace.actions import Action
 
 BUNDLE = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
 POLL, SAVE, LIST, DELETE = "GET http://a/poll", "POST http://a/save", "GET http://a/list", "DELETE http://a/account"
+
+
+SOCKET = "ws://a/live"
+
+
+def at(order: int, at_ms: int) -> Moment:
+    """Return a moment of the first action."""
+    return Moment(order=order, at_ms=at_ms, phase=1)
+
+
+def message(order: int, at_ms: int, sender: SocketSide, text: str) -> SocketMessage:
+    """Return a message on the only socket."""
+    return SocketMessage(socket=0, sender=sender, text=text, moment=at(order, at_ms))
+
+
+def test_each_answer_to_a_heartbeat_may_have_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So none of the recorded ones is due live."""
+    sent = [
+        each
+        for number in range(3)
+        for each in (
+            message(2 * number, 1000 * number, "server", '{"type":"ping"}'),
+            message(2 * number + 1, 1000 * number, "page", f'{{"type":"pong","ts":{1_700_000_000_000 + number}}}'),
+        )
+    ]
+    opened = SocketOpened(socket=0, url=SOCKET, moment=at(0, 0))
+    record(monkeypatch, tmp_path, opened, *sent)
+    pongs = [message_key(SOCKET, (each.text or "").encode()) for each in sent if each.sender == "page"]
+
+    assert codes([seen(socket_key(SOCKET), *pongs)], [seen(socket_key(SOCKET), pongs[-1], pongs[-1])]) == [[]]
+    assert codes([seen(), seen()], [seen(), seen(message_key(SOCKET, b"bye"))]) == [[], ["request-unexpected"]]
+
+
+def record(monkeypatch: pytest.MonkeyPatch, folder: Path, *events: SocketEvent) -> None:
+    """Let plans have a recorded network with these events of sockets."""
+    recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(folder), sockets=events)
+    monkeypatch.setattr(Plan, "recorded_network", lambda _plan: recording)
+
+
+def test_the_messages_of_a_socket_may_be_recorded_without_its_opening(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in a recording that attached to a page, or one that was cut."""
+    accepted = SocketAccepted(socket=0, moment=at(0, 0))
+    record(monkeypatch, tmp_path, accepted, message(1, 10, "page", "hello"))
+
+    assert codes([seen(POLL)], [seen(POLL)]) == [[]]
+
+
+def test_a_key_without_a_url_is_compared_like_any_other() -> None:
+    """Whatever wrote the trace."""
+    assert codes([seen("GET"), seen()], [seen(), seen("GET")]) == [["request-missing"], ["request-unexpected"]]
 
 
 def shown(page: int, digest: str, url: str = "http://a/", title: str = "") -> PageObservation:
