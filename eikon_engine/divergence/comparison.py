@@ -54,9 +54,9 @@ class Comparison:
     optional_requests: tuple[str, ...] = ()
     """Keys of recorded requests that a live replay need not send in this action."""
     known_requests: tuple[str, ...] = ()
+    """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
     later_values: frozenset[tuple[str, str]] = frozenset()
     """Recorded texts, with those in their places in the responses to later polls than the recording has."""
-    """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
     changed_requests: tuple[NetworkMiss, ...] = ()
     """Live requests so far that are not in the recording, but resemble a recorded one."""
     passive_requests: frozenset[str] = frozenset()
