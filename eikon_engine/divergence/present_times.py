@@ -482,14 +482,16 @@ def _renamed(text: str, names: dict[str, str]) -> str:
 
 
 def _without_read(comparison: Comparison, times: PresentTimes) -> Comparison:
-    """Return a comparison without what was read, if it differs only in present times."""
+    """Return a comparison without what was read, if it differs only in present times or is the text of a later poll."""
     expected = expected_read(comparison.recorded.action)
     observed = None if comparison.observed is None else comparison.observed.value
     if comparison.observed is None or expected is None or observed is None or expected == observed:
         return comparison
     if expected.long is not None or observed.long is not None:
         return comparison
-    if not times.are_same(value_text(expected.value), value_text(observed.value)):
+    is_text = isinstance(expected.value, str) and isinstance(observed.value, str)
+    is_later = is_text and times.are_later(str(expected.value), str(observed.value))
+    if not is_later and not times.are_same(value_text(expected.value), value_text(observed.value)):
         return comparison
     return replace(comparison, observed=comparison.observed.model_copy(update={"value": None}))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.present_times import (
+    LATER_POLL,
     MOVED_DATE,
     PresentTimes,
     find_dates,
@@ -18,9 +20,12 @@ from eikon_engine.divergence.present_times import (
     without_present_times,
 )
 from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest
-from eikon_engine.trace.actions import Note
+from eikon_engine.trace.actions import Evaluate, Note, ReadValue
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
+
+if TYPE_CHECKING:
+    from eikon_engine.files.json_text import JsonValue
 
 BEGIN = datetime(2026, 3, 14, 23, 45, tzinfo=UTC)
 RECORDED = datetime(2026, 3, 14, 23, 50, 2, tzinfo=UTC)
@@ -374,6 +379,34 @@ def test_a_page_may_show_the_text_of_a_later_poll() -> None:
     assert compared(before, page(" Updated 2 times ", "price 3"), POLLED) == ()
     assert compared(before, page(" Updated 2 times ", "price 4"), POLLED) == (("price 3", "price 4"),)
     assert len(compared(before, page("It says: Updated 2 times", "price 3"), POLLED)) == 1
+
+
+@pytest.mark.parametrize(
+    ("recorded", "observed", "is_left"),
+    [
+        ("Updated 1 times", "Updated 2 times", False),
+        (" Updated 1 times\n", " Updated 2 times\n", False),
+        ("Updated 1 times", "Updated 3 times", True),
+        (["Updated 1 times"], ["Updated 2 times"], True),
+        (1, 2, True),
+    ],
+)
+def test_an_agent_may_read_the_text_of_a_later_poll(recorded: JsonValue, observed: JsonValue, *, is_left: bool) -> None:
+    """As the page may show it; anything else that it reads is compared."""
+    times = replace(POLLED, later_values=LATER_TEXTS | {("1", "2")}, not_compared={})
+    action = Evaluate(expression="it", value=ReadValue(value=recorded))
+    comparison = Comparison(
+        position=StepPosition(subgoal="s", subgoal_id="s", sequence=1),
+        recorded=ActionTrace(id="a", sequence=1, action=action, result=Succeeded(), observation=Observation(pages=())),
+        result=Succeeded(),
+        observed=Observation(pages=(), value=ReadValue(value=observed)),
+    )
+
+    left, names = without_present_times(comparison, times)
+
+    assert left.observed is not None
+    assert (left.observed.value is not None) is is_left
+    assert names == (() if is_left else (LATER_POLL,))
 
 
 def titled(title: str, *texts: str) -> PageSnapshot:
