@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
+import pytest
+
+from eikon_engine.browser.page_timeline import PageTimeline
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.exchange import Moment
@@ -15,6 +19,7 @@ from eikon_engine.trace.rules import JsonPathRule, QueryKeyRule
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.browser.page_clock import PageClock
     from eikon_engine.trace.rules import VolatileRule
 
 URL = "ws://shop.test/live?s=1"
@@ -46,6 +51,29 @@ def test_a_socket_that_matches_by_rule_has_its_recorded_name(tmp_path: Path) -> 
     assert named.key_of_sent(5, live, b"good-bye") == message_key(live, b"good-bye")
     assert named.key_of_sent(5, live, b"one too many") == message_key(live, b"one too many")
     assert named.key_of_opened(6, live) == socket_key(live)
+
+
+@dataclass
+class Clock:
+    """Shows a page time."""
+
+    now_ms: float = 0.0
+
+
+@pytest.mark.parametrize(("lag_ms", "is_beyond"), [(0.0, True), (3000.0, False)])
+def test_a_replay_that_lags_behind_is_still_within_the_recording(
+    tmp_path: Path, lag_ms: float, *, is_beyond: bool
+) -> None:
+    """Its interval sends a message at a page time of five seconds, which the recording of four seconds had at two."""
+    recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(tmp_path), end_ms=4000.0)
+    named = RecordedSocketNames(recording, SocketRules(RuleUsage(())))
+    clock = Clock()
+    timeline = PageTimeline(cast("PageClock", clock))
+    timeline.mark_acting()
+    clock.now_ms, timeline.lag_ms = 5000.0, lag_ms
+    timeline.mark_clock_move()
+
+    assert named.is_beyond_recording(0.0, timeline) is is_beyond
 
 
 def test_without_rules_every_socket_has_its_own_name(tmp_path: Path) -> None:

@@ -816,9 +816,10 @@ def _text(content: bytes) -> str:
 def _is_beyond_recording(interval_begun_ms: float | None, timeline: PageTimeline, recorded_end_ms: float) -> bool:
     """Return whether an interval sends a message now, and the recording ended before this page time.
 
-    The page must have begun the interval before the last action, which is not its cause then.
+    A replay that lags behind its recording reaches that page time later. The page must have begun the interval before
+    the last action, which is not its cause then.
     """
-    if interval_begun_ms is None or not timeline.is_timer_driven or timeline.now_ms <= recorded_end_ms:
+    if interval_begun_ms is None or not timeline.is_timer_driven or timeline.recorded_ms <= recorded_end_ms:
         return False
     return timeline.since_cause_ms > EFFECT_MS or interval_begun_ms < timeline.now_ms - timeline.since_cause_ms
 
