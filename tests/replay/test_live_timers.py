@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,3 +110,33 @@ def test_another_text_than_that_of_the_poll_is_a_difference(chromium: Browser, b
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
 
     assert outcome.verdict == "diverged"
+
+
+EVENTS = """<!doctype html><title>Shop</title><button>Buy</button><button>Look</button><p id=said></p>
+<script src=/events.js></script>"""
+REPORT = """let polls = 0;
+const [buy, look] = document.querySelectorAll('button');
+const report = () => setTimeout(async () => {
+  polls += 1;
+  const headers = { 'Content-Type': 'application/json' };
+  await fetch('/tick', { method: 'POST', body: JSON.stringify({ n_intervals: polls }), headers });
+  said.textContent = 'Reported';
+}, 500);
+buy.onclick = report;"""
+
+
+def test_what_a_further_click_sends_is_no_poll(chromium: Browser, board: PageSite, tmp_path: Path) -> None:
+    """It has the next number, and a timer sends it, so that it looks like one; but so did the first one."""
+    script = Answer(body=REPORT, content_type="text/javascript")
+    board.answers |= {"/": Answer(body=EVENTS), "/events.js": script}
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(board.url)
+        agent.page.get_by_role("button", name="Buy").click()
+        expect(agent.page.locator("#said")).to_have_text("Reported")
+        agent.page.get_by_role("button", name="Look").click()
+    both = REPORT.replace("buy.onclick = report;", "buy.onclick = look.onclick = report;")
+    board.answers["/events.js"] = replace(script, body=both)
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert "request-unexpected" in {each.code for each in outcome.divergences}
