@@ -432,8 +432,12 @@ def _is_safe(key: str) -> bool:
 
 
 def _heartbeat_keys(recording: NetworkRecording) -> Iterator[str]:
-    """Yield the keys of the recorded answers to heartbeats; each may have a time of its own."""
+    """Yield the keys of answers to heartbeats: of the known one, and of those recorded, which may have other times.
+
+    By a handshake, the answer is known even if none was recorded.
+    """
     found = {opened.socket: (opened.url, heartbeat) for opened, heartbeat in find_answered_heartbeats(recording)}
+    yield from (message_key(url, each.answer) for url, each in found.values() if each.answer is not None)
     for each in recording.as_recorded.sockets if found else ():
         if isinstance(each, SocketMessage) and each.sender == "page" and each.socket in found:
             url, heartbeat = found[each.socket]

@@ -67,6 +67,18 @@ def test_each_answer_to_a_heartbeat_may_have_a_time(monkeypatch: pytest.MonkeyPa
     assert codes([seen(), seen()], [seen(), seen(message_key(SOCKET, b"bye"))]) == [[], ["request-unexpected"]]
 
 
+def test_the_answer_that_a_handshake_agrees_on_need_not_be_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The mission was shorter than the interval of the pings; a replay of it may be longer."""
+    url = f"{SOCKET}?EIO=4"
+    opened = SocketOpened(socket=0, url=url, moment=at(0, 0))
+    record(monkeypatch, tmp_path, opened, message(1, 10, "server", '0{"pingInterval":25000,"pingTimeout":20000}'))
+    pong = message_key(url, b"3")
+
+    assert codes([seen()], [seen(pong, pong)]) == [[]]
+
+
 def record(monkeypatch: pytest.MonkeyPatch, folder: Path, *events: SocketEvent) -> None:
     """Let plans have a recorded network with these events of sockets."""
     recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(folder), sockets=events)
