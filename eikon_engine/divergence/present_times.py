@@ -45,7 +45,7 @@ PRESENT_TIME: Final = "present time"
 MOVED_DATE: Final = "date that moved by the days since the recording"
 """The same, of dates that are not the present one."""
 CLOSE_NUMBERS: Final = "numbers that differ by less than 0.001"
-"""The same, of attributes."""
+"""The same, of attributes that place elements."""
 LATER_POLL: Final = "text of a poll that the recording did not reach"
 """The same, of texts in the responses to numbered polls."""
 TOLERANCE: Final = timedelta(minutes=10)
