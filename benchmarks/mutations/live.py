@@ -25,8 +25,8 @@ from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.record import AttachOptions, record_mission
 from eikon_engine.replay.engine import run_replay
-from eikon_engine.replay.live_comparison import READING_ACTIONS
 from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.trace.actions import READING_ACTIONS
 from eikon_engine.trace.bundle import open_bundle
 from tests.missions.ordinary import HELPDESK_PASSWORD, ORDINARY
 from tests.sites.ordinary import Change

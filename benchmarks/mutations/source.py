@@ -11,8 +11,7 @@ from urllib.parse import urljoin
 
 from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, Hop
 from eikon_engine.network.store import NetworkWriter, read_network
-from eikon_engine.replay.live_comparison import READING_ACTIONS
-from eikon_engine.trace.actions import Fill, TypeText
+from eikon_engine.trace.actions import READING_ACTIONS, Fill, TypeText
 from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import ActionTrace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache, partial
@@ -20,32 +20,23 @@ from eikon_engine.divergence.present_times import (
 )
 from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
-from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, SAFE_METHODS
-from eikon_engine.network.heartbeats import find_answered_heartbeats
+from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.nearest import MAX_QUERY_PAIRS
-from eikon_engine.network.retiming import apply_timeline
-from eikon_engine.network.websocket import (
-    SOCKET_METHOD,
-    SocketAccepted,
-    SocketMessage,
-    SocketOpened,
-    message_key,
-    socket_key,
-)
+from eikon_engine.network.websocket import SOCKET_METHOD
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
+from eikon_engine.replay.live_sockets import RecordedSockets
 from eikon_engine.trace.actions import (
+    READING_ACTIONS,
     Evaluate,
-    Expect,
     Fill,
     InsertText,
     Read,
     SelectOption,
     SetValue,
     TypeText,
-    WaitFor,
 )
 from eikon_engine.trace.bundle import load_page
-from eikon_engine.trace.execution import ActionTrace, Blocked
+from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.read_values import is_same_value
 
 if TYPE_CHECKING:
@@ -53,13 +44,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.divergence.comparison import Comparison
-    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.observation import Observation, PageObservation
 
-READING_ACTIONS: Final = (Expect, Read, WaitFor)
-"""Actions that change no page."""
 ENTERING_ACTIONS: Final = (Fill, InsertText, SelectOption, SetValue, TypeText)
 """Actions that enter a text or choose a value."""
 MIN_RESPONSE_DELAY_MS: Final = 5_000.0
@@ -81,11 +69,8 @@ class LiveComparer:
         self._now = now
         self._zone = page_zone(plan.trace.environment)
         recording = plan.recorded_network() if plan.network == "live" else None
-        self._unprompted = {} if recording is None else _unprompted_messages(plan, recording.as_recorded)
-        self._connecting = frozenset(() if recording is None else _connecting_steps(plan, recording))
-        """Ids of the steps after which a socket of the page was not accepted yet."""
-        self._heartbeats = frozenset(() if recording is None else _heartbeat_keys(recording))
-        """The answers of pages to heartbeats of servers; how many there are depends on wall time."""
+        steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
+        self._sockets = RecordedSockets() if recording is None else RecordedSockets.of(plan.trace, steps, recording)
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
         self._later_errors: _Errors = Counter()
@@ -121,7 +106,7 @@ class LiveComparer:
         recorded, observed = action.observation, comparison.observed
         if recorded is None or observed is None:
             return comparison, ()
-        if loading := self._loading_pages(action, recorded):
+        if loading := self._loading_pages(comparison, recorded):
             recorded = recorded.model_copy(update={"loading_pages": loading})
             action = action.model_copy(update={"observation": recorded})
             comparison = replace(comparison, recorded=action)
@@ -157,18 +142,22 @@ class LiveComparer:
             hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
         return comparison, (*names, *hidden)
 
-    def _loading_pages(self, action: ActionTrace, recorded: Observation) -> tuple[int, ...]:
-        """Return the pages of a step that were loading, also the only page if it waited for its socket to be accepted.
+    def _loading_pages(self, comparison: Comparison, recorded: Observation) -> tuple[int, ...]:
+        """Return the pages of a step that were loading, also the only page if it waited for its server on a socket.
 
-        If the agent read what such a page showed with its socket, the page is compared with that.
+        If the agent read what such a page showed later, or the server sends something else now, the page is compared.
         """
-        is_read = any(each.id not in self._connecting for each in self.later_states(action))
-        if action.id in self._connecting and len(recorded.pages) == 1 and not is_read:
+        action, sockets = comparison.recorded, self._sockets
+        is_waiting = action.id in sockets.connecting_steps or (
+            action.id in sockets.unanswered_steps and not any(map(_is_of_socket, comparison.response_changes))
+        )
+        is_read = any(each.id not in sockets.waiting_steps for each in self.later_states(action))
+        if is_waiting and len(recorded.pages) == 1 and not is_read:
             return (recorded.pages[0].page,)
         return recorded.loading_pages
 
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
-        return (key for key in seen.requests if key in self._heartbeats)
+        return (key for key in seen.requests if key in self._sockets.heartbeats)
 
     def _without_loading_content(
         self, comparison: Comparison, recorded: Observation, observed: Observation
@@ -292,7 +281,7 @@ class LiveComparer:
         These are safe requests, with the opening of sockets, and the messages that were sent before the action acted.
         """
         requests = Counter(() if action.baseline is None else action.baseline.requests)
-        messages = self._unprompted.get(action.id, Counter[str]())
+        messages = self._sockets.unprompted.get(action.id, Counter[str]())
         return Counter({key: count if _is_safe(key) else min(count, messages[key]) for key, count in requests.items()})
 
     def _end_errors(self, recorded: Observation, observed: Observation | None) -> None:
@@ -355,6 +344,10 @@ def _differs_in_times(changed: NetworkMiss, times: PresentTimes) -> bool:
     is_cut = changed.more_differences or any(ELLIPSIS in (text[:1], text[-1:]) for pair in pairs for text in pair)
     is_whole = not is_cut and changed.key.count("&") < MAX_QUERY_PAIRS
     return is_whole and all(times.are_same(*pair) for pair in pairs)
+
+
+def _is_of_socket(change: ResponseChange) -> bool:
+    return change.key.startswith(f"{SOCKET_METHOD} ")
 
 
 def _is_changed_value(comparison: Comparison, recorded: str, observed: str) -> bool:
@@ -429,81 +422,3 @@ def _is_safe(key: str) -> bool:
     """Return whether a request changes nothing on the server, as the one that opens a socket."""
     method, _, rest = key.partition(" ")
     return method in SAFE_METHODS or (method == SOCKET_METHOD and " " not in rest)
-
-
-def _heartbeat_keys(recording: NetworkRecording) -> Iterator[str]:
-    """Yield the keys of answers to heartbeats: of the known one, and of those recorded, which may have other times.
-
-    By a handshake, the answer is known even if none was recorded.
-    """
-    found = {opened.socket: (opened.url, heartbeat) for opened, heartbeat in find_answered_heartbeats(recording)}
-    yield from (message_key(url, each.answer) for url, each in found.values() if each.answer is not None)
-    for each in recording.as_recorded.sockets if found else ():
-        if isinstance(each, SocketMessage) and each.sender == "page" and each.socket in found:
-            url, heartbeat = found[each.socket]
-            content = recording.message(each)
-            if heartbeat.is_answered_by(content):
-                yield message_key(url, content)
-
-
-def _unprompted_messages(plan: Plan, recording: NetworkRecording) -> dict[str, Counter[str]]:
-    """Return the messages that pages sent on sockets in each step before its action acted, by the id of the step.
-
-    Actions that only read pages cause none. `recording` has its recorded moments.
-    """
-    per_action, phases = _phases_per_action(plan), _message_phases(recording)
-    lookup = per_action - PHASES_PER_ACTION
-    found: dict[str, Counter[str]] = {}
-    for place, action in enumerate(_performed(plan)):
-        is_read = isinstance(action.action, READING_ACTIONS)
-        last_phase = per_action * place + (per_action if is_read else lookup)
-        keys = [key for key in (() if action.baseline is None else action.baseline.requests) if phases.get(key)]
-        found[action.id] = Counter(key for key in keys if phases[key] and phases[key].popleft() <= last_phase)
-    return found
-
-
-def _connecting_steps(plan: Plan, recording: NetworkRecording) -> Iterator[str]:
-    """Yield the ids of the steps at whose end the server had not accepted a socket that their page had opened.
-
-    These are the step in which it was opened, and those that only read the page after it. A socket that was never
-    accepted counts as closed.
-    """
-    timeline = () if plan.trace.network is None else plan.trace.network.timeline
-    sockets = apply_timeline(recording, timeline).sockets
-    accepted = {each.socket: each.moment.phase for each in sockets if isinstance(each, SocketAccepted)}
-    opened: dict[str, deque[int]] = {}
-    for event in sockets:
-        if isinstance(event, SocketOpened):
-            opened.setdefault(socket_key(event.url), deque()).append(accepted.get(event.socket, 0))
-    per_action = _phases_per_action(plan)
-    until_phase = 0
-    for place, step in enumerate(_performed(plan), start=1):
-        if not isinstance(step.action, READING_ACTIONS):
-            until_phase = 0
-        for key in () if step.baseline is None else step.baseline.requests:
-            if phases := opened.get(key):
-                until_phase = max(until_phase, phases.popleft())
-        if until_phase > per_action * place:
-            yield step.id
-
-
-def _phases_per_action(plan: Plan) -> int:
-    environment = plan.trace.environment
-    is_natural = environment is not None and environment.clock == "natural"
-    return PHASES_PER_ACTION_WITH_LOOKUP if is_natural else PHASES_PER_ACTION
-
-
-def _performed(plan: Plan) -> list[ActionTrace]:
-    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps)
-    return [each for each in steps if isinstance(each, ActionTrace) and not isinstance(each.result, Blocked)]
-
-
-def _message_phases(recording: NetworkRecording) -> dict[str, deque[int]]:
-    """Return the phases in which pages sent each message, in order, by its key."""
-    urls = {each.socket: each.url for each in recording.sockets if isinstance(each, SocketOpened)}
-    phases: dict[str, deque[int]] = {}
-    for each in recording.sockets:
-        if isinstance(each, SocketMessage) and each.sender == "page" and each.socket in urls:
-            key = message_key(urls[each.socket], recording.message(each))
-            phases.setdefault(key, deque()).append(each.moment.phase)
-    return phases

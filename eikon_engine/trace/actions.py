@@ -782,6 +782,8 @@ Action: TypeAlias = Annotated[
     | Note,
     Field(discriminator="type"),
 ]
+READING_ACTIONS: Final = (Expect, Read, WaitFor)
+"""Actions that change no page."""
 ACTION_ADAPTER: Final[DeferredAdapter[Action]] = DeferredAdapter(Action)
 """Reads an action of any type."""
 
