@@ -70,10 +70,10 @@ def test_the_messages_of_a_socket_are_read_once(tmp_path: Path) -> None:
     opened = [event for event in events if isinstance(event, SocketOpened)]
     recording = NetworkRecording(exchanges=(), truncation=None, blobs=blobs, sockets=tuple(events))
     sockets = RecordedSockets(recording)
-    first = sockets.messages(opened[0]), sockets.messages(opened[1])
+    first = sockets.messages(opened[0], None), sockets.messages(opened[1], None)
     shutil.rmtree(tmp_path / "blobs")
 
-    again = sockets.messages(opened[0]), sockets.messages(opened[1])
+    again = sockets.messages(opened[0], None), sockets.messages(opened[1], None)
 
     assert again == first
     assert [list(each.contents) for each in again] == [[b"stored 0", b"short"], [b"stored 1", b"short"]]
@@ -91,7 +91,7 @@ def test_the_heartbeats_of_a_socket_are_found_once(tmp_path: Path) -> None:
     ping = ServerHeartbeat(b"2", is_binary=False, interval_ms=25_000.0, answer=b"3")
     begin = time.process_time()
 
-    found = [sockets.contents_but(opened, ping) for _ in texts]
+    found = [sockets.messages(opened, ping).contents for _ in texts]
 
     assert time.process_time() - begin < 1
     assert list(found[-1]) == [text.encode() for text in texts[1:]]

@@ -131,12 +131,10 @@ class ProbeTraffic(LiveTraffic):
         """Recorded exchanges, by ordinal, with whose response that of a changed request was compared."""
         self._warnings: list[str] = []
         self._withheld = _WithheldRedirects()
-        self._messages = ServerMessages(self._learn_from_message)
+        self._messages = ServerMessages(self._learn_from_messages)
         self._recorded_sockets = RecordedSockets(recording)
-        self._heartbeats: Counter[int] = Counter()
-        """How many heartbeats the server sent on each socket."""
-        self._named_sockets: set[int] = set()
-        """Sockets that were paired with recorded ones when they had a message, as far as there are any."""
+        self._read: Counter[int] = Counter()
+        """From how many messages of each socket values were learned."""
 
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
@@ -208,37 +206,44 @@ class ProbeTraffic(LiveTraffic):
         if self.sockets is None or self.sockets.recorded_names is None:
             return
         redact = self.sockets.session.redactor.redact_bytes
+        names = self.sockets.recorded_names
         for socket in self._messages.urls:
-            opened = self.sockets.recorded_names.recorded_socket(socket)
+            opened = names.recorded_socket(socket)
             if opened is None:
                 continue
+            self._learn_from_messages(socket)
             if socket not in self._messages.compared:
-                self._messages.compared[socket] = ComparedMessages(self._recorded_sockets.messages(opened))
+                recorded = self._recorded_sockets.messages(opened, names.heartbeat(opened))
+                self._messages.compared[socket] = ComparedMessages(recorded)
             compared = self._messages.compared[socket]
             compared.add(
                 [redact(each) for each in self._messages.received[socket][len(compared.live) :]], self._changed
             )
 
-    def _learn_from_message(self, socket: int, number: int, content: bytes) -> None:
-        """Learn the tokens in a message from the recorded one, if its socket is paired with a recorded one."""
+    def _learn_from_messages(self, socket: int) -> None:
+        """Learn the tokens in the messages of a socket from the recorded ones, once it is paired with a recorded one.
+
+        The first messages may come before that: a drawn value in the URL of the socket may not be learned yet.
+        """
         if self._session is None or self.sockets is None or self.sockets.recorded_names is None:
             return
         redactor, names = self._session.redactor, self.sockets.recorded_names
-        for earlier, url in self._messages.urls.items() if socket not in self._named_sockets else ():
+        for earlier, url in self._messages.urls.items() if names.recorded_socket(socket) is None else ():
             if earlier <= socket:
                 names.key_of_opened(earlier, redactor.redact_text(url))  # in this order
-                self._named_sockets.add(earlier)
         opened = names.recorded_socket(socket)
         if opened is None or self._values is None:
             return
-        heartbeat = names.heartbeat(opened)
-        if heartbeat is not None and heartbeat.is_sent_in(content):
-            self._heartbeats[socket] += 1
-            return
-        number -= self._heartbeats[socket]
-        contents = self._recorded_sockets.contents_but(opened, heartbeat)
-        if number < len(contents) and contents[number] != content:
-            self._values.learn_message((opened.url, self._messages.urls[socket]), contents[number], content)
+        heartbeat, received = names.heartbeat(opened), self._messages.received[socket]
+        contents = self._recorded_sockets.messages(opened, heartbeat).contents
+        while (number := self._read[socket]) < len(received):
+            if heartbeat is not None and heartbeat.is_sent_in(received[number]):
+                del received[number]
+                continue
+            if number < len(contents) and contents[number] != received[number]:
+                urls = opened.url, self._messages.urls[socket]
+                self._values.learn_message(urls, contents[number], received[number])
+            self._read[socket] += 1
 
     def _on_request(self, session: Session, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):

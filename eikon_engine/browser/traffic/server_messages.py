@@ -54,7 +54,6 @@ class RecordedSockets:
         self._events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
         self._occurrences: dict[int, int] = {}
         self._read: dict[int, RecordedMessages] = {}
-        self._without_heartbeats: dict[int, Sequence[bytes]] = {}
         counts: Counter[str] = Counter()
         for event in recording.sockets:
             self._events[event.socket].append(event)
@@ -63,38 +62,36 @@ class RecordedSockets:
                 self._occurrences[event.socket] = counts[key]
                 counts[key] += 1
 
-    def messages(self, opened: SocketOpened) -> RecordedMessages:
-        """Return what the server sent on a socket."""
+    def messages(self, opened: SocketOpened, heartbeat: ServerHeartbeat | None) -> RecordedMessages:
+        """Return what the server sent on a socket, without its heartbeats: how many there are depends on wall time."""
         if opened.socket not in self._read:
             events = self._events[opened.socket]
             sent = (event for event in events if isinstance(event, SocketMessage) and event.sender == "server")
+            contents = server_messages(self._recording, events)
+            kept = [
+                (content, event.moment.phase)
+                for content, event in zip(contents, sent, strict=True)
+                if heartbeat is None or not heartbeat.is_sent_in(content)
+            ]
             self._read[opened.socket] = RecordedMessages(
                 key=socket_key(opened.url),
                 occurrence=self._occurrences.get(opened.socket, 0),
-                contents=server_messages(self._recording, events),
-                phases=[event.moment.phase for event in sent],
+                contents=[content for content, _ in kept],
+                phases=[phase for _, phase in kept],
             )
         return self._read[opened.socket]
-
-    def contents_but(self, opened: SocketOpened, heartbeat: ServerHeartbeat | None) -> Sequence[bytes]:
-        """Return what the server sent on a socket, without its heartbeats; these are found once."""
-        if opened.socket not in self._without_heartbeats:
-            contents = self.messages(opened).contents
-            kept = contents if heartbeat is None else [each for each in contents if not heartbeat.is_sent_in(each)]
-            self._without_heartbeats[opened.socket] = kept
-        return self._without_heartbeats[opened.socket]
 
 
 class ServerMessages:
     """The messages that the server sent on the WebSockets of a session."""
 
-    def __init__(self, learn: Callable[[int, int, bytes], None]) -> None:
-        """Start without messages; `learn` gets each before its page does."""
+    def __init__(self, learn: Callable[[int], None]) -> None:
+        """Start without messages; `learn` gets the socket of each before its page gets the message."""
         self._learn = learn
         self.urls: dict[int, str] = {}
         """URL of each socket, in order of opening."""
         self.received: defaultdict[int, list[bytes]] = defaultdict(list)
-        """Messages by socket."""
+        """Messages by socket; `learn` removes the heartbeats."""
         self.compared: dict[int, ComparedMessages] = {}
         """Comparisons of the sockets that are paired with recorded ones."""
 
@@ -108,9 +105,8 @@ class ServerMessages:
     def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
         """Note a message of the server."""
         if sender == "server":
-            data = content.encode() if isinstance(content, str) else content
-            self._learn(socket, len(self.received[socket]), data)
-            self.received[socket].append(data)
+            self.received[socket].append(content.encode() if isinstance(content, str) else content)
+            self._learn(socket)
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
         """Do nothing."""
