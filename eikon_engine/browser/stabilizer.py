@@ -66,6 +66,9 @@ class PageStabilizer:
         self._tracker = tracker
         self._tick_ms = tick_ms
         self.pending_deliveries: PendingDeliveries | None = None
+        """What a recording still delivers; None if a live server responds."""
+        self.paced_deliveries: PendingDeliveries | None = None
+        """What a live server delivers at recorded moments; None if it delivers everything at once."""
         self.pending_work: list[Callable[[], int]] = []
         """Counters of work that is not a request: captures to read, navigations to repeat."""
         self.open_connections: list[Callable[[], int]] = []
@@ -88,6 +91,11 @@ class PageStabilizer:
         """Page time to the next timer of any page, as known from the last checks; 0 if unknown."""
         self._counts_then = (0, 0)
         """Counts of the tracker at that time."""
+
+    @property
+    def deliveries(self) -> PendingDeliveries | None:
+        """What is delivered at its recorded moment, by a recording or by a live server; None without such moments."""
+        return self.pending_deliveries or self.paced_deliveries
 
     @property
     def has_pending_work(self) -> bool:
@@ -177,17 +185,17 @@ class PageStabilizer:
         """
         blocked_at = time.monotonic() + BLOCKED_S
         while not task.done():
-            await asyncio.wait({task}, timeout=None if self.pending_deliveries is None else 0.02)
+            await asyncio.wait({task}, timeout=None if self.deliveries is None else 0.02)
             self._require_alive()
-            if task.done() or self.pending_deliveries is None:
+            if task.done() or self.deliveries is None:
                 continue
-            if not self.pending_deliveries.waiting_requests():
+            if not self.deliveries.waiting_requests():
                 continue
             await self.wait_until_idle()
-            if task.done() or not self.pending_deliveries.waiting_requests():
+            if task.done() or not self.deliveries.waiting_requests():
                 continue
-            if self.pending_deliveries.next_ms() is None:
-                self.pending_deliveries.deliver_early(fetches=time.monotonic() > blocked_at)
+            if self.deliveries.next_ms() is None:
+                self.deliveries.deliver_early(fetches=time.monotonic() > blocked_at)
             else:
                 await self._step_clock(self._tick_ms)
                 await self.wait_until_idle()
@@ -248,11 +256,11 @@ class PageStabilizer:
         """Whether pages wait for nothing but deliveries that are due later."""
         if self._tracker.requests.uncommitted_documents:
             return False
-        if self.pending_deliveries is None:
+        if self.deliveries is None:
             return not loading and not pending
         return (
-            not loading or bool(self.pending_deliveries.waiting_requests())
-        ) and pending <= self.pending_deliveries.unanswered_fetches()
+            not loading or bool(self.deliveries.waiting_requests())
+        ) and pending <= self.deliveries.unanswered_fetches()
 
     async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS, *, checks_ticks: bool = False) -> None:
         """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end.
@@ -290,7 +298,7 @@ class PageStabilizer:
         can_server_push = self.pending_deliveries is None and self._can_server_push()
         if self._clock.is_natural or is_stale or can_server_push or self._is_busy():
             return 0.0
-        coming = self.pending_deliveries.next_stop_ms() if self.pending_deliveries is not None else None
+        coming = self.deliveries.next_stop_ms() if self.deliveries is not None else None
         free_ms = min(self._next_timer_ms, NO_TIMER_MS if coming is None else coming - self._clock.now_ms)
         if free_ms > left_ms + 1.0:  # the clock moves by whole milliseconds
             return left_ms
@@ -299,7 +307,7 @@ class PageStabilizer:
     async def _step_clock(self, left_ms: float) -> None:
         """Move the clock by a tick, or to the next delivery or heartbeat."""
         duration = min(left_ms, self._tick_ms)
-        coming = self.pending_deliveries.next_stop_ms() if self.pending_deliveries is not None else None
+        coming = self.deliveries.next_stop_ms() if self.deliveries is not None else None
         if coming is not None:
             duration = max(1.0, min(duration, coming - self._clock.now_ms))
         await self._move_clock(duration)
@@ -335,21 +343,19 @@ class PageStabilizer:
             raise BrowserDiedError(message) from error
 
     def _wake_deliveries(self) -> None:
-        if self.pending_deliveries is not None:
-            self.pending_deliveries.wake()
+        if self.deliveries is not None:
+            self.deliveries.wake()
 
     def _is_busy(self) -> bool:
-        if self.has_pending_work or (self.pending_deliveries is not None and self.pending_deliveries.due_count()):
+        if self.has_pending_work or (self.deliveries is not None and self.deliveries.due_count()):
             return True
         return any(map(self._keeps_busy, self._tracker.requests.in_flight))
 
     def _keeps_busy(self, request: Request) -> bool:
         """Whether pages count as busy until a request ends."""
-        return not (
-            self._tracker.requests.is_stream(request)
-            if self.pending_deliveries is None
-            else self.pending_deliveries.is_waiting(request)
-        )
+        if self.pending_deliveries is None and self._tracker.requests.is_stream(request):
+            return False
+        return self.deliveries is None or not self.deliveries.is_waiting(request)
 
     def _can_server_push(self) -> bool:
         streams = self._tracker.requests.event_streams or any(

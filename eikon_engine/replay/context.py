@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections import Counter
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,6 +51,7 @@ from eikon_engine.trace.environment import (
     read_storage_state,
     revive_expired_cookies,
 )
+from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.variables import SecretValues
 
 if TYPE_CHECKING:
@@ -282,6 +284,14 @@ def _launch_options(plan: Plan, options: ReplayOptions, binary: BrowserBinary, s
     )
 
 
+def _repeated_keys(plan: Plan, recording: NetworkRecording) -> frozenset[str]:
+    """Return the keys of requests that the baselines have more often than the recording."""
+    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps)
+    baselines = (step.baseline for step in steps if isinstance(step, ActionTrace))
+    sent = Counter(key for baseline in baselines if baseline is not None for key in baseline.requests)
+    return frozenset(sent - Counter(each.key for each in recording.exchanges))
+
+
 def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | None) -> Traffic | None:
     """Choose what serves requests; None for snapshot playback, which serves them itself."""
     if plan.network == "snapshot":
@@ -292,7 +302,7 @@ def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | 
     if own is None:
         return LiveTraffic()
     if plan.network == "live":
-        return ProbeTraffic(own, rules, options.rule_learner)
+        return ProbeTraffic(own, rules, options.rule_learner, repeated_keys=_repeated_keys(plan, own))
     return SealedTraffic(
         own,
         rules,

@@ -18,6 +18,7 @@ from eikon_engine.browser.request_tracker import (
     first_request,
 )
 from eikon_engine.browser.traffic.live import LiveTraffic
+from eikon_engine.browser.traffic.live_pace import LivePace
 from eikon_engine.browser.traffic.response_changes import (
     RedactedRequest,
     RequestEnd,
@@ -37,11 +38,13 @@ from eikon_engine.network.keys import canonical_request, request_key, unpack_bod
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import comparable_text
 from eikon_engine.network.rules import find_telemetry_rule
+from eikon_engine.network.unsent import has_moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
-    from playwright.async_api import ConsoleMessage, Request, Response
+    from playwright.async_api import ConsoleMessage, Request, Response, Route
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange
@@ -105,15 +108,27 @@ class ProbeTraffic(LiveTraffic):
     """
 
     def __init__(
-        self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = (), learner: RuleLearner | None = None
+        self,
+        recording: NetworkRecording,
+        rules: tuple[VolatileRule, ...] = (),
+        learner: RuleLearner | None = None,
+        *,
+        repeated_keys: AbstractSet[str] = frozenset(),
     ) -> None:
-        """Compare with `recording`; `rules` name what changes from run to run, and a `learner` learns more of them."""
+        """Compare with `recording`; `rules` name what changes from run to run, and a `learner` learns more of them.
+
+        `repeated_keys` are the keys of requests that pages sent more often in the replays that gave the baselines than
+        in the recording.
+        """
         super().__init__()
+        self._repeated_keys = repeated_keys
         self._recording = recording
         self._learner = learner
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._values: ResponseLearner | None = None
         """Set when the session starts."""
+        self._pace: LivePace | None = None
+        """Set when the session starts, if the recording has moments of natural time."""
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._missed: dict[Request, tuple[RedactedRequest, Miss]] = {}
@@ -142,6 +157,10 @@ class ProbeTraffic(LiveTraffic):
         self._values = ResponseLearner(session, self._recording, self._playback.rule_use, self._learner)
         if self.sockets is not None:
             self.sockets.listeners.append(self._messages)
+            names = self.sockets.recorded_names
+            if names is not None and session.environment.clock == "natural" and has_moments(self._recording):
+                self._pace = LivePace(session, self._recording, names)
+                self.sockets.set_pace(self._pace)
         session.context.on("console", self._withheld.note)
         session.context.on("request", lambda request: self._on_request(session, request))
         session.context.on("requestfinished", lambda request: self._on_end(session, request))
@@ -153,6 +172,8 @@ class ProbeTraffic(LiveTraffic):
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._pace is not None:
+            await self._pace.stop()
         await super().stop()
 
     def recorded_key(self, request: Request) -> str | None:
@@ -262,6 +283,8 @@ class ProbeTraffic(LiveTraffic):
                 self._keys[request], self._continued[request] = poll.key, poll
             return
         self._keys[request] = match.key
+        if self._pace is not None:
+            self._pace.expect_response(request, match.exchange)
         if request not in self._effects:
             self._spontaneous.add(match.exchange.ordinal)
         if match.exchange.ordinal in self._stood_in:
@@ -270,10 +293,19 @@ class ProbeTraffic(LiveTraffic):
         if not match.exchange.is_pending and find_telemetry_rule(match.key, self._playback.rule_use.rules) is None:
             self._matched[request] = match.exchange
 
+    async def _forward(self, route: Route) -> None:
+        """Let a request through when its page got the recorded response, in the order of these."""
+        if self._pace is None:
+            await super()._forward(route)
+            return
+        async with self._pace.response_turn(route.request, is_background=self.is_timer_driven(route.request)):
+            await super()._forward(route)
+
     def _continued_poll(self, request: Request, redacted: RedactedRequest, miss: Miss) -> Exchange | None:
         """Return the last recorded poll of the series that a request continues, if a timer sent it.
 
-        A single one is a poll if no action can be the cause of it, or of this request.
+        A single one is a poll if no action can be the cause of it, or of this request, or if a sealed replay repeated
+        it when the baselines were stored.
         """
         if self._session is None or not self.is_timer_driven(request):
             return None
@@ -282,7 +314,9 @@ class ProbeTraffic(LiveTraffic):
             miss,
             sent,
             self._session.timeline.recorded_ms,
-            may_follow=lambda single: request not in self._effects or single.ordinal in self._spontaneous,
+            may_follow=lambda single: (
+                request not in self._effects or single.ordinal in self._spontaneous or single.key in self._repeated_keys
+            ),
         )
 
     def _match_again(self, session: Session, request: Request) -> None:

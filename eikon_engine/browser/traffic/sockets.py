@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import asynccontextmanager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from eikon_engine.browser.page_tracker import BackgroundTasks
 from eikon_engine.errors import EikonError
 from eikon_engine.network.websocket import ABNORMAL_CLOSURE, MESSAGE_MEDIA_TYPE, SOCKET_METHOD, message_key, socket_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from playwright.async_api import WebSocketRoute
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.live_pace import LivePace, PushKind
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.websocket import SocketSide
     from eikon_engine.trace.execution import LostData
@@ -54,8 +56,15 @@ class LiveSockets:
         """Messages whose content is unknown."""
         self.background = BackgroundTasks(session.tracker)
         self._connections: list[_SocketConnection] = []
+        self.pace: LivePace | None = None
+        """Decides when what servers send reaches its page; None if it does at once."""
         session.stabilizer.pending_work.append(lambda: sum(line.pending_messages for line in self._connections))
         session.stabilizer.open_connections.append(lambda: sum(line.is_open for line in self._connections))
+
+    def set_pace(self, pace: LivePace) -> None:
+        """Let what servers send wait for its turn, from now on."""
+        self.pace = pace
+        self.listeners.append(pace)
 
     def connect(self, socket: WebSocketRoute) -> None:
         """Connect a page's socket to its server."""
@@ -109,6 +118,15 @@ class LiveSockets:
         await self.background.stop()
 
 
+class _Push(NamedTuple):
+    """Something that a server did on a socket."""
+
+    kind: PushKind
+    content: str | bytes
+    """That of a message."""
+    pass_on: Callable[[], Awaitable[None]]
+
+
 class _SocketConnection:
     """One socket between a page and its server."""
 
@@ -117,19 +135,26 @@ class _SocketConnection:
         self._ordinal = ordinal
         self._page_side = page_side
         self._server_side = page_side.connect_to_server()
-        self._server_queue: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self._server_queue: asyncio.Queue[_Push] = asyncio.Queue()
         self.accepted = False
         self._interval_begun_ms: float | None = None
         """Page time at which the interval began that sends the next message; None if no interval does."""
         self._closers: set[SocketSide] = set()
         """Sides that have closed; when a document unloads, Playwright closes all its sockets again."""
-        self.pending_messages = 0
+        self._queued = 0
         """How many messages of the server are not forwarded yet."""
+        self._waits_for_turn = False
+        """Whether the first of them comes later, as in the recording."""
         sockets.background.start(self._forward_messages())
         page_side.on_message(self._on_page_message)
         page_side.on_close(self._on_page_close)
-        self._server_side.on_message(lambda content: self._queue(self._forward, content))
-        self._server_side.on_close(lambda code, reason: self._queue(self._close_page_side, code, reason))
+        self._server_side.on_message(lambda content: self._queue("message", self._forward, content))
+        self._server_side.on_close(lambda code, reason: self._queue("closed", self._close_page_side, code, reason))
+
+    @property
+    def pending_messages(self) -> int:
+        """How many messages of the server are to be forwarded now."""
+        return 0 if self._waits_for_turn else self._queued
 
     @property
     def is_open(self) -> bool:
@@ -140,7 +165,7 @@ class _SocketConnection:
         if isinstance(content, str) and content.startswith(SOCKET_MARK):
             notice = json.loads(content.removeprefix(SOCKET_MARK))
             if "protocol" in notice:
-                self._queue(self._notify_accepted, notice)
+                self._queue("accepted", self._notify_accepted, notice)
             begun = notice.get("interval")
             self._interval_begun_ms = None if begun is None else self._sockets.session.timeline.page_ms(begun)
             return
@@ -155,22 +180,39 @@ class _SocketConnection:
         self._report_closed("page", code, reason)
         self._sockets.background.start(close_side(self._server_side, code, reason))
 
-    def _queue(self, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
-        self.pending_messages += 1
-        self._server_queue.put_nowait(partial(pass_on, *values))
+    def _queue(self, kind: PushKind, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
+        self._queued += 1
+        content = values[0] if kind == "message" and isinstance(values[0], str | bytes) else b""
+        self._server_queue.put_nowait(_Push(kind, content, partial(pass_on, *values)))
 
     async def _forward_messages(self) -> None:
         """Forward what a server sends, but not while an action runs or the clock moves."""
+        tracker = self._sockets.session.tracker
         try:
             while True:
-                pass_on = await self._server_queue.get()
+                push = await self._server_queue.get()
                 await self._wait_for_responses()
-                self._sockets.session.stabilizer.barrier.note_delivery()
-                await pass_on()
-                self.pending_messages -= 1
-                self._sockets.session.tracker.note_data()
+                async with self._turn(push):
+                    self._sockets.session.stabilizer.barrier.note_delivery()
+                    await push.pass_on()
+                    self._queued -= 1
+                    tracker.note_data()
         finally:
-            self.pending_messages = 0
+            self._queued = 0
+
+    @asynccontextmanager
+    async def _turn(self, push: _Push) -> AsyncIterator[None]:
+        """Wait until something may reach the page, by the body of the `with` statement."""
+        if self._sockets.pace is None:
+            yield
+            return
+        self._waits_for_turn = True
+        try:
+            async with self._sockets.pace.push_turn(self._ordinal, push.kind, push.content):
+                self._waits_for_turn = False
+                yield
+        finally:
+            self._waits_for_turn = False
 
     async def _wait_for_responses(self) -> None:
         """Let responses that are arriving end first, so that all is recorded in the order in which the page gets it.
