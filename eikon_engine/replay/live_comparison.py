@@ -106,10 +106,6 @@ class LiveComparer:
         recorded, observed = action.observation, comparison.observed
         if recorded is None or observed is None:
             return comparison, ()
-        if loading := self._loading_pages(comparison, recorded):
-            recorded = recorded.model_copy(update={"loading_pages": loading})
-            action = action.model_copy(update={"observation": recorded})
-            comparison = replace(comparison, recorded=action)
         names: tuple[str, ...] = ()
         if (read := self._superseding_read(action, observed)) is not None:
             comparison = replace(comparison, recorded=action.model_copy(update={"action": read}))
@@ -142,20 +138,6 @@ class LiveComparer:
             hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
         return comparison, (*names, *hidden)
 
-    def _loading_pages(self, comparison: Comparison, recorded: Observation) -> tuple[int, ...]:
-        """Return the pages of a step that were loading, also the only page if it waited for its server on a socket.
-
-        If the agent read what such a page showed later, or the server sends something else now, the page is compared.
-        """
-        action, sockets = comparison.recorded, self._sockets
-        is_waiting = action.id in sockets.connecting_steps or (
-            action.id in sockets.unanswered_steps and not any(map(_is_of_socket, comparison.response_changes))
-        )
-        is_read = any(each.id not in sockets.waiting_steps for each in self.later_states(action))
-        if is_waiting and len(recorded.pages) == 1 and not is_read:
-            return (recorded.pages[0].page,)
-        return recorded.loading_pages
-
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
         return (key for key in seen.requests if key in self._sockets.heartbeats)
 
@@ -168,13 +150,14 @@ class LiveComparer:
         saw the page later, or if the recorded title was that of a response which has another one now.
         """
         known = {page.page: page for page in recorded.pages if page.page in recorded.loading_pages}
-        names = [_LOADING_PAGE]
+        names: list[str] = []
         pages = []
         for now in observed.pages:
             before = known.get(now.page)
-            if before is None or before.url != now.url:
+            if before is None or before.url != now.url or before == now:
                 pages.append(now)
                 continue
+            names.append(_LOADING_PAGE)
             later = self._later_titles(comparison.recorded, now)
             is_other = now.title not in {before.title, *later}
             is_compared = bool(later) or _is_changed_value(comparison, before.title, now.title)
@@ -344,10 +327,6 @@ def _differs_in_times(changed: NetworkMiss, times: PresentTimes) -> bool:
     is_cut = changed.more_differences or any(ELLIPSIS in (text[:1], text[-1:]) for pair in pairs for text in pair)
     is_whole = not is_cut and changed.key.count("&") < MAX_QUERY_PAIRS
     return is_whole and all(times.are_same(*pair) for pair in pairs)
-
-
-def _is_of_socket(change: ResponseChange) -> bool:
-    return change.key.startswith(f"{SOCKET_METHOD} ")
 
 
 def _is_changed_value(comparison: Comparison, recorded: str, observed: str) -> bool:

@@ -31,7 +31,7 @@ def test_a_changed_message_is_the_cause(chromium: Browser, tmp_path: Path) -> No
         outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
 
     first = outcome.divergences[0]
-    assert (first.code, first.observed) == ("dom-changed", "Grace is away")
+    assert (first.code, first.observed) == ("assertion-failed", '"Grace is away"')
     assert first.because[0].startswith("WEBSOCKET ws://")
     assert first.because[0].endswith("message 1 $.text: recorded Grace is online, live Grace is away")
     assert outcome.explanation is not None

@@ -244,31 +244,12 @@ def test_an_interval_that_the_recording_did_not_reach_is_no_difference(
     assert outcome.verdict == "faithful"
 
 
-def test_a_page_that_was_connecting_was_loading(chromium: Browser, tasks: Tasks, tmp_path: Path) -> None:
-    """The agent did not wait for the socket, so that what the page shows before it is connected is not compared."""
-    tasks.client, tasks.connects_after_s, tasks.pings_after_s = "ada", 3.0, 60.0
-    try:
-        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
-            agent.page.goto(tasks.url)
-            agent.page.get_by_label("Task").fill("Water")
-            expect(agent.page.locator("#state")).to_have_text("Ready")
-        tasks.connects_after_s = 0.0
-        outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
-    finally:
-        tasks.client, tasks.connects_after_s = "", 0.0
-
-    assert differences(outcome) == []
-    first = outcome.subgoals[0].steps[0]
-    assert first.kind == "action"
-    assert first.masked == ("content of a page that was loading",)
-
-
 def test_an_answer_that_the_agent_did_not_wait_for_may_come_earlier(
     chromium: Browser, tasks: Tasks, tmp_path: Path
 ) -> None:
     """Under load, the observation of an action may precede the answer of the server to what the action sent.
 
-    A live replay shows the answer already. Another answer is a difference all the same.
+    A live replay has the answer already, and shows it when the recording did. Another answer is a difference.
     """
     tasks.client, tasks.answers_after_s, tasks.pings_after_s = "ada", 1.0, 60.0
     try:
@@ -287,8 +268,6 @@ def test_an_answer_that_the_agent_did_not_wait_for_may_come_earlier(
         tasks.client, tasks.answers_after_s, tasks.answer = "", 0.0, "Added"
 
     assert differences(same) == []
-    steps_of_page = [each for each in same.subgoals[0].steps if each.kind == "action"]
-    masked = ["content of a page that was loading" in each.masked for each in steps_of_page]
-    assert (masked[2], masked[3], masked[5]) == (False, True, False)
+    assert same.verdict == "faithful"
     first = other.divergences[0]
-    assert (first.sequence, first.code, first.observed) == (4, "dom-changed", "Saved")
+    assert (first.sequence, first.observed) == (6, '"Saved"')

@@ -1,0 +1,145 @@
+"""A live server that is faster or slower than the recorded one leaves its page as much time as it had."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from aiohttp import WSMsgType, web
+from playwright.sync_api import Browser, Page, expect
+
+from tests.record.recorded_page import TWICE, recorded_page
+from tests.replay.conftest import replay
+from tests.sites.async_loopback import HOST, hide_the_server, running_application
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+pytestmark = pytest.mark.browser
+
+PAGE: Final = """<!doctype html><title>Prices</title><p id=price>none</p><p id=age>0</p><p id=news>none</p>
+<button id=buy>Buy</button><script>
+let ticks = 0;
+const count = () => setInterval(() => { ticks += 1; age.textContent = ticks; }, 100);
+fetch('/price').then((response) => response.text()).then((text) => { price.textContent = text; count(); });
+const socket = new WebSocket(`ws://${location.host}/news`);
+socket.onmessage = ({ data }) => { news.textContent = `${data} at ${ticks}`; };
+buy.onclick = () => socket.send('buy');
+</script>"""
+
+
+class Prices:
+    """A server that takes its time for a price, and for news that it sends over a socket."""
+
+    def __init__(self) -> None:
+        """Take the time that the recording has."""
+        self.url = ""
+        self.price_after_s = 0.7
+        self.news_after_s = 0.5
+        self.news = "Bought"
+
+    async def page(self, _request: web.Request) -> web.Response:
+        """Return the page."""
+        return web.Response(text=PAGE, content_type="text/html")
+
+    async def price(self, _request: web.Request) -> web.Response:
+        """Return the price."""
+        await asyncio.sleep(self.price_after_s)
+        return web.Response(text="12.50")
+
+    async def socket(self, request: web.Request) -> web.WebSocketResponse:
+        """Answer what the page sends."""
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            if message.type is WSMsgType.TEXT:
+                await asyncio.sleep(self.news_after_s)
+                await socket.send_str(self.news)
+        return socket
+
+
+@contextmanager
+def serve_prices() -> Iterator[Prices]:
+    """Serve until the block ends."""
+    site, application = Prices(), web.Application()
+    application.on_response_prepare.append(hide_the_server)
+    application.router.add_get("/", site.page)
+    application.router.add_get("/price", site.price)
+    application.router.add_get("/news", site.socket)
+    with running_application(application, (0,)) as ports:
+        site.url = f"http://{HOST}:{ports[0]}"
+        yield site
+
+
+def buy(page: Page, url: str) -> None:
+    """Buy once the price is there, and wait for the news."""
+    page.goto(url)
+    expect(page.locator("#price")).to_have_text("12.50")
+    page.get_by_role("button", name="Buy").click()
+    page.get_by_role("button", name="Buy").hover()
+    expect(page.locator("#news")).to_contain_text("Bought")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Prices]:
+    """Serve the prices."""
+    with serve_prices() as prices:
+        yield prices
+
+
+@pytest.fixture(scope="module")
+def bundle(chromium: Browser, site: Prices, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record the mission."""
+    folder = tmp_path_factory.mktemp("prices") / "b"
+    with recorded_page(chromium, folder, TWICE) as agent:
+        buy(agent.page, site.url)
+    return folder
+
+
+def differences(outcome: ReplayOutcome) -> list[str]:
+    """Return what differs, and what was not compared."""
+    steps = [each for each in outcome.subgoals[0].steps if each.kind == "action"]
+    found = [each.message + each.expected + each.observed for each in outcome.divergences]
+    return [*found, *(name for each in steps for name in each.masked)]
+
+
+@pytest.mark.parametrize(("price_after_s", "news_after_s"), [(0.0, 0.0), (1.5, 1.2)], ids=["faster", "slower"])
+def test_a_server_of_another_speed_is_the_recorded_one(
+    bundle: Path, site: Prices, tmp_path: Path, price_after_s: float, news_after_s: float
+) -> None:
+    """What the page counts, and when it shows the news, does not depend on the speed; nothing is masked."""
+    site.price_after_s, site.news_after_s = price_after_s, news_after_s
+
+    outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
+
+    assert differences(outcome) == []
+    assert outcome.verdict == "faithful"
+
+
+def test_another_message_is_a_difference(bundle: Path, site: Prices, tmp_path: Path) -> None:
+    """At the step that waited for it."""
+    site.price_after_s, site.news_after_s, site.news = 0.0, 0.0, "Sold out"
+    try:
+        outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
+    finally:
+        site.news = "Bought"
+
+    assert outcome.verdict == "diverged"
+    assert outcome.explanation is not None
+    assert "Sold out" in outcome.explanation.why
+    assert outcome.explanation.cause == "test-data"
+
+
+def test_a_message_that_never_comes_is_waited_for_briefly(bundle: Path, site: Prices, tmp_path: Path) -> None:
+    """Page time goes on after some seconds, so that the step that needs the message fails as it did not."""
+    site.price_after_s, site.news_after_s = 0.0, 60.0
+
+    outcome = replay(bundle, tmp_path / "run", network="live", secrets={})
+
+    assert outcome.verdict == "diverged"
+    assert outcome.divergences[0].code in {"assertion-failed", "dom-changed"}
