@@ -32,6 +32,10 @@ socket.onmessage = ({ data }) => { news.textContent = `${data} at ${ticks}`; };
 buy.onclick = () => socket.send('buy');
 </script>"""
 
+LEAVING: Final = """<!doctype html><title>Leaving</title><p id=state>loading</p><a href=/next>Next</a>
+<script>fetch('/price').then((response) => response.text()).then((text) => { state.textContent = text; });</script>"""
+NEXT: Final = "<!doctype html><title>Next</title>"
+
 
 class Prices:
     """A server that takes its time for a price, and for news that it sends over a socket."""
@@ -43,9 +47,10 @@ class Prices:
         self.news_after_s = 0.5
         self.news = "Bought"
 
-    async def page(self, _request: web.Request) -> web.Response:
-        """Return the page."""
-        return web.Response(text=PAGE, content_type="text/html")
+    async def page(self, request: web.Request) -> web.Response:
+        """Return a page."""
+        pages = {"/": PAGE, "/leaving": LEAVING, "/next": NEXT}
+        return web.Response(text=pages[request.path], content_type="text/html")
 
     async def price(self, _request: web.Request) -> web.Response:
         """Return the price."""
@@ -68,7 +73,8 @@ def serve_prices() -> Iterator[Prices]:
     """Serve until the block ends."""
     site, application = Prices(), web.Application()
     application.on_response_prepare.append(hide_the_server)
-    application.router.add_get("/", site.page)
+    for path in ("/", "/leaving", "/next"):
+        application.router.add_get(path, site.page)
     application.router.add_get("/price", site.price)
     application.router.add_get("/news", site.socket)
     with running_application(application, (0,)) as ports:
@@ -143,3 +149,19 @@ def test_a_message_that_never_comes_is_waited_for_briefly(bundle: Path, site: Pr
 
     assert outcome.verdict == "diverged"
     assert outcome.divergences[0].code in {"assertion-failed", "dom-changed"}
+
+
+def test_what_the_agent_did_not_wait_for_does_not_come(chromium: Browser, site: Prices, tmp_path: Path) -> None:
+    """The recorded page was left before it had its response, which a live server may have at once."""
+    site.price_after_s = 5.0
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/leaving")
+        agent.page.get_by_role("link", name="Next").hover()
+        agent.page.get_by_role("link", name="Next").click()
+        expect(agent.page).to_have_title("Next")
+    site.price_after_s = 0.0
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert differences(outcome) == []
+    assert outcome.verdict == "faithful"

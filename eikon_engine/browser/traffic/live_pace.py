@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
+from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
@@ -68,6 +69,14 @@ class LivePace:
         self._names = names
         self._responses: dict[Request, Moment] = {}
         """Moments of the recorded responses to the requests that are not let through yet."""
+        self._cancelled = frozenset(
+            was.ordinal
+            for was, now in zip(recording.as_recorded.exchanges, recording.exchanges, strict=True)
+            if was.is_cancelled and now.is_pending and was.request.method in SAFE_METHODS
+        )
+        """Ordinals of the recorded requests that pages cancelled before they had a response."""
+        self._unanswered: set[Request] = set()
+        """Requests that are not let through at all, as these."""
         self._sockets = {number: _RecordedSocket(moments) for number, moments in _push_moments(recording, names)}
         """The recorded sockets, by number."""
         self._urls: dict[int, str] = {}
@@ -98,13 +107,19 @@ class LivePace:
 
     def expect_response(self, request: Request, recorded: Exchange) -> None:
         """Note which recorded exchange a request corresponds to, before it is let through."""
-        if (moment := _response_moment(recorded)) is not None:
+        if recorded.ordinal in self._cancelled:
+            self._unanswered.add(request)
+        elif (moment := _response_moment(recorded)) is not None:
             self._responses[request] = moment
 
     @asynccontextmanager
     async def response_turn(self, request: Request, *, is_background: bool) -> AsyncIterator[None]:
         """Wait until a request may be let through, by the body of the `with` statement; then wait for its response."""
         moment = self._responses.pop(request, None)
+        if request in self._unanswered:
+            self._schedule.queue.mark_never_answered(request)
+            self._session.tracker.changed.set()
+            await self._session.tracker.requests.wait_until_ended(request)
         if moment is None:
             yield
             return
