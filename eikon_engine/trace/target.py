@@ -103,12 +103,14 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
 
     Unless the selector counts elements, too: the position of an element without text, which counts others whatever
     their names, is not compared if the selector finds the element by its name or its id; and ages in the text of such
-    an element, as in `saved 14 s ago`, may differ by up to a minute. An element with an id may have been wrapped, as
-    scripts do once a page is loaded.
+    an element, as in `saved 14 s ago`, may differ by up to a minute. An element with an id may have been wrapped, and a
+    title that names an element may have been taken away for a tooltip, as scripts do once a page is loaded.
     """
     recorded = target.identity
     if recorded is None:
         return ()
+    if _has_moved_title(recorded, observed):
+        recorded, observed = map(_without_title, (recorded, observed))
     if _is_wrapped(recorded, observed):
         recorded = recorded.model_copy(update={"ordinal_of_kind": None, "ancestors": observed.ancestors})
     if not _POSITION.search(_QUOTED.sub("", target.selector)):
@@ -119,6 +121,16 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
             place = {"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
             recorded = recorded.model_copy(update={**place, "text": observed.text if has_aged else ""})
     return identity_differences(recorded, observed)
+
+
+def _has_moved_title(recorded: Identity, observed: Identity) -> bool:
+    """Return whether one of two elements lacks a title that is the name of both."""
+    titles = {dict(each.attributes).get("title") for each in (recorded, observed)}
+    return bool(recorded.name) and recorded.name == observed.name and titles == {None, recorded.name}
+
+
+def _without_title(identity: Identity) -> Identity:
+    return identity.model_copy(update={"attributes": tuple(each for each in identity.attributes if each[0] != "title")})
 
 
 _POSITION: Final = re.compile(r"\bnth\b|:(?:first|last|only)-|\b(?:position|last)\(|\[\d+\]")

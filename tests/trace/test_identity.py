@@ -242,3 +242,18 @@ def test_a_wrapped_element_keeps_its_position_and_may_be_in_generated_ones() -> 
 
     assert target_differences(target, other) == ()
     assert target_differences(target, other.model_copy(update={"ordinal": 7})) == ("ordinal: 0 -> 7",)
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "is_same"),
+    [(None, "View", True), ("View", "View", True), ("Show", "View", False), (None, "Show", False)],
+    ids=["taken away", "kept", "another title", "another name"],
+)
+def test_a_title_may_be_taken_away_for_a_tooltip(title: str | None, name: str, is_same: bool) -> None:  # noqa: FBT001
+    """Bootstrap moves the title of a link to another attribute once the page is loaded; the link keeps its name."""
+    attributes = (("href", "/customers/3"), ("title", "View"))
+    recorded = Identity(tag="a", role="link", name="View", attributes=attributes)
+    left = attributes[:1] if title is None else (attributes[0], ("title", title))
+    other = recorded.model_copy(update={"name": name, "attributes": left})
+
+    assert (target_differences(Target(selector="a", identity=recorded), other) == ()) == is_same
