@@ -166,6 +166,11 @@ class RequestTracker:
                     await self.wait_until_ended(request)
         self._overdue |= self.in_flight.intersection(arriving)
 
+    def note_sent(self, request: Request) -> None:
+        """Note that a request in flight is sent only now."""
+        if request in self.sent_at:
+            self.sent_at[request] = time.monotonic()
+
     def forget(self, request: Request, *, is_unanswered: bool = False) -> None:
         """Stop waiting for a request; one that `is_unanswered` may still end."""
         if is_unanswered:

@@ -24,7 +24,7 @@ from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.nearest import MAX_QUERY_PAIRS
 from eikon_engine.network.websocket import SOCKET_METHOD
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
-from eikon_engine.replay.live_sockets import RecordedSockets
+from eikon_engine.replay.live_sockets import PageMessages
 from eikon_engine.trace.actions import (
     READING_ACTIONS,
     Evaluate,
@@ -70,7 +70,7 @@ class LiveComparer:
         self._zone = page_zone(plan.trace.environment)
         recording = plan.recorded_network() if plan.network == "live" else None
         steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
-        self._sockets = RecordedSockets() if recording is None else RecordedSockets.of(plan.trace, steps, recording)
+        self._sockets = PageMessages() if recording is None else PageMessages.of(plan.trace, steps, recording)
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
         self._later_errors: _Errors = Counter()

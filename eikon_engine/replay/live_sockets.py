@@ -35,8 +35,8 @@ class _StepPhases:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedSockets:
-    """The recorded WebSockets of a mission, by the steps they belong to."""
+class PageMessages:
+    """What pages sent on the recorded WebSockets of a mission by themselves."""
 
     unprompted: Mapping[str, Counter[str]] = field(default_factory=dict)
     """The messages that pages sent in each step before its action acted, by the id of the step.
@@ -47,7 +47,7 @@ class RecordedSockets:
     """Keys of the answers of pages to heartbeats of servers; how many there are depends on wall time."""
 
     @classmethod
-    def of(cls, trace: ExecutionTrace, steps: Sequence[ActionTrace], recording: NetworkRecording) -> RecordedSockets:
+    def of(cls, trace: ExecutionTrace, steps: Sequence[ActionTrace], recording: NetworkRecording) -> PageMessages:
         """Read those of a recording with the steps of its mission."""
         performed = [each for each in steps if not isinstance(each.result, Blocked)]
         is_natural = trace.environment is not None and trace.environment.clock == "natural"

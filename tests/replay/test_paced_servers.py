@@ -10,7 +10,7 @@ import pytest
 from aiohttp import WSMsgType, web
 from playwright.sync_api import Browser, Page, expect
 
-from tests.record.recorded_page import TWICE, recorded_page
+from tests.record.recorded_page import QUICK, TWICE, recorded_page
 from tests.replay.conftest import replay
 from tests.sites.async_loopback import HOST, hide_the_server, running_application
 
@@ -36,6 +36,23 @@ LEAVING: Final = """<!doctype html><title>Leaving</title><p id=state>loading</p>
 <script>fetch('/price').then((response) => response.text()).then((text) => { state.textContent = text; });</script>"""
 NEXT: Final = "<!doctype html><title>Next</title>"
 
+ORDER: Final = """<!doctype html><title>Order</title><button id=order>Order</button>
+<p id=orders>none</p><p id=state>new</p><script>
+const get = (path, into, options) =>
+  fetch(path, options).then((response) => response.text()).then((text) => { into.textContent = text; });
+order.onclick = () => {
+  get('/order', state, {method: 'POST'});
+  setTimeout(() => get('/orders', orders), 200);
+};</script>"""
+CHAT: Final = """<!doctype html><title>Chat</title><button id=say>Say</button><p id=heard>nothing</p><script>
+const listen = () => fetch('/wait').then((response) => response.text()).then((text) => {
+  heard.textContent = text;
+  listen();
+});
+listen();
+say.onclick = () => fetch('/say', {method: 'POST'});
+</script>"""
+
 
 class Prices:
     """A server that takes its time for a price, and for news that it sends over a socket."""
@@ -46,16 +63,39 @@ class Prices:
         self.price_after_s = 0.7
         self.news_after_s = 0.5
         self.news = "Bought"
+        self.orders = 0
+        self._said = asyncio.Event()
 
     async def page(self, request: web.Request) -> web.Response:
         """Return a page."""
-        pages = {"/": PAGE, "/leaving": LEAVING, "/next": NEXT}
+        pages = {"/": PAGE, "/leaving": LEAVING, "/next": NEXT, "/shop": ORDER, "/chat": CHAT}
         return web.Response(text=pages[request.path], content_type="text/html")
 
     async def price(self, _request: web.Request) -> web.Response:
         """Return the price."""
         await asyncio.sleep(self.price_after_s)
         return web.Response(text="12.50")
+
+    async def order(self, _request: web.Request) -> web.Response:
+        """Take an order at once, and say so a second later."""
+        self.orders += 1
+        await asyncio.sleep(1.0)
+        return web.Response(text="ordered")
+
+    async def count(self, _request: web.Request) -> web.Response:
+        """Count the orders."""
+        return web.Response(text=f"{self.orders} orders")
+
+    async def wait(self, _request: web.Request) -> web.Response:
+        """Answer once somebody says something: a long poll."""
+        await self._said.wait()
+        return web.Response(text="Hello")
+
+    async def say(self, _request: web.Request) -> web.Response:
+        """Say something."""
+        self._said.set()
+        self._said = asyncio.Event()
+        return web.Response(text="said")
 
     async def socket(self, request: web.Request) -> web.WebSocketResponse:
         """Answer what the page sends."""
@@ -73,8 +113,12 @@ def serve_prices() -> Iterator[Prices]:
     """Serve until the block ends."""
     site, application = Prices(), web.Application()
     application.on_response_prepare.append(hide_the_server)
-    for path in ("/", "/leaving", "/next"):
+    for path in ("/", "/leaving", "/next", "/shop", "/chat"):
         application.router.add_get(path, site.page)
+    application.router.add_post("/order", site.order)
+    application.router.add_get("/orders", site.count)
+    application.router.add_get("/wait", site.wait)
+    application.router.add_post("/say", site.say)
     application.router.add_get("/price", site.price)
     application.router.add_get("/news", site.socket)
     with running_application(application, (0,)) as ports:
@@ -165,3 +209,51 @@ def test_what_the_agent_did_not_wait_for_does_not_come(chromium: Browser, site: 
 
     assert differences(outcome) == []
     assert outcome.verdict == "faithful"
+
+
+def test_what_happens_while_a_request_is_answered_stays_in_order(
+    chromium: Browser, site: Prices, tmp_path: Path
+) -> None:
+    """The order reaches the server before it is asked for the number of orders, though it was answered after that."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/shop")
+        agent.page.get_by_role("button", name="Order").click()
+        expect(agent.page.locator("#orders")).to_have_text("1 orders")
+        expect(agent.page.locator("#state")).to_have_text("ordered")
+    site.orders = 0
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert differences(outcome) == []
+    assert site.orders == 1
+
+
+def test_a_long_poll_reaches_the_server_before_what_answers_it(chromium: Browser, site: Prices, tmp_path: Path) -> None:
+    """It is not held back until its response; and one that the recording ended with is not waited for."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/chat")
+        agent.page.get_by_role("button", name="Say").click()
+        expect(agent.page.locator("#heard")).to_have_text("Hello")
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert [name for name in differences(outcome) if name != "content of a page that was loading"] == []
+    assert outcome.network is not None
+    assert [each for each in outcome.network.notes if "no response" in each] == []
+
+
+@pytest.mark.parametrize("leaves", ["for another page", "by closing"])
+def test_a_save_that_the_agent_did_not_wait_for_reaches_the_site(
+    chromium: Browser, site: Prices, tmp_path: Path, leaves: str
+) -> None:
+    """Its response was cancelled in the recording, or the recording ended before it."""
+    with recorded_page(chromium, tmp_path / "b", QUICK) as agent:
+        agent.page.goto(f"{site.url}/shop")
+        agent.page.get_by_role("button", name="Order").click()
+        if leaves == "for another page":
+            agent.page.goto(f"{site.url}/next")
+    site.orders = 0
+
+    replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert site.orders == 1

@@ -100,6 +100,8 @@ class DeliveryQueue:
         """Orders of everything delivered so far."""
         self._skipped_orders: set[int] = set()
         self._never_answered: set[Request] = set()
+        self._answered_by_site: dict[Request, Moment] = {}
+        """When the requests were answered in the recording that a live server answers when it likes."""
         self.late: list[Delivery] = []
         """What was delivered after a later event of the recording, or early."""
         self._in_delivery = 0
@@ -158,6 +160,10 @@ class DeliveryQueue:
         """Mark a request that gets no response, as in the recording."""
         self._never_answered.add(request)
 
+    def mark_answered_by_site(self, request: Request, recorded: Moment) -> None:
+        """Mark a request that a live server answers: it is waited for from the recorded moment on."""
+        self._answered_by_site[request] = recorded
+
     def due_count(self) -> int:
         """Count what can be delivered now."""
         due = sum(self._is_due(delivery) for delivery in self._pending.values())
@@ -165,13 +171,16 @@ class DeliveryQueue:
 
     def is_waiting(self, request: Request) -> bool:
         """Whether a request waits for a response that is not due yet, or never arrives."""
-        if request in self._never_answered:
+        if request in self._never_answered or request in self._answered_later():
             return True
         return any(delivery.request is request and not self._is_due(delivery) for delivery in self._pending.values())
 
     def waiting_requests(self) -> int:
         """Count the requests that wait for a response that is not due yet."""
-        return sum(delivery.request is not None and not self._is_due(delivery) for delivery in self._pending.values())
+        pending = sum(
+            delivery.request is not None and not self._is_due(delivery) for delivery in self._pending.values()
+        )
+        return pending + len(self._answered_later())
 
     def loading_requests(self) -> Sequence[Request]:
         """Return the requests that wait for a response, and neither poll nor are sent by a timer."""
@@ -187,7 +196,16 @@ class DeliveryQueue:
         never = sum(
             each.resource_type in FETCH_TYPES for each in self._never_answered & self._tracker.requests.in_flight
         )
-        return never + sum(delivery.is_fetch for delivery in self._pending.values())
+        later = sum(each.resource_type in FETCH_TYPES for each in self._answered_later())
+        return never + later + sum(delivery.is_fetch for delivery in self._pending.values())
+
+    def _answered_later(self) -> Collection[Request]:
+        """Return the requests in flight whose recorded response came later."""
+        if not self._answered_by_site:
+            return ()
+        in_flight = self._tracker.requests.in_flight
+        self._answered_by_site = {each: when for each, when in self._answered_by_site.items() if each in in_flight}
+        return [each for each, when in self._answered_by_site.items() if not self.has_reached(when)]
 
     def next_ms(self) -> float | None:
         """Return the page time of the next delivery in this phase that is not due yet."""
@@ -279,6 +297,10 @@ class DeliveryQueue:
         for each in kept:
             heapq.heappush(self._expected, each)
 
+    def has_reached(self, moment: Moment) -> bool:
+        """Return whether the replay has come to a moment of the recording."""
+        return (moment.phase, moment.at_ms) <= (self._timeline.phase, self._recorded_ms)
+
     def _is_due(self, delivery: Delivery) -> bool:
         if delivery.is_immediate or delivery.is_early or self.blocks_document(delivery):
             return True
@@ -295,15 +317,12 @@ class DeliveryQueue:
             delivery.is_immediate
             or delivery.is_early
             or self.blocks_document(delivery)
-            or self._has_reached(delivery.moment)
+            or self.has_reached(delivery.moment)
         )
 
     def _is_past(self, moment: Moment) -> bool:
         """Whether a moment was reached; an event of a later action counts once it is overdue."""
-        return self._has_reached(moment) or moment.at_ms + OVERDUE_MS <= self._recorded_ms
-
-    def _has_reached(self, moment: Moment) -> bool:
-        return (moment.phase, moment.at_ms) <= (self._timeline.phase, self._recorded_ms)
+        return self.has_reached(moment) or moment.at_ms + OVERDUE_MS <= self._recorded_ms
 
     @property
     def _recorded_ms(self) -> float:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, defaultdict
+from bisect import bisect_left
+from collections import defaultdict, deque
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
-from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.pacing import plan_pacing
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from playwright.async_api import Request
 
+    from eikon_engine.browser.request_tracker import RequestTracker
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.exchange import Exchange, Moment
@@ -34,58 +37,80 @@ MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
 
 
+class _Push(NamedTuple):
+    """Something that a server did on a recorded socket."""
+
+    kind: PushKind
+    moment: Moment
+    recorded_ms: float
+    """Page time at which it was recorded; the moment may be another one."""
+    sent_before: int
+    """How many messages the page had sent on the socket by then."""
+
+
 @dataclass(slots=True)
-class _RecordedSocket:
+class _PacedSocket:
     """What a server sent on a recorded socket, and how much of it has come on the live one; without heartbeats."""
 
-    moments: Mapping[PushKind, Sequence[Moment]]
-    received: Counter[PushKind] = field(default_factory=Counter)
+    left: Mapping[PushKind, deque[_Push]]
+    """What has not come yet."""
+    sent: int = 0
+    """How many messages the page has sent on the live socket."""
     awaited_since_s: float | None = None
     """Wall time at which the next one was due; None if it is not."""
-    grace_s: float = MESSAGE_S
-    """For how much wall time the next one is waited for."""
+    given_up: Moment | None = None
+    """The moment of the last one that was not waited for any longer."""
 
-    def next_moment(self) -> Moment | None:
-        """Return the recorded moment of what comes next; None if nothing does."""
-        left = (self.moments[kind][self.received[kind] :][:1] for kind in self.moments)
-        return min((each[0] for each in left if each), key=lambda moment: moment.order, default=None)
+    def next(self) -> _Push | None:
+        """Return what comes next; None if nothing does."""
+        return min((each[0] for each in self.left.values() if each), key=lambda push: push.moment.order, default=None)
 
-    def take(self, kind: PushKind) -> Moment | None:
-        """Return the recorded moment of what comes now; None if the recording has no counterpart."""
-        self.received[kind] += 1
-        return next(iter(self.moments[kind][self.received[kind] - 1 :]), None)
+    def take(self, kind: PushKind) -> _Push | None:
+        """Return the recorded counterpart of what comes now; None if there is none."""
+        return self.left[kind].popleft() if self.left.get(kind) else None
 
 
 class LivePace:
     """Paces the responses of a live server, and what it sends on WebSockets, by the moments of a recording.
 
     A request is let through when its recorded response came, and its response is waited for before anything else
-    happens; so a page has as much time as in the recording, however fast the server is.
+    happens; so a page has as much time as in the recording, however fast the server is. See `plan_pacing` for those
+    that are let through at once.
     """
 
-    def __init__(self, session: Session, recording: NetworkRecording, names: RecordedSocketNames) -> None:
+    def __init__(
+        self,
+        session: Session,
+        recording: NetworkRecording,
+        names: RecordedSocketNames,
+        is_telemetry: Callable[[Exchange], bool],
+    ) -> None:
         """Pace a session; `names` pair its sockets with recorded ones."""
         self._session = session
         self._names = names
-        self._responses: dict[Request, Moment] = {}
-        """Moments of the recorded responses to the requests that are not let through yet."""
-        self._cancelled = frozenset(
-            was.ordinal
-            for was, now in zip(recording.as_recorded.exchanges, recording.exchanges, strict=True)
-            if was.is_cancelled and now.is_pending and was.request.method in SAFE_METHODS
-        )
-        """Ordinals of the recorded requests that pages cancelled before they had a response."""
-        self._unanswered: set[Request] = set()
-        """Requests that are not let through at all, as these."""
-        self._sockets = {number: _RecordedSocket(moments) for number, moments in _push_moments(recording, names)}
+        self._pacing = plan_pacing(recording, is_telemetry)
+        self._exchanges: WeakKeyDictionary[Request, Exchange] = WeakKeyDictionary()
+        """The recorded exchanges of requests."""
+        self._held: dict[Request, Exchange] = {}
+        """Those that are held."""
+        self._in_flight: dict[Request, tuple[float, float]] = {}
+        """Those that were let through at once and are not answered yet; see `Pacing.answered_ms`."""
+        pushes = _pushes(recording, names)
+        self._sockets = {number: _PacedSocket(left) for number, left in pushes.items()}
         """The recorded sockets, by number."""
         self._urls: dict[int, str] = {}
-        """URL of each open live socket."""
-        pushes = (each for socket in self._sockets.values() for moments in socket.moments.values() for each in moments)
-        responses = filter(None, map(_response_moment, recording.exchanges))
-        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*responses, *pushes))
+        """URL of each live socket."""
+        self._open: set[int] = set()
+        """The live sockets that are open."""
+        pushed = (push.moment for left in pushes.values() for own in left.values() for push in own)
+        held = [_response_moment(each) for each in recording.exchanges if each.ordinal in self._pacing.held]
+        others = [_response_moment(each) for each in recording.exchanges if each.ordinal in self._pacing.answered_ms]
+        moments = (*filter(None, (*held, *others)), *pushed)
+        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, moments)
+        self._schedule.queue.stop_expecting([each.order for each in others if each is not None])
         session.stabilizer.paced_deliveries = self._schedule.queue
-        session.stabilizer.pending_work.append(lambda: sum(map(self._is_awaited, self._urls)))
+        session.stabilizer.pending_work.append(lambda: sum(map(self._is_awaited, self._open)))
+        session.context.on("requestfailed", self._discard)
 
     async def stop(self) -> None:
         """Stop pacing."""
@@ -94,76 +119,118 @@ class LivePace:
     def on_opened(self, socket: int, url: str) -> None:
         """Note a socket."""
         self._urls[socket] = url
+        self._open.add(socket)
 
     def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
         """Do nothing."""
 
     def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
-        """Do nothing."""
+        """Count what the page sends."""
+        recorded = self._recorded(socket)
+        if sender == "page" and recorded is not None and not _answers(self._heartbeat(socket), _bytes(content)):
+            recorded.sent += 1
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:  # noqa: ARG002
-        """Note that nothing more comes on a socket."""
-        self._urls.pop(socket, None)
+        """Expect nothing more on a socket."""
+        self._open.discard(socket)
+        recorded = self._recorded(socket)
+        if recorded is not None:
+            self._schedule.queue.stop_expecting([push.moment.order for own in recorded.left.values() for push in own])
 
     def expect_response(self, request: Request, recorded: Exchange) -> None:
         """Note which recorded exchange a request corresponds to, before it is let through."""
-        if recorded.ordinal in self._cancelled:
-            self._unanswered.add(request)
-        elif (moment := _response_moment(recorded)) is not None:
-            self._responses[request] = moment
+        self._exchanges[request] = recorded
 
     @asynccontextmanager
     async def response_turn(self, request: Request, *, is_background: bool) -> AsyncIterator[None]:
         """Wait until a request may be let through, by the body of the `with` statement; then wait for its response."""
-        moment = self._responses.pop(request, None)
-        if request in self._unanswered:
-            self._schedule.queue.mark_never_answered(request)
+        recorded = self._exchanges.pop(request, None)
+        moment = None if recorded is None else _response_moment(recorded)
+        requests, queue = self._session.tracker.requests, self._schedule.queue
+        ordinal = -1 if recorded is None else recorded.ordinal
+        if ordinal in self._pacing.withheld | self._pacing.unanswered:
+            queue.mark_never_answered(request)
             self._session.tracker.changed.set()
-            await self._session.tracker.requests.wait_until_ended(request)
-        if moment is None:
+        if ordinal in self._pacing.withheld:
+            await requests.wait_until_ended(request)
+        if recorded is None or moment is None or ordinal not in self._pacing.held:
+            if moment is not None and ordinal in self._pacing.answered_ms:
+                self._in_flight[request] = self._pacing.answered_ms[ordinal]
+                queue.mark_answered_by_site(request, moment)
             yield
             return
-        is_immediate = is_main_document(request)
-        async with self._schedule.in_turn(moment, request, is_immediate=is_immediate, is_background=is_background):
-            yield
-            with suppress(TimeoutError):
-                async with asyncio.timeout(RESPONSE_S):
-                    await self._session.tracker.requests.wait_until_ended(request)
+        self._held[request] = recorded
+        try:
+            async with self._schedule.in_turn(
+                moment, request, is_immediate=is_main_document(request), is_background=is_background
+            ):
+                del self._held[request]
+                requests.note_sent(request)
+                yield
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RESPONSE_S):
+                        await _wait_until_answered(requests, request)
+        finally:
+            self._held.pop(request, None)
 
     @asynccontextmanager
-    async def push_turn(self, socket: int, kind: PushKind, content: str | bytes = b"") -> AsyncIterator[None]:
+    async def push_turn(self, socket: int, kind: PushKind, content: str | bytes) -> AsyncIterator[None]:
         """Wait until what a server sent on a socket may reach its page, by the body of the `with` statement."""
-        recorded = self._recorded(socket)
-        heartbeat = None if recorded is None else self._heartbeat(socket)
-        data = content.encode() if isinstance(content, str) else content
-        if recorded is None or (kind == "message" and heartbeat is not None and heartbeat.is_sent_in(data)):
+        recorded = None if kind == "message" and self.is_heartbeat(socket, content) else self._recorded(socket)
+        push = None if recorded is None else recorded.take(kind)
+        if recorded is not None:
+            recorded.awaited_since_s = None
+        if push is None or self._comes_during_request(push):
             yield
             return
-        moment = recorded.take(kind)
-        recorded.awaited_since_s, recorded.grace_s = None, MESSAGE_S
-        if moment is None:
+        async with self._schedule.in_turn(push.moment):
             yield
-            return
-        async with self._schedule.in_turn(moment):
-            yield
+
+    def is_heartbeat(self, socket: int, content: str | bytes) -> bool:
+        """Return whether a message of a server is a heartbeat, which is not held back."""
+        heartbeat = self._heartbeat(socket)
+        return heartbeat is not None and heartbeat.is_sent_in(_bytes(content))
+
+    def _comes_during_request(self, push: _Push) -> bool:
+        """Return whether the recording has it while a request was answered that is answered right now."""
+        in_flight = self._session.tracker.requests.in_flight
+        self._in_flight = {request: times for request, times in self._in_flight.items() if request in in_flight}
+        is_among = any(begin < push.recorded_ms < end for begin, end in self._in_flight.values())
+        if is_among:
+            self._schedule.queue.stop_expecting((push.moment.order,))
+        return is_among
 
     def _is_awaited(self, socket: int) -> bool:
-        """Return whether page time waits for the server: it had sent something by now in the recording."""
+        """Return whether page time waits for the server: it had sent something by now in the recording.
+
+        What may have been its cause must have reached the server.
+        """
         recorded = self._recorded(socket)
-        moment = None if recorded is None else recorded.next_moment()
-        timeline, now = self._session.timeline, time.monotonic()
-        is_due = moment is not None and (moment.phase, moment.at_ms) <= (timeline.phase, timeline.recorded_ms)
-        if recorded is None or moment is None or not is_due:
+        push = None if recorded is None else recorded.next()
+        if recorded is None or push is None or not self._schedule.queue.has_reached(push.moment):
+            return False
+        is_caused = recorded.sent >= push.sent_before and all(
+            held.started_ms > push.recorded_ms for held in self._held.values()
+        )
+        if not is_caused or recorded.given_up is push.moment:
             return False
         if recorded.awaited_since_s is None:
-            recorded.awaited_since_s = now
-        if now - recorded.awaited_since_s < recorded.grace_s:
+            recorded.awaited_since_s = time.monotonic()
+        if time.monotonic() - recorded.awaited_since_s < MESSAGE_S:
             return True
-        recorded.grace_s = 0.0
-        self._schedule.queue.stop_expecting((moment.order,))
+        recorded.given_up = push.moment
+        self._schedule.queue.stop_expecting((push.moment.order,))
         return False
 
-    def _recorded(self, socket: int) -> _RecordedSocket | None:
+    def _discard(self, request: Request) -> None:
+        """Let go of a request that its page cancelled while it was held."""
+        queue = self._schedule.queue
+        for delivery in [each for each in queue.pending() if each.request is request]:
+            queue.discard(delivery)
+            delivery.allowed.set()
+            queue.wake()
+
+    def _recorded(self, socket: int) -> _PacedSocket | None:
         """Return the recorded socket that a live one is paired with, in the order in which they were opened."""
         if self._names.recorded_socket(socket) is None:
             for earlier, url in self._urls.items():
@@ -177,33 +244,63 @@ class LivePace:
         return None if opened is None else self._names.heartbeat(opened)
 
 
-def _push_moments(
-    recording: NetworkRecording, names: RecordedSocketNames
-) -> Iterator[tuple[int, Mapping[PushKind, Sequence[Moment]]]]:
-    """Yield each recorded socket with the moments of what its server sent, without heartbeats."""
-    events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
-    for event in recording.sockets:
-        events[event.socket].append(event)
-    for socket, own in events.items():
-        opened = next((each for each in own if isinstance(each, SocketOpened)), None)
-        heartbeat = None if opened is None else names.heartbeat(opened)
-        messages = [
-            each.moment
-            for each in own
-            if isinstance(each, SocketMessage)
-            and each.sender == "server"
-            and (heartbeat is None or not heartbeat.is_sent_in(recording.message(each)))
-        ]
-        yield (
-            socket,
-            {
-                "accepted": [each.moment for each in own if isinstance(each, SocketAccepted)],
-                "message": messages,
-                "closed": [each.moment for each in own if isinstance(each, SocketClosed) and each.closer == "server"],
-            },
-        )
+async def _wait_until_answered(requests: RequestTracker, request: Request) -> None:
+    """Wait until a request in flight and those that it is redirected to have ended."""
+    last: Request | None = request
+    while last is not None:
+        await requests.wait_until_ended(last)
+        last = last.redirected_to
 
 
 def _response_moment(exchange: Exchange) -> Moment | None:
     """Return when a recorded response began to reach its page."""
     return exchange.pieces[0].moment if exchange.pieces else exchange.moment
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _pushes(recording: NetworkRecording, names: RecordedSocketNames) -> dict[int, dict[PushKind, deque[_Push]]]:
+    """Return what the servers of the recorded sockets did, by the numbers of the sockets, without heartbeats."""
+    heartbeats = {each.socket: names.heartbeat(each) for each in recording.sockets if isinstance(each, SocketOpened)}
+    recorded_ms: defaultdict[tuple[int, PushKind | None], deque[float]] = defaultdict(deque)
+    sent: defaultdict[int, list[float]] = defaultdict(list)
+    for event in recording.as_recorded.sockets:
+        recorded_ms[event.socket, _kind(event)].append(event.moment.at_ms)
+        match event:
+            case SocketMessage(sender="page") if not _answers(heartbeats.get(event.socket), recording.message(event)):
+                sent[event.socket].append(event.moment.at_ms)
+    found: defaultdict[int, dict[PushKind, deque[_Push]]] = defaultdict(dict)
+    for event in recording.sockets:
+        kind, heartbeat = _kind(event), heartbeats.get(event.socket)
+        if kind is None:
+            continue
+        at_ms = recorded_ms[event.socket, kind].popleft()
+        is_heartbeat = (
+            isinstance(event, SocketMessage)
+            and heartbeat is not None
+            and heartbeat.is_sent_in(recording.message(event))
+        )
+        if not is_heartbeat:
+            push = _Push(kind, event.moment, at_ms, bisect_left(sent[event.socket], at_ms))
+            found[event.socket].setdefault(kind, deque()).append(push)
+    return found
+
+
+def _answers(heartbeat: ServerHeartbeat | None, content: bytes) -> bool:
+    """Return whether a message of a page answers a heartbeat."""
+    return heartbeat is not None and heartbeat.answer is not None and heartbeat.is_answered_by(content)
+
+
+def _kind(event: SocketEvent) -> PushKind | None:
+    """Return what a server did in an event of a socket; None for what a page did."""
+    match event:
+        case SocketAccepted():
+            return "accepted"
+        case SocketMessage(sender="server"):
+            return "message"
+        case SocketClosed(closer="server"):
+            return "closed"
+        case _:
+            return None

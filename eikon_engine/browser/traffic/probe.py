@@ -159,7 +159,7 @@ class ProbeTraffic(LiveTraffic):
             self.sockets.listeners.append(self._messages)
             names = self.sockets.recorded_names
             if names is not None and session.environment.clock == "natural" and has_moments(self._recording):
-                self._pace = LivePace(session, self._recording, names)
+                self._pace = LivePace(session, self._recording, names, self._is_telemetry_exchange)
                 self.sockets.set_pace(self._pace)
         session.context.on("console", self._withheld.note)
         session.context.on("request", lambda request: self._on_request(session, request))
@@ -186,6 +186,9 @@ class ProbeTraffic(LiveTraffic):
             return False
         key = request_key(request.method, self._session.redactor.redact_text(request.url), None, None)
         return find_telemetry_rule(key, self._playback.rule_use.rules) is not None
+
+    def _is_telemetry_exchange(self, exchange: Exchange) -> bool:
+        return find_telemetry_rule(exchange.key, self._playback.rule_use.rules) is not None
 
     def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""

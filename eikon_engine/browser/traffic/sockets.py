@@ -181,22 +181,32 @@ class _SocketConnection:
         self._sockets.background.start(close_side(self._server_side, code, reason))
 
     def _queue(self, kind: PushKind, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
-        self._queued += 1
         content = values[0] if kind == "message" and isinstance(values[0], str | bytes) else b""
-        self._server_queue.put_nowait(_Push(kind, content, partial(pass_on, *values)))
+        push = _Push(kind, content, partial(pass_on, *values))
+        if self._waits_for_turn and self._is_heartbeat(push):
+            self._sockets.background.start(self._pass_on(push))
+            return
+        self._queued += 1
+        self._server_queue.put_nowait(push)
+
+    def _is_heartbeat(self, push: _Push) -> bool:
+        pace = self._sockets.pace
+        return pace is not None and push.kind == "message" and pace.is_heartbeat(self._ordinal, push.content)
+
+    async def _pass_on(self, push: _Push) -> None:
+        self._sockets.session.stabilizer.barrier.note_delivery()
+        await push.pass_on()
+        self._sockets.session.tracker.note_data()
 
     async def _forward_messages(self) -> None:
         """Forward what a server sends, but not while an action runs or the clock moves."""
-        tracker = self._sockets.session.tracker
         try:
             while True:
                 push = await self._server_queue.get()
                 await self._wait_for_responses()
                 async with self._turn(push):
-                    self._sockets.session.stabilizer.barrier.note_delivery()
-                    await push.pass_on()
+                    await self._pass_on(push)
                     self._queued -= 1
-                    tracker.note_data()
         finally:
             self._queued = 0
 

@@ -1,0 +1,72 @@
+"""Which recorded requests a live replay can hold back until their response was received: no other one depends on them.
+
+A server sees a held request later than it did. So one is held only if, while it was answered in the recording, nothing
+else reached the server that its response may depend on, or whose response may depend on it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.websocket import SocketMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.store import NetworkRecording
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """What becomes of the requests of a recording in a paced live replay, by their ordinals."""
+
+    held: frozenset[int]
+    """Sent when their response was received."""
+    withheld: frozenset[int]
+    """Safe ones that their page cancelled before a response: never sent."""
+    unanswered: frozenset[int]
+    """Safe ones that were not answered when the recording ended: sent at once, and never waited for."""
+    answered_ms: Mapping[int, tuple[float, float]]
+    """Recorded page times between which the others were sent and answered; these are sent at once."""
+
+
+def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], bool]) -> Pacing:
+    """Decide for each request of a recording, by its recorded moments."""
+    recorded = recording.as_recorded
+    starts = sorted(each.started_ms for each in recorded.exchanges)
+    unsafe_starts = sorted(each.started_ms for each in recorded.exchanges if not _is_safe(each))
+    messages = [each for each in recorded.sockets if isinstance(each, SocketMessage)]
+    sent = sorted(each.moment.at_ms for each in messages if each.sender == "page")
+    pushed = sorted(each.moment.at_ms for each in messages if each.sender == "server")
+    held, withheld, unanswered, answered = set(), set(), set(), {}
+    for was, now in zip(recorded.exchanges, recording.exchanges, strict=True):
+        moment = was.pieces[0].moment if was.pieces else was.moment
+        if was.is_cancelled and now.is_pending and _is_safe(was):
+            withheld.add(was.ordinal)
+            continue
+        if was.is_pending and _is_safe(was):
+            unanswered.add(was.ordinal)
+            continue
+        if moment is None or is_telemetry(was) or (was.is_cancelled and not _is_safe(was)):
+            continue
+        interval = was.started_ms, float(moment.at_ms)
+        others = (unsafe_starts, sent) if _is_safe(was) else (starts, sent, pushed)
+        if was.pieces or any(_has_between(times, interval) for times in others):
+            answered[was.ordinal] = interval
+        else:
+            held.add(was.ordinal)
+    return Pacing(frozenset(held), frozenset(withheld), frozenset(unanswered), answered)
+
+
+def _is_safe(exchange: Exchange) -> bool:
+    return exchange.request.method in SAFE_METHODS
+
+
+def _has_between(times: Sequence[float], interval: tuple[float, float]) -> bool:
+    """Return whether one of these times, in order, is within an interval, without its ends."""
+    begin, end = interval
+    return bisect_right(times, begin) < bisect_left(times, end)
