@@ -44,13 +44,14 @@ order.onclick = () => {
   get('/order', state, {method: 'POST'});
   setTimeout(() => get('/orders', orders), 200);
 };</script>"""
-CHAT: Final = """<!doctype html><title>Chat</title><button id=say>Say</button><p id=heard>nothing</p><script>
+CHAT: Final = """<!doctype html><title>Chat</title>
+<button id=say>Say</button><p id=heard>nothing</p><p id=state>silent</p><script>
 const listen = () => fetch('/wait').then((response) => response.text()).then((text) => {
   heard.textContent = text;
   listen();
 });
 listen();
-say.onclick = () => fetch('/say', {method: 'POST'});
+say.onclick = () => fetch('/say', {method: 'POST'}).then(() => { state.textContent = 'said'; });
 </script>"""
 
 
@@ -232,8 +233,10 @@ def test_a_long_poll_reaches_the_server_before_what_answers_it(chromium: Browser
     """It is not held back until its response; and one that the recording ended with is not waited for."""
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/chat")
+        agent.page.wait_for_timeout(1000)
         agent.page.get_by_role("button", name="Say").click()
         expect(agent.page.locator("#heard")).to_have_text("Hello")
+        expect(agent.page.locator("#state")).to_have_text("said")
 
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
 

@@ -89,6 +89,12 @@ class LivePace:
         self._session = session
         self._names = names
         self._pacing = plan_pacing(recording, is_telemetry)
+        self._answers = {
+            each.ordinal: moment
+            for each in recording.as_recorded.exchanges
+            if each.ordinal in self._pacing.answered_ms and (moment := _response_moment(each)) is not None
+        }
+        """When the requests that are let through at once were answered; a timeline may have them earlier."""
         self._exchanges: WeakKeyDictionary[Request, Exchange] = WeakKeyDictionary()
         """The recorded exchanges of requests."""
         self._held: dict[Request, Exchange] = {}
@@ -104,10 +110,7 @@ class LivePace:
         """The live sockets that are open."""
         pushed = (push.moment for left in pushes.values() for own in left.values() for push in own)
         held = [_response_moment(each) for each in recording.exchanges if each.ordinal in self._pacing.held]
-        others = [_response_moment(each) for each in recording.exchanges if each.ordinal in self._pacing.answered_ms]
-        moments = (*filter(None, (*held, *others)), *pushed)
-        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, moments)
-        self._schedule.queue.stop_expecting([each.order for each in others if each is not None])
+        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*filter(None, held), *pushed))
         session.stabilizer.paced_deliveries = self._schedule.queue
         session.stabilizer.pending_work.append(lambda: sum(map(self._is_awaited, self._open)))
         session.context.on("requestfailed", self._discard)
@@ -154,9 +157,9 @@ class LivePace:
         if ordinal in self._pacing.withheld:
             await requests.wait_until_ended(request)
         if recorded is None or moment is None or ordinal not in self._pacing.held:
-            if moment is not None and ordinal in self._pacing.answered_ms:
+            if ordinal in self._answers:
                 self._in_flight[request] = self._pacing.answered_ms[ordinal]
-                queue.mark_answered_by_site(request, moment)
+                queue.mark_answered_by_site(request, self._answers[ordinal])
             yield
             return
         self._held[request] = recorded
