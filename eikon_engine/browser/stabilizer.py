@@ -178,7 +178,7 @@ class PageStabilizer:
             await self._advance_clock(1.0)
 
     async def run_with_deliveries(self, task: asyncio.Future[_Result]) -> None:
-        """Wait for a task that may need recorded responses, such as a page load; the caller handles its result.
+        """Wait for a task that may need pending responses, such as a page load; the caller handles its result.
 
         A document does not wait for its scripts' fetches, such as long polls; where one seems to, it gets the response
         in the end.
@@ -423,7 +423,7 @@ class LateWaitClock:
 
 
 class PendingDeliveries(Protocol):
-    """The recorded deliveries that are still pending."""
+    """The deliveries that are still pending: recorded ones, or those of a live server that are paced."""
 
     def due_count(self) -> int:
         """Count what can be delivered now."""

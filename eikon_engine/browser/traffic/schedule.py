@@ -3,7 +3,8 @@
 Every recorded event (a response, a piece of one, a WebSocket message) has a moment. It is due once the phase of the
 replay and the page clock have reached that moment; due events are delivered one after the other. If the next one in
 order has no cause yet, such as a request that was not sent, the pages are allowed to settle; if the cause is still
-missing, the following event is delivered, and the other one as soon as its cause appears.
+missing, the following event is delivered, and the other one as soon as its cause appears. In a live replay, the events
+are the responses of the server; see `live_pace`.
 """
 
 from __future__ import annotations
