@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
+from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.pacing import plan_pacing
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
@@ -100,7 +101,7 @@ class LivePace:
         self._held: dict[Request, Exchange] = {}
         """Those that are held."""
         self._in_flight: dict[Request, tuple[float, float]] = {}
-        """Those that were let through at once and are not answered yet; see `Pacing.answered_ms`."""
+        """Unsafe ones that were let through at once and are not answered yet; see `Pacing.answered_ms`."""
         pushes = _pushes(recording, names)
         self._sockets = {number: _PacedSocket(left) for number, left in pushes.items()}
         """The recorded sockets, by number."""
@@ -158,7 +159,8 @@ class LivePace:
             await requests.wait_until_ended(request)
         if recorded is None or moment is None or ordinal not in self._pacing.held:
             if ordinal in self._answers:
-                self._in_flight[request] = self._pacing.answered_ms[ordinal]
+                if request.method not in SAFE_METHODS:
+                    self._in_flight[request] = self._pacing.answered_ms[ordinal]
                 queue.mark_answered_by_site(request, self._answers[ordinal])
             yield
             return
@@ -183,7 +185,7 @@ class LivePace:
         push = None if recorded is None else recorded.take(kind)
         if recorded is not None:
             recorded.awaited_since_s = None
-        if push is None or self._comes_during_request(push):
+        if push is None or self._is_part_of_answer(push):
             yield
             return
         async with self._schedule.in_turn(push.moment):
@@ -194,8 +196,8 @@ class LivePace:
         heartbeat = self._heartbeat(socket)
         return heartbeat is not None and heartbeat.is_sent_in(_bytes(content))
 
-    def _comes_during_request(self, push: _Push) -> bool:
-        """Return whether the recording has it while a request was answered that is answered right now."""
+    def _is_part_of_answer(self, push: _Push) -> bool:
+        """Return whether the recording has it while an unsafe request was answered that is answered right now."""
         in_flight = self._session.tracker.requests.in_flight
         self._in_flight = {request: times for request, times in self._in_flight.items() if request in in_flight}
         is_among = any(begin < push.recorded_ms < end for begin, end in self._in_flight.values())
