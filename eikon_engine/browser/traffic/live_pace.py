@@ -92,10 +92,11 @@ class LivePace:
         self._pacing = plan_pacing(recording, is_telemetry)
         self._answers = {
             each.ordinal: moment
-            for each in recording.as_recorded.exchanges
+            for was, now in zip(recording.as_recorded.exchanges, recording.exchanges, strict=True)
+            for each in (was if was.request.method in SAFE_METHODS else now,)
             if each.ordinal in self._pacing.answered_ms and (moment := _response_moment(each)) is not None
         }
-        """When the requests that are let through at once were answered; a timeline may have them earlier."""
+        """When the requests that are let through at once were answered; a timeline may have a long poll too early."""
         self._exchanges: WeakKeyDictionary[Request, Exchange] = WeakKeyDictionary()
         """The recorded exchanges of requests."""
         self._held: dict[Request, Exchange] = {}
