@@ -229,7 +229,7 @@ class LivePace:
         return False
 
     def _discard(self, request: Request) -> None:
-        """Let go of a request that its page cancelled while it was held."""
+        """Discard a request that its page cancelled while it was held."""
         queue = self._schedule.queue
         for delivery in [each for each in queue.pending() if each.request is request]:
             queue.discard(delivery)
