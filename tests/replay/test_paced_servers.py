@@ -88,7 +88,7 @@ class Prices:
         return web.Response(text=f"{self.orders} orders")
 
     async def wait(self, _request: web.Request) -> web.Response:
-        """Answer once somebody says something: a long poll."""
+        """Answer once something is said: a long poll."""
         await self._said.wait()
         return web.Response(text="Hello")
 

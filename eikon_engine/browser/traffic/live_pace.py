@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PushKind: TypeAlias = Literal["accepted", "message", "closed"]
 """What a server does on a WebSocket."""
 RESPONSE_S: Final = 5.0
-"""Wall time after which a response that does not end no longer holds back later ones, such as an event stream."""
+"""Wall time after which a response that does not end no longer holds back later ones."""
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
 
