@@ -38,8 +38,10 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.retiming import apply_timeline
 from eikon_engine.network.store import read_network
+from eikon_engine.replay.caused_requests import begun_ms
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import RecordedStandIns
+from eikon_engine.trace.actions import WaitFor
 from eikon_engine.trace.base_urls import map_session_storage, map_storage_state
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.environment import (
@@ -52,6 +54,7 @@ from eikon_engine.trace.environment import (
     revive_expired_cookies,
 )
 from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.steps import is_failed_wait
 from eikon_engine.trace.variables import SecretValues
 
 if TYPE_CHECKING:
@@ -292,6 +295,14 @@ def _repeated_keys(plan: Plan, recording: NetworkRecording) -> frozenset[str]:
     return frozenset(sent - Counter(each.key for each in recording.exchanges))
 
 
+def _missed_deadlines_ms(plan: Plan) -> list[float]:
+    """Return the recorded page times at which waits of the agent timed out, which may be before their steps began."""
+    steps = (each.step for subgoal in plan.subgoals for each in subgoal.steps)
+    waits = [each for each in steps if isinstance(each, ActionTrace) and is_failed_wait(each)]
+    elapsed_ms = [each.action.elapsed_ms if isinstance(each.action, WaitFor) else 0.0 for each in waits]
+    return [begun_ms(wait) - elapsed + wait.action.timeout_ms for wait, elapsed in zip(waits, elapsed_ms, strict=True)]
+
+
 def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | None) -> Traffic | None:
     """Choose what serves requests; None for snapshot playback, which serves them itself."""
     if plan.network == "snapshot":
@@ -302,7 +313,13 @@ def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | 
     if own is None:
         return LiveTraffic()
     if plan.network == "live":
-        return ProbeTraffic(own, rules, options.rule_learner, repeated_keys=_repeated_keys(plan, own))
+        return ProbeTraffic(
+            own,
+            rules,
+            options.rule_learner,
+            repeated_keys=_repeated_keys(plan, own),
+            deadlines_ms=_missed_deadlines_ms(plan),
+        )
     return SealedTraffic(
         own,
         rules,

@@ -99,6 +99,8 @@ class DeliveryQueue:
         self.delivered: set[int] = set()
         """Orders of everything delivered so far."""
         self._skipped_orders: set[int] = set()
+        self._due_ms: dict[int, float] = {}
+        """Recorded page times at which orders are due before their moments."""
         self._never_answered: set[Request] = set()
         self._answered_by_site: dict[Request, Moment] = {}
         """When the requests were answered in the recording that a live server answers when it likes."""
@@ -164,6 +166,10 @@ class DeliveryQueue:
         """Mark a request that a live server answers: it is waited for from the recorded moment on."""
         self._answered_by_site[request] = recorded
 
+    def bring_forward(self, order: int, due_ms: float) -> None:
+        """Make an event due at a page time of the recording that is before its moment."""
+        self._due_ms[order] = due_ms
+
     def due_count(self) -> int:
         """Count what can be delivered now."""
         due = sum(self._is_due(delivery) for delivery in self._pending.values())
@@ -223,6 +229,8 @@ class DeliveryQueue:
     def next_stop_ms(self) -> float | None:
         """Return the page time at which the clock must stop next, for a delivery or for what continues after those."""
         times = [each.due_ms for each in self.continuations if each.due_ms < math.inf]
+        forward = [ms for order, ms in self._due_ms.items() if order in self._pending and ms > self._recorded_ms]
+        times += [ms + self._timeline.lag_ms for ms in forward]
         coming = self.next_ms()
         return min(times if coming is None else [coming, *times], default=None)
 
@@ -304,7 +312,11 @@ class DeliveryQueue:
     def _is_due(self, delivery: Delivery) -> bool:
         if delivery.is_immediate or delivery.is_early or self.blocks_document(delivery):
             return True
-        return self._is_due_on_demand(delivery) or self._is_past(delivery.moment)
+        return self._is_due_on_demand(delivery) or self._is_brought_forward(delivery) or self._is_past(delivery.moment)
+
+    def _is_brought_forward(self, delivery: Delivery) -> bool:
+        """Return whether an event is due though its moment may not have come."""
+        return self._due_ms.get(delivery.moment.order, math.inf) <= self._recorded_ms
 
     def _is_due_on_demand(self, delivery: Delivery) -> bool:
         """Whether a response is served on request, before its moment."""
@@ -317,6 +329,7 @@ class DeliveryQueue:
             delivery.is_immediate
             or delivery.is_early
             or self.blocks_document(delivery)
+            or self._is_brought_forward(delivery)
             or self.has_reached(delivery.moment)
         )
 

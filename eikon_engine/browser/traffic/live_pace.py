@@ -18,7 +18,7 @@ from eikon_engine.network.pacing import plan_pacing
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from playwright.async_api import Request
 
@@ -36,6 +36,11 @@ RESPONSE_S: Final = 5.0
 """Wall time after which a response that does not end no longer holds back later ones."""
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
+
+
+EARLY_MS: Final = 500.0
+"""Page time by which a page sends a request earlier than it did, at least; recorded page time is wall time, in which
+scripts take time that they do not take in a replay."""
 
 
 class _Push(NamedTuple):
@@ -85,9 +90,14 @@ class LivePace:
         recording: NetworkRecording,
         names: RecordedSocketNames,
         is_telemetry: Callable[[Exchange], bool],
+        deadlines_ms: Iterable[float] = (),
     ) -> None:
-        """Pace a session; `names` pair its sockets with recorded ones."""
+        """Pace a session; `names` pair its sockets with recorded ones.
+
+        `deadlines_ms` are the recorded page times at which waits of the agent timed out.
+        """
         self._session = session
+        self._deadlines_ms = sorted(deadlines_ms)
         self._names = names
         self._pacing = plan_pacing(recording, is_telemetry)
         self._answers = {
@@ -166,6 +176,7 @@ class LivePace:
             yield
             return
         self._held[request] = recorded
+        self._bring_forward(recorded, moment)
         try:
             async with self._schedule.in_turn(
                 moment, request, is_immediate=is_main_document(request), is_background=is_background
@@ -178,6 +189,16 @@ class LivePace:
                         await _wait_until_answered(requests, request)
         finally:
             self._held.pop(request, None)
+
+    def _bring_forward(self, recorded: Exchange, moment: Moment) -> None:
+        """Let a request through earlier if a wait was for it that timed out before its page sent it in the recording.
+
+        Its page sends it earlier now, so it is answered as much earlier.
+        """
+        sent_ms = self._session.timeline.recorded_ms
+        is_missed = any(sent_ms < each < recorded.started_ms for each in self._deadlines_ms)
+        if is_missed and recorded.started_ms - sent_ms >= EARLY_MS:
+            self._schedule.queue.bring_forward(moment.order, sent_ms + moment.at_ms - recorded.started_ms)
 
     @asynccontextmanager
     async def push_turn(self, socket: int, kind: PushKind, content: str | bytes) -> AsyncIterator[None]:

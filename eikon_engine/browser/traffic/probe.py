@@ -41,7 +41,7 @@ from eikon_engine.network.rules import find_telemetry_rule
 from eikon_engine.network.unsent import has_moments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from playwright.async_api import ConsoleMessage, Request, Response, Route
@@ -114,14 +114,16 @@ class ProbeTraffic(LiveTraffic):
         learner: RuleLearner | None = None,
         *,
         repeated_keys: AbstractSet[str] = frozenset(),
+        deadlines_ms: Sequence[float] = (),
     ) -> None:
         """Compare with `recording`; `rules` name what changes from run to run, and a `learner` learns more of them.
 
         `repeated_keys` are the keys of requests that pages sent more often in the replays that gave the baselines than
-        in the recording.
+        in the recording; `deadlines_ms` are the recorded page times at which waits of the agent timed out.
         """
         super().__init__()
         self._repeated_keys = repeated_keys
+        self._deadlines_ms = deadlines_ms
         self._recording = recording
         self._learner = learner
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
@@ -159,7 +161,7 @@ class ProbeTraffic(LiveTraffic):
             self.sockets.listeners.append(self._messages)
             names = self.sockets.recorded_names
             if names is not None and session.environment.clock == "natural" and has_moments(self._recording):
-                self._pace = LivePace(session, self._recording, names, self._is_telemetry_exchange)
+                self._pace = LivePace(session, self._recording, names, self._is_telemetry_exchange, self._deadlines_ms)
                 self.sockets.set_pace(self._pace)
         session.context.on("console", self._withheld.note)
         session.context.on("request", lambda request: self._on_request(session, request))
