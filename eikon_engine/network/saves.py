@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SAVE_METHOD: Final = "PUT"
 PUT_OFF_MS: Final = 1000.0
-"""Page time by which a replay may send a save earlier than it was recorded."""
+"""Page time by which a replay may send a save earlier or later than it was recorded."""
 REPLACED_MS: Final = 5000.0
 """Page time between two recorded saves within which the later one may replace the earlier one."""
 _CONTENT_HEADERS: Final = frozenset({"content-location", "etag", "last-modified", "location"})

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import has_equal_answer
-from eikon_engine.network.saves import SAVE_METHOD, SavesOfReplay, SentSave
+from eikon_engine.network.saves import PUT_OFF_MS, SAVE_METHOD, SavesOfReplay, SentSave
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -93,7 +93,8 @@ def find_unsent_requests(
             or _explain_save(exchange, recording, playback, sent)
         )
         is_late = exchange.started_ms > sent.end_ms - SLACK_MS
-        if is_late and (not _has_effect(exchange) or any(other.ordinal in sent.by_timer for other in group)):
+        by_timer = any(other.ordinal in sent.by_timer for other in group)
+        if (is_late and (by_timer or not _has_effect(exchange))) or _is_put_off(exchange, used, playback, sent):
             explanation = AFTER_END
         yield Unsent(
             key=exchange.key,
@@ -187,6 +188,16 @@ def _explain_save(exchange: Exchange, recording: NetworkRecording, playback: Pla
         return ""
     replay = _saves_of_replay(playback.address(exchange), recording, playback, sent)
     return replay.explain(exchange) if len(replay.saves) > 1 else ""
+
+
+def _is_put_off(exchange: Exchange, used: tuple[Exchange, ...], playback: Playback, sent: SentRequests) -> bool:
+    """Return whether a save would be sent after the end: a timer sends what its page saves there, each time later."""
+    if exchange.request.method != SAVE_METHOD or exchange.started_ms <= sent.end_ms - PUT_OFF_MS:
+        return False
+    address = playback.address(exchange)
+    earlier = [each for each in used if each.request.method == SAVE_METHOD and playback.address(each) == address]
+    last = max(earlier, key=lambda each: each.ordinal, default=None)
+    return last is not None and last.ordinal < exchange.ordinal and last.ordinal in sent.by_timer
 
 
 def _find_other_saves(recording: NetworkRecording, playback: Playback, sent: SentRequests) -> Iterator[Unsent]:

@@ -13,7 +13,7 @@ from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.network.matching import Playback
 from eikon_engine.network.saves import SentSave
 from eikon_engine.network.store import NetworkRecording
-from eikon_engine.network.unsent import SentRequests, find_unsent_requests
+from eikon_engine.network.unsent import AFTER_END, SentRequests, find_unsent_requests
 from eikon_engine.trace.rules import PathSegmentRule, QueryKeyRule
 from tests.network.factories import make_exchange
 
@@ -169,6 +169,24 @@ def test_what_was_saved_last_was_recorded(site: Site, other_ms: float, end_ms: f
     site.send('{"text": "a"}').send('{"text": "b"}').send('{"text": "c"}')
 
     assert site.explain({0: 1000.0, 2: 3000.0}, other_ms=other_ms, end_ms=end_ms) == found
+
+
+@pytest.mark.parametrize(
+    ("end_ms", "by_action", "explanation"),
+    [
+        pytest.param(3900.0, frozenset(), AFTER_END, id="just before the end"),
+        pytest.param(4100.0, frozenset(), "", id="before the end"),
+        pytest.param(3900.0, frozenset({1}), "", id="an action caused the one before"),
+    ],
+)
+def test_a_save_that_is_put_off_past_the_end_is_not_missed(
+    site: Site, end_ms: float, by_action: frozenset[int], explanation: str
+) -> None:
+    """A page that saves at most once a second saves a little later if its scripts took less time before."""
+    for text in "abc":
+        site.send(f'{{"text": "{text}"}}', response=(("etag", f'"{text}"'),))
+
+    assert site.explain({0: 1000.0, 1: 2200.0}, by_action=by_action, end_ms=end_ms) == {2: explanation}
 
 
 def test_other_requests_between_two_saves_do_not_matter(site: Site) -> None:
