@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.drawn_ids import DRAWN_ID, find_drawn_ids
 from eikon_engine.divergence.masks import expected_read, with_digests
 from eikon_engine.divergence.response_diff import is_shortened
 from eikon_engine.dom.digest import map_strings
@@ -411,9 +412,12 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     aged = _aged_texts(changes, (left, right), times)
     if aged:
         times.not_compared[PRESENT_TIME] = None
+    drawn = find_drawn_ids(changes)
+    if drawn:
+        times.not_compared[DRAWN_ID] = None
     others = {change.whole for change in changes if change.kind != "text"}
     later = {pair for pair in pairs - others if times.are_later(*pair)}
-    same = aged | close | later | {pair for pair in pairs if times.are_same(*pair)}
+    same = aged | close | later | drawn | {pair for pair in pairs if times.are_same(*pair)}
     names: dict[str, str] = {}
     for expected, observed in sorted(same):
         root = _root(names, expected)
