@@ -103,3 +103,35 @@ def test_telemetry_is_not_held(tmp_path: Path) -> None:
     exchange = made(0, 0, 100).model_copy(update={"key": "POST http://shop.test/telemetry"})
 
     assert planned(tmp_path, exchange).held == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("other", "is_held"),
+    [
+        (made(1, 50, 160), True),
+        (made(1, 50, 160, method="POST"), True),
+        (made(1, 50, 90), False),
+        (made(1, 50, None, method="POST"), False),
+    ],
+    ids=["a read", "an unsafe one", "a shorter read", "an unsafe one without a response"],
+)
+def test_what_overlaps_is_held_in_its_order(tmp_path: Path, other: Exchange, is_held: bool) -> None:  # noqa: FBT001 - of the test
+    """A page that saves while it reads sends both as if it had waited for the response."""
+    assert (0 in planned(tmp_path, made(0, 0, 100, method="PUT"), other).held) == is_held
+
+
+def test_what_is_not_held_overtakes_what_was_sent_before(tmp_path: Path) -> None:
+    """A read spans a save and is sent at once, so that an earlier save of which it may show the effect is, too."""
+    plan = planned(
+        tmp_path, made(0, 0, 60, method="PUT"), made(1, 50, 200), made(2, 100, 150, method="PUT"), made(3, 150, 220)
+    )
+
+    assert plan.held == {2, 3}
+
+
+def test_a_document_is_requested_at_once(tmp_path: Path) -> None:
+    """A save whose page is left meanwhile reaches the server before the next page does."""
+    page = make_exchange(ordinal=1).request.model_copy(update={"is_navigation": True})
+    plan = planned(tmp_path, made(0, 0, 100, method="PUT"), made(1, 50, 160, request=page))
+
+    assert plan.held == {1}
