@@ -38,48 +38,24 @@ def planned(tmp_path: Path, *exchanges: Exchange, messages: tuple[SocketMessage,
     return plan_pacing(recording, lambda each: "telemetry" in each.key)
 
 
-@pytest.mark.parametrize(
-    ("other", "is_held"),
-    [
-        (made(1, 50, 60), True),
-        (made(1, 50, 60, method="POST"), False),
-        (made(1, 0, 60, method="POST"), True),
-        (made(1, 100, 160, method="POST"), True),
-        (message("page", 50), False),
-        (message("server", 50), True),
-    ],
-    ids=["a safe one", "an unsafe one", "sent at the same time", "sent after it", "a message", "a push"],
-)
-def test_a_safe_request_is_held_unless_something_changed_the_server(
-    tmp_path: Path,
-    other: Exchange | SocketMessage,
-    is_held: bool,  # noqa: FBT001 - of the test
-) -> None:
-    """A long poll is answered because of it."""
-    own = made(0, 0, 100)
-    exchanges = (own, other) if isinstance(other, Exchange) else (own,)
-    plan = planned(tmp_path, *exchanges, messages=() if isinstance(other, Exchange) else (other,))
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_request_is_held(tmp_path: Path, method: str) -> None:
+    """Also if others overlap it: they wait until it is let through."""
+    others = made(1, 50, 60, method="POST"), made(2, 50, 160)
+    plan = planned(tmp_path, made(0, 0, 100, method=method), *others, messages=(message("page", 50),))
 
-    assert (0 in plan.held, 0 in plan.answered_ms) == (is_held, not is_held)
+    assert plan.held == {0, 1, 2}
+    assert plan.answered_ms == {}
 
 
-@pytest.mark.parametrize(
-    ("other", "is_held"),
-    [(made(1, 50, 60), False), (made(1, 100, 160), True), (message("page", 50), False), (message("server", 50), False)],
-    ids=["a request", "a later one", "a message", "a push"],
-)
-def test_an_unsafe_request_is_held_only_if_nothing_else_happens(
-    tmp_path: Path,
-    other: Exchange | SocketMessage,
-    is_held: bool,  # noqa: FBT001 - of the test
-) -> None:
-    """What is read meanwhile shows its effect."""
-    own = made(0, 0, 100, method="POST")
-    exchanges = (own, other) if isinstance(other, Exchange) else (own,)
-    plan = planned(tmp_path, *exchanges, messages=() if isinstance(other, Exchange) else (other,))
+def test_an_unsafe_request_is_sent_at_once_if_the_server_sent_a_message_meanwhile(tmp_path: Path) -> None:
+    """The message may be about it."""
+    plan = planned(
+        tmp_path, made(0, 0, 100, method="POST"), made(1, 0, 100), made(2, 50, 90), messages=(message("server", 50),)
+    )
 
-    assert (0 in plan.held) == is_held
-    assert plan.answered_ms.get(0) == (None if is_held else (0, 100))
+    assert plan.held == {1, 2}
+    assert plan.answered_ms == {0: (0, 100)}
 
 
 def test_a_cancelled_save_is_sent_at_once(tmp_path: Path) -> None:
@@ -103,35 +79,3 @@ def test_telemetry_is_not_held(tmp_path: Path) -> None:
     exchange = made(0, 0, 100).model_copy(update={"key": "POST http://shop.test/telemetry"})
 
     assert planned(tmp_path, exchange).held == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("other", "is_held"),
-    [
-        (made(1, 50, 160), True),
-        (made(1, 50, 160, method="POST"), True),
-        (made(1, 50, 90), False),
-        (made(1, 50, None, method="POST"), False),
-    ],
-    ids=["a read", "an unsafe one", "a shorter read", "an unsafe one without a response"],
-)
-def test_what_overlaps_is_held_in_its_order(tmp_path: Path, other: Exchange, is_held: bool) -> None:  # noqa: FBT001 - of the test
-    """A page that saves while it reads sends both as if it had waited for the response."""
-    assert (0 in planned(tmp_path, made(0, 0, 100, method="PUT"), other).held) == is_held
-
-
-def test_what_is_not_held_overtakes_what_was_sent_before(tmp_path: Path) -> None:
-    """A read spans a save and is sent at once, so that an earlier save of which it may show the effect is, too."""
-    plan = planned(
-        tmp_path, made(0, 0, 60, method="PUT"), made(1, 50, 200), made(2, 100, 150, method="PUT"), made(3, 150, 220)
-    )
-
-    assert plan.held == {2, 3}
-
-
-def test_a_document_is_requested_at_once(tmp_path: Path) -> None:
-    """A save whose page is left meanwhile reaches the server before the next page does."""
-    page = make_exchange(ordinal=1).request.model_copy(update={"is_navigation": True})
-    plan = planned(tmp_path, made(0, 0, 100, method="PUT"), made(1, 50, 160, request=page))
-
-    assert plan.held == {1}

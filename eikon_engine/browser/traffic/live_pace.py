@@ -7,7 +7,7 @@ import time
 from bisect import bisect_left
 from collections import defaultdict, deque
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -18,7 +18,7 @@ from eikon_engine.network.pacing import plan_pacing
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from playwright.async_api import Request
 
@@ -60,6 +60,8 @@ class _PacedSocket:
 
     left: Mapping[PushKind, deque[_Push]]
     """What has not come yet."""
+    sent_ms: Sequence[float] = ()
+    """Recorded page times at which the page sent messages."""
     sent: int = 0
     """How many messages the page has sent on the live socket."""
     awaited_since_s: float | None = None
@@ -76,12 +78,36 @@ class _PacedSocket:
         return self.left[kind].popleft() if self.left.get(kind) else None
 
 
+@dataclass(slots=True, eq=False)
+class HeldRequest:
+    """A request that waits until its recorded response came."""
+
+    recorded: Exchange
+    started_ms: float
+    """Recorded page time at which it was sent."""
+    answered_ms: float
+    """Recorded page time at which its response began."""
+    is_let_through: asyncio.Event = field(default_factory=asyncio.Event)
+    is_early: bool = False
+    """Whether it is let through before that, because the server got it before something else."""
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether its response is all that comes of it."""
+        return self.recorded.request.method in SAFE_METHODS
+
+    def was_in_flight(self, at_ms: float) -> bool:
+        """Return whether the recording has it in flight at a page time."""
+        return self.started_ms < at_ms < self.answered_ms
+
+
 class LivePace:
     """Paces the responses of a live server, and what it sends on WebSockets, by the moments of a recording.
 
     A request is let through when its recorded response came, and its response is waited for before anything else
-    happens; so a page has as much time as in the recording, however fast the server is. See `plan_pacing` for those
-    that are let through at once.
+    happens; so a page has as much time as in the recording, however fast the server is. It is let through earlier if
+    the server must not get something else first: an unsafe request, anything if it is unsafe itself, or a message on a
+    WebSocket. See `plan_pacing` for those that are let through at once.
     """
 
     def __init__(
@@ -99,6 +125,7 @@ class LivePace:
         self._session = session
         self._deadlines_ms = sorted(deadlines_ms)
         self._names = names
+        self._is_telemetry = is_telemetry
         self._pacing = plan_pacing(recording, is_telemetry)
         self._answers = {
             each.ordinal: moment
@@ -109,12 +136,16 @@ class LivePace:
         """When the requests that are let through at once were answered; a timeline may have a long poll too early."""
         self._exchanges: WeakKeyDictionary[Request, Exchange] = WeakKeyDictionary()
         """The recorded exchanges of requests."""
-        self._held: dict[Request, Exchange] = {}
+        self._held: dict[Request, HeldRequest] = {}
         """Those that are held."""
+        self._as_recorded = {each.ordinal: each for each in recording.as_recorded.exchanges}
+        """The exchanges with the page times at which they were recorded; those of a timeline are other ones."""
         self._in_flight: dict[Request, tuple[float, float]] = {}
         """Unsafe ones that were let through at once and are not answered yet; see `Pacing.answered_ms`."""
-        pushes = _pushes(recording, names)
-        self._sockets = {number: _PacedSocket(left) for number, left in pushes.items()}
+        pushes, sent = _pushes(recording, names)
+        self._sockets = {
+            number: _PacedSocket(pushes.get(number, {}), sent.get(number, ())) for number in pushes.keys() | sent.keys()
+        }
         """The recorded sockets, by number."""
         self._urls: dict[int, str] = {}
         """URL of each live socket."""
@@ -161,34 +192,80 @@ class LivePace:
         """Wait until a request may be let through, by the body of the `with` statement; then wait for its response."""
         recorded = self._exchanges.pop(request, None)
         moment = None if recorded is None else _response_moment(recorded)
-        requests, queue = self._session.tracker.requests, self._schedule.queue
-        ordinal = -1 if recorded is None else recorded.ordinal
+        if recorded is not None and moment is not None and recorded.ordinal in self._pacing.held:
+            async with self._held_turn(request, recorded, moment, is_background=is_background):
+                yield
+            return
+        if recorded is not None:
+            await self._send_at_once(request, recorded)
+        yield
+
+    async def _send_at_once(self, request: Request, recorded: Exchange) -> None:
+        """Prepare a request that is not held; one that never reached the server waits until its page cancels it."""
+        requests, queue, ordinal = self._session.tracker.requests, self._schedule.queue, recorded.ordinal
         if ordinal in self._pacing.withheld | self._pacing.unanswered:
             queue.mark_never_answered(request)
             self._session.tracker.changed.set()
         if ordinal in self._pacing.withheld:
             await requests.wait_until_ended(request)
-        if recorded is None or moment is None or ordinal not in self._pacing.held:
-            if ordinal in self._answers:
-                if request.method not in SAFE_METHODS:
-                    self._in_flight[request] = self._pacing.answered_ms[ordinal]
-                queue.mark_answered_by_site(request, self._answers[ordinal])
-            yield
             return
-        self._held[request] = recorded
+        if not self._is_telemetry(recorded):
+            await self._let_through_before(recorded)
+        if ordinal in self._answers:
+            if request.method not in SAFE_METHODS:
+                self._in_flight[request] = self._pacing.answered_ms[ordinal]
+            queue.mark_answered_by_site(request, self._answers[ordinal])
+
+    @asynccontextmanager
+    async def _held_turn(
+        self, request: Request, recorded: Exchange, moment: Moment, *, is_background: bool
+    ) -> AsyncIterator[None]:
+        """Hold a request until its moment; if it is let through earlier, its response is waited for from then on."""
+        was, requests = self._as_recorded[recorded.ordinal], self._session.tracker.requests
+        answered = _response_moment(was) or moment
+        held = self._held[request] = HeldRequest(recorded, was.started_ms, answered.at_ms)
         self._bring_forward(recorded, moment)
         try:
             async with self._schedule.in_turn(
                 moment, request, is_immediate=is_main_document(request), is_background=is_background
             ):
-                del self._held[request]
+                await self._let_through_before(recorded)
                 requests.note_sent(request)
                 yield
+                held.is_let_through.set()
+                del self._held[request]
+                if held.is_early:
+                    self._schedule.queue.mark_answered_by_site(request, moment)
+                    return
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RESPONSE_S):
                         await _wait_until_answered(requests, request)
         finally:
+            held.is_let_through.set()
             self._held.pop(request, None)
+
+    def held_before_message(self, socket: int) -> Sequence[HeldRequest]:
+        """Return the held requests that the server answered when it got the message that a page sent last."""
+        recorded = self._recorded(socket)
+        place = -1 if recorded is None else recorded.sent - 1
+        if recorded is None or not 0 <= place < len(recorded.sent_ms):
+            return ()
+        return [each for each in self._held.values() if each.was_in_flight(recorded.sent_ms[place])]
+
+    async def _let_through_before(self, recorded: Exchange) -> None:
+        """Let through what the server answered when it got a request, if one may depend on the other."""
+        started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
+        held = [each for each in self._held.values() if each.was_in_flight(started_ms)]
+        await self.let_through([each for each in held if not (is_safe and each.is_safe)])
+
+    async def let_through(self, requests: Sequence[HeldRequest]) -> None:
+        """Let held requests through now, in the order in which they were sent."""
+        for each in sorted(requests, key=lambda held: held.started_ms):
+            each.is_early = True
+            for request, held in self._held.items():
+                if held is each:
+                    self._allow(request)
+            await each.is_let_through.wait()
 
     def _bring_forward(self, recorded: Exchange, moment: Moment) -> None:
         """Let a request through earlier if a wait was for it that timed out before its page sent it in the recording.
@@ -237,7 +314,7 @@ class LivePace:
         if recorded is None or push is None or not self._schedule.queue.has_reached(push.moment):
             return False
         is_caused = recorded.sent >= push.sent_before and all(
-            held.started_ms > push.recorded_ms for held in self._held.values()
+            each.started_ms > push.recorded_ms for each in self._held.values()
         )
         if not is_caused or recorded.given_up is push.moment:
             return False
@@ -251,11 +328,15 @@ class LivePace:
 
     def _discard(self, request: Request) -> None:
         """Discard a request that its page cancelled while it was held."""
+        self._allow(request)
+
+    def _allow(self, request: Request) -> None:
+        """Let a request through out of its turn."""
         queue = self._schedule.queue
         for delivery in [each for each in queue.pending() if each.request is request]:
             queue.discard(delivery)
+            queue.stop_expecting((delivery.moment.order,))
             delivery.allowed.set()
-            queue.wake()
 
     def _recorded(self, socket: int) -> _PacedSocket | None:
         """Return the recorded socket that a live one is paired with, in the order in which they were opened."""
@@ -288,8 +369,13 @@ def _bytes(content: str | bytes) -> bytes:
     return content.encode() if isinstance(content, str) else content
 
 
-def _pushes(recording: NetworkRecording, names: RecordedSocketNames) -> dict[int, dict[PushKind, deque[_Push]]]:
-    """Return what the servers of the recorded sockets did, by the numbers of the sockets, without heartbeats."""
+def _pushes(
+    recording: NetworkRecording, names: RecordedSocketNames
+) -> tuple[Mapping[int, Mapping[PushKind, deque[_Push]]], Mapping[int, Sequence[float]]]:
+    """Return what the servers of the recorded sockets did, and when pages sent messages, by the numbers of the sockets.
+
+    Both are without heartbeats.
+    """
     heartbeats = {each.socket: names.heartbeat(each) for each in recording.sockets if isinstance(each, SocketOpened)}
     recorded_ms: defaultdict[tuple[int, PushKind | None], deque[float]] = defaultdict(deque)
     sent: defaultdict[int, list[float]] = defaultdict(list)
@@ -312,7 +398,7 @@ def _pushes(recording: NetworkRecording, names: RecordedSocketNames) -> dict[int
         if not is_heartbeat:
             push = _Push(kind, event.moment, at_ms, bisect_left(sent[event.socket], at_ms))
             found[event.socket].setdefault(kind, deque()).append(push)
-    return found
+    return found, sent
 
 
 def _answers(heartbeat: ServerHeartbeat | None, content: bytes) -> bool:

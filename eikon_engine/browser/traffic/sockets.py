@@ -13,12 +13,12 @@ from eikon_engine.errors import EikonError
 from eikon_engine.network.websocket import ABNORMAL_CLOSURE, MESSAGE_MEDIA_TYPE, SOCKET_METHOD, message_key, socket_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from playwright.async_api import WebSocketRoute
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.traffic.live_pace import LivePace, PushKind
+    from eikon_engine.browser.traffic.live_pace import HeldRequest, LivePace, PushKind
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.websocket import SocketSide
     from eikon_engine.trace.execution import LostData
@@ -145,7 +145,11 @@ class _SocketConnection:
         """How many messages of the server are not forwarded yet."""
         self._waits_for_turn = False
         """Whether the first of them comes later, as in the recording."""
+        self._page_queue: asyncio.Queue[tuple[Sequence[HeldRequest], Callable[[], None]]] = asyncio.Queue()
+        """What the page does on the socket, each after the requests that the server got before; used if paced."""
         sockets.background.start(self._forward_messages())
+        if sockets.pace is not None:
+            sockets.background.start(self._forward_to_server(sockets.pace))
         page_side.on_message(self._on_page_message)
         page_side.on_close(self._on_page_close)
         self._server_side.on_message(lambda content: self._queue("message", self._forward, content))
@@ -172,12 +176,22 @@ class _SocketConnection:
         self._sockets.record_sent(self._ordinal, self._page_side.url, content, self._interval_begun_ms)
         self._interval_begun_ms = None
         self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "page", content))
-        self._server_side.send(content)
+        if self._sockets.pace is None:
+            self._server_side.send(content)
+        else:
+            held = self._sockets.pace.held_before_message(self._ordinal)
+            self._page_queue.put_nowait((held, partial(self._server_side.send, content)))
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
         if self._closers:
             return
         self._report_closed("page", code, reason)
+        if self._sockets.pace is None:
+            self._close_server_side(code, reason)
+        else:
+            self._page_queue.put_nowait(((), partial(self._close_server_side, code, reason)))
+
+    def _close_server_side(self, code: int | None, reason: str | None) -> None:
         self._sockets.background.start(close_side(self._server_side, code, reason))
 
     def _queue(self, kind: PushKind, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
@@ -209,6 +223,12 @@ class _SocketConnection:
                     self._queued -= 1
         finally:
             self._queued = 0
+
+    async def _forward_to_server(self, pace: LivePace) -> None:
+        while True:
+            held, forward = await self._page_queue.get()
+            await pace.let_through(held)
+            forward()
 
     @asynccontextmanager
     async def _turn(self, push: _Push) -> AsyncIterator[None]:
