@@ -54,6 +54,20 @@ listen();
 say.onclick = () => fetch('/say', {method: 'POST'}).then(() => { state.textContent = 'said'; });
 </script>"""
 
+OVERLAP: Final = """<!doctype html><title>Overlap</title><button id=look>Look</button><button id=change>Change</button>
+<p id=seen>none</p><p id=news>none</p><script>
+const socket = new WebSocket(`ws://${location.host}/news`);
+socket.onmessage = ({ data }) => { news.textContent = data; };
+const order = () => fetch('/order', {method: 'POST'}).then(() => { news.textContent = 'ordered'; });
+look.onclick = () => {
+  fetch('/slow-orders').then((response) => response.text()).then((text) => {
+    seen.textContent = text;
+    change.remove();
+  });
+};
+change.onclick = () => { CHANGE; };
+</script>"""
+
 
 class Prices:
     """A server that takes its time for a price, and for news that it sends over a socket."""
@@ -70,6 +84,10 @@ class Prices:
     async def page(self, request: web.Request) -> web.Response:
         """Return a page."""
         pages = {"/": PAGE, "/leaving": LEAVING, "/next": NEXT, "/shop": ORDER, "/chat": CHAT}
+        pages |= {
+            "/message": OVERLAP.replace("CHANGE", "socket.send('buy')"),
+            "/post": OVERLAP.replace("CHANGE", "order()"),
+        }
         return web.Response(text=pages[request.path], content_type="text/html")
 
     async def price(self, _request: web.Request) -> web.Response:
@@ -86,6 +104,12 @@ class Prices:
     async def count(self, _request: web.Request) -> web.Response:
         """Count the orders."""
         return web.Response(text=f"{self.orders} orders")
+
+    async def count_slowly(self, _request: web.Request) -> web.Response:
+        """Count the orders, and take a second to say so."""
+        counted = self.orders
+        await asyncio.sleep(1.0)
+        return web.Response(text=f"{counted} orders")
 
     async def wait(self, _request: web.Request) -> web.Response:
         """Answer once something is said: a long poll."""
@@ -104,6 +128,7 @@ class Prices:
         await socket.prepare(request)
         async for message in socket:
             if message.type is WSMsgType.TEXT:
+                self.orders += 1
                 await asyncio.sleep(self.news_after_s)
                 await socket.send_str(self.news)
         return socket
@@ -114,10 +139,11 @@ def serve_prices() -> Iterator[Prices]:
     """Serve until the block ends."""
     site, application = Prices(), web.Application()
     application.on_response_prepare.append(hide_the_server)
-    for path in ("/", "/leaving", "/next", "/shop", "/chat"):
+    for path in ("/", "/leaving", "/next", "/shop", "/chat", "/message", "/post"):
         application.router.add_get(path, site.page)
     application.router.add_post("/order", site.order)
     application.router.add_get("/orders", site.count)
+    application.router.add_get("/slow-orders", site.count_slowly)
     application.router.add_get("/wait", site.wait)
     application.router.add_post("/say", site.say)
     application.router.add_get("/price", site.price)
@@ -221,6 +247,26 @@ def test_what_happens_while_a_request_is_answered_stays_in_order(
         agent.page.get_by_role("button", name="Order").click()
         expect(agent.page.locator("#orders")).to_have_text("1 orders")
         expect(agent.page.locator("#state")).to_have_text("ordered")
+    site.orders = 0
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert differences(outcome) == []
+    assert site.orders == 1
+
+
+@pytest.mark.parametrize("change", ["message", "post"])
+def test_what_overlaps_an_order_reaches_the_server_before_it(
+    chromium: Browser, site: Prices, tmp_path: Path, change: str
+) -> None:
+    """A request is held back until its response came; if the server got it before an order, it does so again."""
+    site.orders = 0
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/{change}")
+        agent.page.get_by_role("button", name="Look").click()
+        agent.page.get_by_role("button", name="Change").click()
+        expect(agent.page.locator("#seen")).to_have_text("0 orders")
+        expect(agent.page.locator("#news")).not_to_have_text("none")
     site.orders = 0
 
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})

@@ -34,6 +34,8 @@ PushKind: TypeAlias = Literal["accepted", "message", "closed"]
 """What a server does on a WebSocket."""
 RESPONSE_S: Final = 5.0
 """Wall time after which a response that does not end no longer holds back later ones."""
+LEAD_S: Final = 0.1
+"""Wall time within which a request reaches a server; one that is answered sooner has reached it."""
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
 
@@ -82,6 +84,7 @@ class _PacedSocket:
 class HeldRequest:
     """A request that waits until its recorded response came."""
 
+    request: Request
     recorded: Exchange
     started_ms: float
     """Recorded page time at which it was sent."""
@@ -223,7 +226,7 @@ class LivePace:
         """Hold a request until its moment; if it is let through earlier, its response is waited for from then on."""
         was, requests = self._as_recorded[recorded.ordinal], self._session.tracker.requests
         answered = _response_moment(was) or moment
-        held = self._held[request] = HeldRequest(recorded, was.started_ms, answered.at_ms)
+        held = self._held[request] = HeldRequest(request, recorded, was.started_ms, answered.at_ms)
         self._bring_forward(recorded, moment)
         try:
             async with self._schedule.in_turn(
@@ -259,13 +262,14 @@ class LivePace:
         await self.let_through([each for each in held if not (is_safe and each.is_safe)])
 
     async def let_through(self, requests: Sequence[HeldRequest]) -> None:
-        """Let held requests through now, in the order in which they were sent."""
+        """Let held requests through now, in the order in which they were sent, and give each a lead."""
         for each in sorted(requests, key=lambda held: held.started_ms):
             each.is_early = True
-            for request, held in self._held.items():
-                if held is each:
-                    self._allow(request)
+            self._allow(each.request)
             await each.is_let_through.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAD_S):
+                    await _wait_until_answered(self._session.tracker.requests, each.request)
 
     def _bring_forward(self, recorded: Exchange, moment: Moment) -> None:
         """Let a request through earlier if a wait was for it that timed out before its page sent it in the recording.
