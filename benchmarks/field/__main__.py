@@ -15,7 +15,8 @@ that were faithful and equal, and why it failed. A mission that fails stays in t
 passes.
 `--plain` performs the missions without recording them, to see that they pass here: in the environment of the browser,
 with these versions. Ends with 1 if any mission failed, with 2 if a name is unknown. Live replays fail it if fewer than
-95 % of the missions were repeated by each of theirs.
+95 % of the missions were repeated by each of theirs; five missions that no agent can repeat are not replayed live, and
+the table says why.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class Result:
     """Replays on the unchanged application, each on fresh state."""
     live_faithful: int = 0
     live_reasons: list[str] = dataclasses.field(default_factory=list)
+    never_the_same: str = ""
+    """Why it was not replayed live; see `Application`."""
 
     @property
     def is_recorded(self) -> bool:
@@ -110,7 +113,7 @@ class Result:
     def row(self) -> tuple[object, ...]:
         """Return the cells of the table."""
         done = self.performance
-        reason = " ".join(next(iter((*done.reasons, *self.live_reasons)), "").split())
+        reason = " ".join(next(iter((*done.reasons, *self.live_reasons, self.never_the_same)), "").split())
         return (
             self.application,
             self.mission,
@@ -122,7 +125,7 @@ class Result:
             _seconds(done.certify_s),
             f"{self.faithful} of {self.runs}" if self.runs else "",
             "" if self.learned is None else self.learned,
-            f"{self.live_faithful} of {self.live_runs}" if self.live_runs else "",
+            f"{self.live_faithful} of {self.live_runs}" if self.live_runs else "-" if self.never_the_same else "",
             reason if len(reason) <= REASON else f"{reason[:REASON]} …",
         )
 
@@ -196,8 +199,8 @@ def exit_status(results: list[Result]) -> int:
     """Return 0 if every mission passed, or if only some live replays differed, of at most a few missions; else 1."""
     if not results or not all(each.passes_sealed for each in results):
         return 1
-    repeated = sum(each.is_repeated_live for each in results)
-    return int(repeated < REPEATED_LIVE * len(results))
+    live = [each for each in results if not each.never_the_same]
+    return int(sum(each.is_repeated_live for each in live) < REPEATED_LIVE * len(live))
 
 
 def _measure_mission(application: Application, mission: Mission, folder: Path, chosen: argparse.Namespace) -> Result:
@@ -216,7 +219,9 @@ def _measure_mission(application: Application, mission: Mission, folder: Path, c
             result.performance = _perform(application, mission, url, folder, bundle, chosen.limit)
         if bundle is not None and result.performance.is_certified:
             _replay(result, bundle, chosen)
-            if chosen.live:  # in the same folder, since applications show where their data is
+            if chosen.live and (why := application.never_the_same.get(mission.__name__)):
+                result.never_the_same = f"not replayed live: {why}"
+            elif chosen.live:  # in the same folder, since applications show where their data is
                 _replay_live(result, application, (installed, folder / "home"), int(url.rpartition(":")[2]), chosen)
     except (InstallError, ServeError) as error:
         result.performance.reasons.append(str(error))

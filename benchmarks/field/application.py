@@ -95,6 +95,8 @@ class Application:
     """Path that is answered with less than 500 once the application can be used."""
     variables: Mapping[str, str] | None = None
     """Further environment variables of the server."""
+    never_the_same: Mapping[str, str] = field(default_factory=dict)
+    """Why missions, by name, differ whenever an agent performs them: they are not replayed live."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     """What the missions type into password fields, by the name that the recorder gives it; live replays need it."""
 

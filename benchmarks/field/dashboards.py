@@ -185,6 +185,10 @@ APPLICATIONS = (
         start=_start_streamlit,
         ready="/_stcore/health",
         missions=(compute_a_loan, agree_to_a_loan),
+        never_the_same={
+            "compute_a_loan": "the agent acts while the script of the page runs, which ends wherever it is: in three "
+            "recordings, the server answered the third message of the page with 8, 11 and 15 messages"
+        },
     ),
     Application(
         name="gradio",
@@ -201,5 +205,8 @@ APPLICATIONS = (
         start=_start_glances,
         ready="/api/4/status",
         missions=(watch_the_machine, read_the_help),
+        never_the_same=dict.fromkeys(
+            ("watch_the_machine", "read_the_help"), "the page shows processes, loads and temperatures of the machine"
+        ),
     ),
 )

@@ -148,5 +148,8 @@ APPLICATIONS = (
         python=("supervisor==4.3.0", "setuptools==75.8.0"),
         start=_start_supervisor,
         missions=(start_a_process, read_a_log),
+        never_the_same=dict.fromkeys(
+            ("start_a_process", "read_a_log"), "the page shows process ids and how long each has been running"
+        ),
     ),
 )
