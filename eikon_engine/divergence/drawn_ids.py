@@ -7,69 +7,88 @@ come in another one. Such an id has a new value wherever the page refers to it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
-
-from eikon_engine.trace.generated_ids import is_random_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eikon_engine.divergence.dom_diff import DomChange
+    from eikon_engine.dom import PageSnapshot
 
 DRAWN_ID: Final = "id that the page draws"
 """Name under which steps report what was not compared."""
-_HEXADECIMAL: Final = re.compile("([0-9a-f]{6,})")
-_WORD: Final = re.compile("([A-Za-z0-9]{8,})")
-_REFERENCES: Final = frozenset({"class", "for", "form", "headers", "id", "list", "popovertarget"})
+_DRAWN: Final = re.compile("([0-9a-f]{6,})")
+_REFERENCES: Final = frozenset(
+    {"class", "for", "form", "headers", "id", "list", "popovertarget"}
+    | {f"aria-{name}" for name in ("activedescendant", "controls", "describedby", "details", "errormessage")}
+    | {f"aria-{name}" for name in ("flowto", "labelledby", "owns")}
+)
 """Attributes that have ids of elements, or, as classes, what style sheets of the page refer to."""
-_FRAGMENT: Final = re.compile(r"^#|url\(\s*[\"']?#")
-"""What refers to an element by its id in any other attribute: `#id`, or `url(#id)` in SVG."""
+_FRAGMENTS: Final = frozenset({"data-bs-target", "data-target", "href", "xlink:href"})
+"""Attributes that may have `#id`."""
+_FRAGMENT: Final = re.compile(r"#[\w:.-]+")
+_SVG_REFERENCE: Final = re.compile(r"url\(\s*[\"']?#[^)]*\)")
+"""A reference in any attribute of SVG, or in a style."""
 
 
-def find_drawn_ids(changes: Sequence[DomChange]) -> frozenset[tuple[str, str]]:
+def find_drawn_ids(
+    changes: Sequence[DomChange], recorded: PageSnapshot, observed: PageSnapshot
+) -> frozenset[tuple[str, str]]:
     """Return the recorded and observed values of attributes that differ only in ids that the page draws.
 
     A part of an id counts if it looks drawn on both sides, has one counterpart everywhere, and belongs to the id of an
     element that is there on both sides. A value that differs in any other place, too, is none.
     """
-    pairs = {change: _differing_parts(change) for change in changes if _refers_to_element(change)}
+    pairs = {change: _differing_parts(change) for change in changes}
     parts = {part for found in pairs.values() for part in found}
     defined = {part for change, found in pairs.items() if change.name == "id" for part in found}
+    before, after = _count_parts(recorded), _count_parts(observed)
     known = {
         (one, other)
         for one, other in parts & defined
-        if not any((one == left) != (other == right) for left, right in parts)
+        if before[one] == after[other] and not any((one == left) != (other == right) for left, right in parts)
     }
     same = {change.whole for change, found in pairs.items() if found and known.issuperset(found)}
-    return frozenset(same - {change.whole for change in changes if change not in pairs})
+    return frozenset(same - {change.whole for change, found in pairs.items() if not found})
 
 
-def _refers_to_element(change: DomChange) -> bool:
-    if change.kind != "attribute":
-        return False
-    is_named = change.name in _REFERENCES or change.name.startswith("aria-")
-    return is_named or all(map(_FRAGMENT.search, change.whole))
+def _count_parts(page: PageSnapshot) -> Counter[str]:
+    """Count the parts that look drawn, in all references of a page."""
+    return Counter(
+        part
+        for frame in page.frames
+        for node in frame.root.walk()
+        for name, value in node.attributes
+        if _is_reference(name, value)
+        for part in _DRAWN.findall(value)
+    )
+
+
+def _is_reference(name: str, value: str) -> bool:
+    if name in _REFERENCES:
+        return True
+    is_fragment = name in _FRAGMENTS and _FRAGMENT.fullmatch(value) is not None
+    return is_fragment or _SVG_REFERENCE.search(value) is not None
 
 
 def _differing_parts(change: DomChange) -> tuple[tuple[str, str], ...]:
     """Return the parts that differ, recorded and observed; empty if something else differs."""
-    for split in (_HEXADECIMAL, _WORD):
-        found = tuple(_split_pairs(split, *change.whole))
-        if found and all(map(_are_drawn, found)):
-            return found
-    return ()
+    if change.kind != "attribute" or not all(_is_reference(change.name, value) for value in change.whole):
+        return ()
+    found = tuple(_split_pairs(*change.whole))
+    return found if all(map(_are_drawn, found)) else ()
 
 
-def _split_pairs(split: re.Pattern[str], one: str, other: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts that differ, where a pattern splits two texts alike; nothing if it does not."""
-    left, right = split.split(one), split.split(other)
+def _split_pairs(one: str, other: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts that differ, if two texts have equally many."""
+    left, right = _DRAWN.split(one), _DRAWN.split(other)
     if len(left) == len(right):
         yield from ((ours, theirs) for ours, theirs in zip(left, right, strict=True) if ours != theirs)
 
 
 def _are_drawn(pair: tuple[str, str]) -> bool:
+    """Return whether both are hexadecimal, with digits, one of them also with letters, and equally long."""
     one, other = pair
-    if all(map(_HEXADECIMAL.fullmatch, pair)):
-        both = one + other
-        return len(one) == len(other) and any(map(str.isdigit, both)) and any(map(str.isalpha, both))
-    return is_random_part(one) and is_random_part(other)
+    is_hexadecimal = all(_DRAWN.fullmatch(each) and any(map(str.isdigit, each)) for each in pair)
+    return is_hexadecimal and len(one) == len(other) and any(map(str.isalpha, one + other))

@@ -412,7 +412,7 @@ def _common_names(left: PageSnapshot, right: PageSnapshot, times: PresentTimes) 
     aged = _aged_texts(changes, (left, right), times)
     if aged:
         times.not_compared[PRESENT_TIME] = None
-    drawn = find_drawn_ids(changes)
+    drawn = find_drawn_ids(changes, left, right)
     if drawn:
         times.not_compared[DRAWN_ID] = None
     others = {change.whole for change in changes if change.kind != "text"}

@@ -37,7 +37,7 @@ class Pacing:
 def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], bool]) -> Pacing:
     """Decide for each request of a recording, by its recorded moments.
 
-    Streams are sent at once, and so are unsafe requests while which the server sent a message on a WebSocket: it may
+    Streams are sent at once, and so are unsafe requests during which the server sent a message on a WebSocket: it may
     have sent that because of them.
     """
     recorded = recording.as_recorded

@@ -24,10 +24,10 @@ def is_generated_id(text: str) -> bool:
     """Return whether an id looks generated."""
     if _OF_LIBRARIES.search(text):
         return True
-    return any(is_random_part(each) for each in re.split(r"[^A-Za-z0-9]+", text))
+    return any(_is_random(each) for each in re.split(r"[^A-Za-z0-9]+", text))
 
 
-def is_random_part(part: str) -> bool:
+def _is_random(part: str) -> bool:
     """Return whether a part of an id is hexadecimal, or mixes letters and digits as no word does."""
     if _HEXADECIMAL.fullmatch(part):
         return True

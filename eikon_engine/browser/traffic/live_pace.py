@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.long_polls import MIN_POLL_MS
 from eikon_engine.network.pacing import plan_pacing
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
@@ -34,15 +35,17 @@ PushKind: TypeAlias = Literal["accepted", "message", "closed"]
 """What a server does on a WebSocket."""
 RESPONSE_S: Final = 5.0
 """Wall time after which a response that does not end no longer holds back later ones."""
+EARLY_MS: Final = 500.0
+"""Page time by which a page sends a request earlier than it did, at least; recorded page time is wall time, in which
+scripts take time that they do not take in a replay."""
+ROUNDING_MS: Final = 0.5
+"""Page time by which that of a message may be rounded; what began in the same millisecond preceded it."""
+TRANSIT_MS: Final = 10.0
+"""Page time that a response takes from its server, at most: what the server got then did not precede it."""
 LEAD_S: Final = 0.1
 """Wall time within which a request reaches a server; one that is answered sooner has reached it."""
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
-
-
-EARLY_MS: Final = 500.0
-"""Page time by which a page sends a request earlier than it did, at least; recorded page time is wall time, in which
-scripts take time that they do not take in a replay."""
 
 
 class _Push(NamedTuple):
@@ -93,6 +96,8 @@ class HeldRequest:
     is_let_through: asyncio.Event = field(default_factory=asyncio.Event)
     is_early: bool = False
     """Whether it is let through before that, because the server got it before something else."""
+    is_cancelled: bool = False
+    """Whether its page cancelled it."""
 
     @property
     def is_safe(self) -> bool:
@@ -100,8 +105,12 @@ class HeldRequest:
         return self.recorded.request.method in SAFE_METHODS
 
     def was_in_flight(self, at_ms: float) -> bool:
-        """Return whether the recording has it in flight at a page time."""
-        return self.started_ms < at_ms < self.answered_ms
+        """Return whether the server had it, and no response yet, at a page time of the recording.
+
+        A long poll may be answered because of what the server gets at that time.
+        """
+        is_poll = self.answered_ms - self.started_ms >= MIN_POLL_MS
+        return self.started_ms < at_ms < self.answered_ms - (0.0 if is_poll else TRANSIT_MS)
 
 
 class LivePace:
@@ -128,6 +137,7 @@ class LivePace:
         self._session = session
         self._deadlines_ms = sorted(deadlines_ms)
         self._names = names
+        self._long_tasks = recording.long_tasks
         self._is_telemetry = is_telemetry
         self._pacing = plan_pacing(recording, is_telemetry)
         self._answers = {
@@ -227,12 +237,13 @@ class LivePace:
         was, requests = self._as_recorded[recorded.ordinal], self._session.tracker.requests
         answered = _response_moment(was) or moment
         held = self._held[request] = HeldRequest(request, recorded, was.started_ms, answered.at_ms)
-        self._bring_forward(recorded, moment)
+        self._bring_forward(held, moment)
         try:
             async with self._schedule.in_turn(
                 moment, request, is_immediate=is_main_document(request), is_background=is_background
             ):
-                await self._let_through_before(recorded)
+                if not held.is_cancelled and request not in requests.blocking:
+                    await self._let_through_before(recorded)
                 requests.note_sent(request)
                 yield
                 held.is_let_through.set()
@@ -242,18 +253,36 @@ class LivePace:
                     return
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RESPONSE_S):
-                        await _wait_until_answered(requests, request)
+                        await self._wait_for_answer(held)
         finally:
             held.is_let_through.set()
             self._held.pop(request, None)
 
-    def held_before_message(self, socket: int) -> Sequence[HeldRequest]:
+    async def _wait_for_answer(self, sent: HeldRequest) -> None:
+        """Wait for a response; what the server got before it answered is let through, since it may answer to that."""
+        requests = self._session.tracker.requests
+        later = [
+            each
+            for each in self._held.values()
+            if sent.was_in_flight(each.started_ms) and not (sent.is_safe and each.is_safe)
+        ]
+        if later:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAD_S):
+                    await _wait_until_answered(requests, sent.request)
+            await self.let_through(later)
+        await _wait_until_answered(requests, sent.request)
+
+    def held_before_message(self, socket: int, content: str | bytes) -> Sequence[HeldRequest]:
         """Return the held requests that the server answered when it got the message that a page sent last."""
         recorded = self._recorded(socket)
-        place = -1 if recorded is None else recorded.sent - 1
-        if recorded is None or not 0 <= place < len(recorded.sent_ms):
+        if recorded is None or _answers(self._heartbeat(socket), _bytes(content)):
             return ()
-        return [each for each in self._held.values() if each.was_in_flight(recorded.sent_ms[place])]
+        place = recorded.sent - 1
+        if place >= len(recorded.sent_ms):
+            return ()
+        at_ms = recorded.sent_ms[place] + ROUNDING_MS
+        return [each for each in self._held.values() if each.was_in_flight(at_ms)]
 
     async def _let_through_before(self, recorded: Exchange) -> None:
         """Let through what the server answered when it got a request, if one may depend on the other."""
@@ -264,22 +293,24 @@ class LivePace:
     async def let_through(self, requests: Sequence[HeldRequest]) -> None:
         """Let held requests through now, in the order in which they were sent, and give each a lead."""
         for each in sorted(requests, key=lambda held: held.started_ms):
-            each.is_early = True
-            self._allow(each.request)
+            each.is_early = self._allow(each.request) or each.is_early
             await each.is_let_through.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAD_S):
                     await _wait_until_answered(self._session.tracker.requests, each.request)
 
-    def _bring_forward(self, recorded: Exchange, moment: Moment) -> None:
-        """Let a request through earlier if a wait was for it that timed out before its page sent it in the recording.
+    def _bring_forward(self, held: HeldRequest, moment: Moment) -> None:
+        """Let a request through earlier if a wait may have been for it that timed out before its page sent it.
 
-        Its page sends it earlier now, so it is answered as much earlier.
+        Its page sends it earlier now, so it is answered as much earlier. Scripts that computed in between do not count:
+        they take no page time in a replay.
         """
-        sent_ms = self._session.timeline.recorded_ms
-        is_missed = any(sent_ms < each < recorded.started_ms for each in self._deadlines_ms)
-        if is_missed and recorded.started_ms - sent_ms >= EARLY_MS:
-            self._schedule.queue.bring_forward(moment.order, sent_ms + moment.at_ms - recorded.started_ms)
+        sent_ms, started_ms = self._session.timeline.recorded_ms, held.started_ms
+        is_missed = any(sent_ms < each < started_ms for each in self._deadlines_ms)
+        tasks = ((max(each.begun_ms, sent_ms), min(each.ended_ms, started_ms)) for each in self._long_tasks)
+        computed_ms = sum(max(0.0, end - begin) for begin, end in tasks)
+        if is_missed and started_ms - sent_ms - computed_ms >= EARLY_MS:
+            self._schedule.queue.bring_forward(moment.order, sent_ms + held.answered_ms - started_ms)
 
     @asynccontextmanager
     async def push_turn(self, socket: int, kind: PushKind, content: str | bytes) -> AsyncIterator[None]:
@@ -332,15 +363,20 @@ class LivePace:
 
     def _discard(self, request: Request) -> None:
         """Discard a request that its page cancelled while it was held."""
-        self._allow(request)
+        if request in self._held:
+            self._held[request].is_cancelled = True
+            self._allow(request)
 
-    def _allow(self, request: Request) -> None:
-        """Let a request through out of its turn."""
+    def _allow(self, request: Request) -> bool:
+        """Let a request through out of its turn; return whether it was not its turn yet."""
         queue = self._schedule.queue
-        for delivery in [each for each in queue.pending() if each.request is request]:
-            queue.discard(delivery)
-            queue.stop_expecting((delivery.moment.order,))
-            delivery.allowed.set()
+        delivery = next((each for each in queue.pending() if each.request is request), None)
+        if delivery is None:
+            return False
+        queue.discard(delivery)
+        queue.stop_expecting((delivery.moment.order,))
+        delivery.allowed.set()
+        return True
 
     def _recorded(self, socket: int) -> _PacedSocket | None:
         """Return the recorded socket that a live one is paired with, in the order in which they were opened."""

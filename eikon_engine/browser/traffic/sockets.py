@@ -143,6 +143,8 @@ class _SocketConnection:
         """Sides that have closed; when a document unloads, Playwright closes all its sockets again."""
         self._queued = 0
         """How many messages of the server are not forwarded yet."""
+        self._to_server = 0
+        """How many things that the page did are not forwarded yet."""
         self._waits_for_turn = False
         """Whether the first of them comes later, as in the recording."""
         self._page_queue: asyncio.Queue[tuple[Sequence[HeldRequest], Callable[[], None]]] = asyncio.Queue()
@@ -157,8 +159,8 @@ class _SocketConnection:
 
     @property
     def pending_messages(self) -> int:
-        """How many messages of the server are to be forwarded now."""
-        return 0 if self._waits_for_turn else self._queued
+        """How many messages are to be forwarded now."""
+        return self._to_server + (0 if self._waits_for_turn else self._queued)
 
     @property
     def is_open(self) -> bool:
@@ -179,8 +181,8 @@ class _SocketConnection:
         if self._sockets.pace is None:
             self._server_side.send(content)
         else:
-            held = self._sockets.pace.held_before_message(self._ordinal)
-            self._page_queue.put_nowait((held, partial(self._server_side.send, content)))
+            held = self._sockets.pace.held_before_message(self._ordinal, content)
+            self._pass_to_server(held, partial(self._server_side.send, content))
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
         if self._closers:
@@ -189,7 +191,11 @@ class _SocketConnection:
         if self._sockets.pace is None:
             self._close_server_side(code, reason)
         else:
-            self._page_queue.put_nowait(((), partial(self._close_server_side, code, reason)))
+            self._pass_to_server((), partial(self._close_server_side, code, reason))
+
+    def _pass_to_server(self, after: Sequence[HeldRequest], forward: Callable[[], None]) -> None:
+        self._to_server += 1
+        self._page_queue.put_nowait((after, forward))
 
     def _close_server_side(self, code: int | None, reason: str | None) -> None:
         self._sockets.background.start(close_side(self._server_side, code, reason))
@@ -229,6 +235,7 @@ class _SocketConnection:
             held, forward = await self._page_queue.get()
             await pace.let_through(held)
             forward()
+            self._to_server -= 1
 
     @asynccontextmanager
     async def _turn(self, push: _Push) -> AsyncIterator[None]:
