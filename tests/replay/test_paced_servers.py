@@ -115,7 +115,7 @@ class Prices:
         return web.Response(text=f"{counted} orders")
 
     async def wait(self, _request: web.Request) -> web.Response:
-        """Answer once something is said: a long poll."""
+        """Answer once somebody says something: a long poll."""
         await self._said.wait()
         return web.Response(text="Hello")
 
