@@ -58,6 +58,8 @@ class SentRequests:
     """Exchanges that a timer requested, and not an action."""
     saves: tuple[SentSave, ...] = ()
     """PUT requests, in the order sent."""
+    has_other_scripts: bool = False
+    """Whether the pages may have other scripts than the recorded ones: such may no longer send a request."""
 
 
 def has_moments(recording: NetworkRecording) -> bool:
@@ -192,7 +194,9 @@ def _explain_save(exchange: Exchange, recording: NetworkRecording, playback: Pla
 
 def _is_put_off(exchange: Exchange, used: tuple[Exchange, ...], playback: Playback, sent: SentRequests) -> bool:
     """Return whether a save would be sent after the end: a timer sends what its page saves there, each time later."""
-    if exchange.request.method != SAVE_METHOD or exchange.started_ms <= sent.end_ms - PUT_OFF_MS:
+    if exchange.request.method != SAVE_METHOD or sent.has_other_scripts:
+        return False
+    if exchange.started_ms <= sent.end_ms - PUT_OFF_MS:
         return False
     address = playback.address(exchange)
     earlier = [each for each in used if each.request.method == SAVE_METHOD and playback.address(each) == address]

@@ -79,6 +79,7 @@ class Site:
         by_action: frozenset[int] = frozenset(),
         other_ms: float | None = None,
         end_ms: float = 60_000.0,
+        has_other_scripts: bool = False,
     ) -> dict[int, str]:
         """Return why each request that a replay did not send does not matter, by ordinal."""
         recording = NetworkRecording(exchanges=tuple(self.exchanges), truncation=None, blobs=BlobStore(self.folder))
@@ -91,6 +92,7 @@ class Site:
             sent_ms=sent_ms,
             by_timer=frozenset(sent_ms) - by_action,
             saves=tuple(sorted(saves, key=lambda each: each.sent_ms)),
+            has_other_scripts=has_other_scripts,
         )
         places = {each.started_phase: each.ordinal for each in recording.exchanges}
         found = find_unsent_requests(recording, unused, playback, sent)
@@ -186,7 +188,9 @@ def test_a_save_that_is_put_off_past_the_end_is_not_missed(
     for text in "abc":
         site.send(f'{{"text": "{text}"}}', response=(("etag", f'"{text}"'),))
 
-    assert site.explain({0: 1000.0, 1: 2200.0}, by_action=by_action, end_ms=end_ms) == {2: explanation}
+    sent_ms = {0: 1000.0, 1: 2200.0}
+    assert site.explain(sent_ms, by_action=by_action, end_ms=end_ms) == {2: explanation}
+    assert site.explain(sent_ms, by_action=by_action, end_ms=end_ms, has_other_scripts=True) == {2: ""}
 
 
 def test_other_requests_between_two_saves_do_not_matter(site: Site) -> None:

@@ -96,6 +96,8 @@ class SealedTraffic:
         self._on_delivery = on_delivery
         self._failed_actions = failures
         self._recording = recording
+        self._has_other_scripts = original is not None
+        """Whether the pages may have other scripts than the recorded ones."""
         self._long_polls = find_long_polls(recording.exchanges)
         self._requested: set[int] = set()
         """Ordinals of the exchanges that pages requested."""
@@ -317,6 +319,7 @@ class SealedTraffic:
             sent_ms=self._sent_ms,
             by_timer=frozenset(self._sent_by_timer),
             saves=tuple(self._saves),
+            has_other_scripts=self._has_other_scripts,
         )
         return (
             *find_unsent_requests(recording, unused, self._playback, sent),
