@@ -1,4 +1,4 @@
-"""Record the calls of an agent without delaying them: no agent call waits for a call of ours.
+"""Record the calls of an agent without delaying them: only those that open or close a page wait for us.
 
 Page time runs naturally. An action starts when its call is sent and acts once its element is actionable, at the latest
 when the call returns. It is closed when the next action starts, or `SETTLE_S` after its call returned.
@@ -99,7 +99,11 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._context = impl_of(context)
         self._base_url = context_options(context).get("baseURL")
         self._interceptor = CallInterceptor(
-            connection_of(client_object), self, recording.errors.append, recording.context.capture.wait_for_new_pages
+            connection_of(client_object),
+            self,
+            recording.errors.append,
+            prepare_new_page=recording.context.capture.wait_for_new_pages,
+            prepare_close=self._finish_pages,
         )
         self._target_probe = TargetProbe(self._session, self._interceptor, self._on_probe_result)
         self._pending: dict[PlaywrightCall, PendingAction] = {}
@@ -176,6 +180,14 @@ class AgentRecorder(ActionLog[PendingAction]):
         self._without_deadline += has_no_deadline(name, deadline)
         self._target_probe.redact_named_password(pending)
         self._probe_target(pending)
+
+    async def _finish_pages(self, call: PlaywrightCall) -> None:
+        """Wait, for a bounded time, until the responses are written that pages are receiving which a call closes."""
+        if self.is_closed or context_of_call(call) not in {self._context, None}:
+            return
+        pages = (page for _, page in self._session.tracker.open_pages())
+        closed = [page for page in pages if call.name != "Page.close" or impl_of(page) is call.target]
+        await asyncio.gather(*map(self._recording.context.capture.finish_page, closed))
 
     def on_call_finished(
         self, call: PlaywrightCall, response: Mapping[str, Any] | None, error: Exception | None

@@ -10,6 +10,7 @@ from playwright.async_api import Error, Request, Response
 from playwright.sync_api import Browser
 
 from eikon_engine.network.exchange import ABORTED_ERROR
+from eikon_engine.network.store import read_network
 from eikon_engine.record import action_log as timeline
 from eikon_engine.record.agent_recorder import AgentRecorder
 from eikon_engine.trace.bundle import open_bundle
@@ -142,3 +143,31 @@ def test_a_response_by_which_a_script_leaves_its_page_is_kept(
     assert agent.mission.report.status == ("certified" if is_readable else "unverifiable"), (
         agent.mission.report.findings
     )
+
+
+@pytest.mark.parametrize("closes", ["its tab", "its context"])
+def test_a_response_that_arrives_when_the_agent_closes_its_page_is_kept(
+    chromium: Browser, site: PageSite, tmp_path: Path, closes: str
+) -> None:
+    """The page closes a moment later: the browser has no response of a page that is gone."""
+    script = tuple(f"window.piece = {number};".encode() for number in range(9))
+    site.answers["/late.js"] = Answer(content_type="text/javascript", pieces=script)
+    url = site.put("<button onclick=\"import('/late.js')\">Load</button>")
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(url)
+        other = agent.page.context.new_page()
+        other.goto(url)
+        with other.expect_response("**/late.js"):
+            other.click("button")
+        if closes == "its tab":
+            other.close()
+            agent.page.click("button")
+        else:
+            agent.page.context.close()
+
+    network = read_network(tmp_path / "b" / "network")
+    kept = [each.response for each in network.exchanges if each.request.url.endswith("/late.js")]
+    assert [each and each.body and network.body(each.body) for each in kept[:1]] == [b"".join(script)]
+    assert agent.mission.report is not None
+    if closes == "its tab":
+        assert agent.mission.report.status == "certified", agent.mission.report

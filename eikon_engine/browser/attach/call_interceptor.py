@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 NEW_PAGE: Final = "BrowserContext.newPage"
+CLOSES: Final = frozenset({"Page.close", "BrowserContext.close", "Browser.close"})
+"""Calls after which the browser has no response any more that a page received."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,10 +104,12 @@ class CallInterceptor:
         listener: CallListener,
         on_error: Callable[[Exception], None],
         prepare_new_page: Callable[[], Awaitable[None]],
+        prepare_close: Callable[[PlaywrightCall], Awaitable[None]],
     ) -> None:
         """Intercept nothing yet; errors of `listener` go to `on_error`, not into the agent's call.
 
-        A page that the agent opens is the agent's once `prepare_new_page` has returned.
+        A page that the agent opens is the agent's once `prepare_new_page` has returned. What it closes is open until
+        `prepare_close` has returned.
 
         Raises:
             UsageError: this version of Playwright sends its calls differently.
@@ -117,6 +121,7 @@ class CallInterceptor:
         self._listener = listener
         self._on_error = on_error
         self._prepare_new_page = prepare_new_page
+        self._prepare_close = prepare_close
         self._send: SendCall = sender_of(connection)
         self._waits: dict[str, PlaywrightWait] = {}
         """Waits that have not ended, by id."""
@@ -164,7 +169,11 @@ class CallInterceptor:
             self._notify(lambda: self._follow_wait(call))
             return self._send(target, method, params, options)
         self._notify(lambda: self._listener.on_call_started(call))
-        answer = self._send(target, method, params, options)
+        answer: asyncio.Future[Any]
+        if call.name in CLOSES:
+            answer = asyncio.ensure_future(self._close_after_preparation(call, options))
+        else:
+            answer = self._send(target, method, params, options)
         answer.add_done_callback(lambda done: self._notify(lambda: self._end(call, done)))
         return asyncio.ensure_future(self._after_preparation(answer)) if call.name == NEW_PAGE else answer
 
@@ -198,11 +207,18 @@ class CallInterceptor:
 
     async def _after_preparation(self, answer: asyncio.Future[Any]) -> Any:  # noqa: ANN401 - has no public type
         result = await answer
+        await self._prepare(self._prepare_new_page())
+        return result
+
+    async def _close_after_preparation(self, call: PlaywrightCall, options: dict[str, Any]) -> Any:  # noqa: ANN401 - as above
+        await self._prepare(self._prepare_close(call))
+        return await self._send(call.target, call.name.rpartition(".")[2], call.params, options)
+
+    async def _prepare(self, preparation: Awaitable[None]) -> None:
         try:
-            await self._prepare_new_page()
+            await preparation
         except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
             self._on_error(error)
-        return result
 
     def _end(self, call: PlaywrightCall, future: asyncio.Future[Any]) -> None:
         if future.cancelled():

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
 """Prefixes of URLs that need no network."""
 FINISH_TIMEOUT_S: Final = 0.9
-"""Wall time for which a window that closes itself stays open until its responses are read."""
+"""Wall time for which a page that is about to close stays open until its responses are read."""
 FINISH_INTERVAL_S: Final = 0.01
 CLOSE_TIMEOUT_S: Final = 1.0
 """Wall time that it then has to close: scripts may not close each window."""
@@ -121,7 +121,7 @@ class NetworkCapture:
     ) -> Awaitable[None] | None:
         if report["subject"] == "long-tasks" and not self._is_closed:
             self._write_long_tasks(report["tasks"])
-        return self._finish_page(page) if report["subject"] == "window" else None
+        return self.finish_page(page) if report["subject"] == "window" else None
 
     def _write_long_tasks(self, tasks: Iterable[tuple[float, float]]) -> None:
         """Write long tasks as a document reports them, in Unix time."""
@@ -134,7 +134,7 @@ class NetworkCapture:
         except EikonError as error:
             self._session.tracker.fail(error)
 
-    async def _finish_page(self, page: Page) -> None:
+    async def finish_page(self, page: Page) -> None:
         """Wait, for a bounded time, until the responses that a page is receiving are written; then it closes.
 
         Its other requests, and its streams, are cancelled as by any window that closes.
