@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.dom import map_strings
-from eikon_engine.redact.rewrite_bundle import changed_script_digests
+from eikon_engine.dom.inline_scripts import changed_script_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,6 +20,7 @@ MAX_SCRIPT_LENGTH: Final = 65_536
 _BEGIN: Final = re.compile(r"<script\b", re.IGNORECASE)
 _END: Final = re.compile("</script", re.IGNORECASE)
 _UINT32_MASK: Final = 0xFFFFFFFF
+_CHARSET: Final = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
 
 
 def find_inline_scripts(document: str) -> Iterator[str]:
@@ -49,6 +50,23 @@ def differing_scripts(one: str, other: str) -> dict[str, str]:
     """Return the inline scripts that only one of two versions of a document has, by digest; no empty and long ones."""
     ours, theirs = set(find_inline_scripts(one)), set(find_inline_scripts(other))
     return {script_digest(text): text for text in ours ^ theirs if 0 < len(text) <= MAX_SCRIPT_LENGTH}
+
+
+def changed_script_digests(old: bytes, new: bytes, content_type: str) -> dict[str, str]:
+    """Return the new digests of inline scripts by their digests before the document changed."""
+    if old == new or "html" not in content_type:
+        return {}
+    pairs = zip(_script_texts(old, content_type), _script_texts(new, content_type), strict=False)
+    return {script_digest(before): script_digest(after) for before, after in pairs if before != after}
+
+
+def _script_texts(document: bytes, content_type: str) -> list[str]:
+    found = _CHARSET.search(content_type)
+    try:
+        text = document.decode(found[1] if found else "utf-8", "replace")
+    except LookupError:
+        text = document.decode("utf-8", "replace")
+    return list(find_inline_scripts(text))
 
 
 def with_script_texts(page: PageSnapshot, texts: Mapping[str, str]) -> PageSnapshot:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 from functools import cache, partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from eikon_engine.dom import frame_digest, map_strings
-from eikon_engine.dom.inline_scripts import find_inline_scripts, script_digest
+from eikon_engine.dom.inline_scripts import changed_script_digests
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
@@ -43,25 +42,6 @@ if TYPE_CHECKING:
     from eikon_engine.redact.secret_detector import SecretDetector
     from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.trace.observation import Observation
-
-_CHARSET: Final = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
-
-
-def changed_script_digests(old: bytes, new: bytes, content_type: str) -> dict[str, str]:
-    """Return the new digests of inline scripts by their digests before the document changed."""
-    if old == new or "html" not in content_type:
-        return {}
-    pairs = zip(_script_texts(old, content_type), _script_texts(new, content_type), strict=False)
-    return {script_digest(before): script_digest(after) for before, after in pairs if before != after}
-
-
-def _script_texts(document: bytes, content_type: str) -> list[str]:
-    found = _CHARSET.search(content_type)
-    try:
-        text = document.decode(found[1] if found else "utf-8", "replace")
-    except LookupError:
-        text = document.decode("utf-8", "replace")
-    return list(find_inline_scripts(text))
 
 
 def rewrite_network(folder: Path, redactor: Redactor, renaming: Renames) -> bool:

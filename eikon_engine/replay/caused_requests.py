@@ -37,6 +37,7 @@ from eikon_engine.trace.actions import (
 )
 from eikon_engine.trace.execution import Succeeded
 from eikon_engine.trace.generated_ids import is_generated_id
+from eikon_engine.trace.steps import begun_ms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -305,11 +306,6 @@ def _match_steps(requests: Sequence[CausedRequest], steps: Sequence[int]) -> lis
 def is_page(exchange: Exchange) -> bool:
     """Return whether an exchange loaded a page."""
     return exchange.request.is_navigation and not exchange.request.frame
-
-
-def begun_ms(step: ActionTrace) -> float:
-    """Return the page time at which a step began."""
-    return 0.0 if step.observation is None else step.observation.begun_ms
 
 
 def call_end_ms(step: ActionTrace) -> float:

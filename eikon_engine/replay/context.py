@@ -1,4 +1,7 @@
-"""Open the browser context of a replay: recorded network, storage, environment and worker."""
+"""Open the browser context of a replay: recorded network, storage, environment and worker.
+
+What a sealed replay of a bundle does not need is imported when it is used.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,7 @@ from eikon_engine.browser.environment import (
 )
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.snapshot_playback import open_snapshot_playback
 from eikon_engine.browser.traffic.live import LiveTraffic
-from eikon_engine.browser.traffic.live_responses import LiveResponder
-from eikon_engine.browser.traffic.probe import ProbeTraffic
 from eikon_engine.browser.traffic.recorded_responses import find_status_texts
 from eikon_engine.browser.traffic.sealed import SealedTraffic
 from eikon_engine.browser.traffic.sink import open_sink
@@ -35,10 +35,8 @@ from eikon_engine.browser.worker import SealedWorker, open_worker
 from eikon_engine.divergence.detectors.environment import GIVEN_PROPERTIES
 from eikon_engine.errors import InternalError, RequirementError, TraceSyntaxError
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.retiming import apply_timeline
 from eikon_engine.network.store import read_network
-from eikon_engine.replay.caused_requests import begun_ms
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import RecordedStandIns
 from eikon_engine.trace.actions import WaitFor
@@ -54,7 +52,7 @@ from eikon_engine.trace.environment import (
     revive_expired_cookies,
 )
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.steps import is_failed_wait
+from eikon_engine.trace.steps import begun_ms, is_failed_wait
 from eikon_engine.trace.variables import SecretValues
 
 if TYPE_CHECKING:
@@ -111,6 +109,8 @@ def open_network_source(options: ReplayOptions) -> Iterator[NetworkSource | None
             raise RequirementError(message, code="network-part-missing")
         yield NetworkSource(recording=recording)
     elif options.har is not None:
+        from eikon_engine.importers.har_network import import_har  # noqa: PLC0415 - see above
+
         with TemporaryDirectory(prefix="eikon-har-") as folder:
             har = import_har(options.har, Path(folder), Redactor(options.secrets))
             yield NetworkSource(recording=har.recording, warnings=har.warnings)
@@ -221,12 +221,7 @@ async def open_replay_context(
             else ({}, ()),
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
-        opening = (
-            open_snapshot_playback(launched.browser, session, plan.bundle)
-            if traffic is None
-            else open_worker(launched.browser, session, traffic)
-        )
-        async with opening as worker:
+        async with _open_worker(plan, launched, session, traffic) as worker:
             worker.session.uploads = plan.bundle.files
             first = worker.session.page(0)
             if traffic is not None and first is not None:
@@ -239,6 +234,17 @@ async def open_replay_context(
                 environment=environment,
                 switch_to_live=partial(_switch_to_live, launched, traffic),
             )
+
+
+def _open_worker(
+    plan: Plan, launched: LaunchedBrowser, session: SessionOptions, traffic: Traffic | None
+) -> AbstractAsyncContextManager[Worker]:
+    """Open the worker of a plan; without traffic, that is snapshot playback."""
+    if traffic is not None:
+        return open_worker(launched.browser, session, traffic)
+    from eikon_engine.browser.snapshot_playback import open_snapshot_playback  # noqa: PLC0415 - see above
+
+    return open_snapshot_playback(launched.browser, session, plan.bundle)
 
 
 def _session_options(plan: Plan, options: ReplayOptions, environment: Environment, sink: Sink | None) -> SessionOptions:
@@ -260,6 +266,8 @@ def _switch_to_live(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
     if not isinstance(traffic, SealedTraffic):
         message = "only a sealed replay can switch to the live site"
         raise InternalError(message)
+    from eikon_engine.browser.traffic.live_responses import LiveResponder  # noqa: PLC0415 - see above
+
     traffic.set_live_responder(
         LiveResponder(launched.api_request, traffic.recording, rule_use=traffic.rule_use, sends_every_request=True)
     )
@@ -313,6 +321,8 @@ def _choose_traffic(plan: Plan, options: ReplayOptions, own: NetworkRecording | 
     if own is None:
         return LiveTraffic()
     if plan.network == "live":
+        from eikon_engine.browser.traffic.probe import ProbeTraffic  # noqa: PLC0415 - see above
+
         return ProbeTraffic(
             own,
             rules,

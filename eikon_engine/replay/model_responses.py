@@ -1,13 +1,14 @@
-"""Model responses for the skills of a replay."""
+"""Model responses for the skills of a replay.
+
+What reads and serves them is imported on first use: few missions have skills.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NoReplayDataError, SkillError
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.llm import ReplayClient, prompt_digest
-from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.secrets.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.bundle import Bundle
-
-_ADVICE: Final = f"the bundle has no such response in {RESPONSES_FOLDER}/. A replay calls no model without --debug-dir"
 
 
 def recorded_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelResponse, ...]:
@@ -28,6 +27,8 @@ def recorded_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelRes
     """
     if options.completion_client is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
         return ()
+    from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder  # noqa: PLC0415 - see above
+
     return read_complete_folder(resolve_inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
 
 
@@ -35,7 +36,11 @@ def completion_client_for(plan: Plan, options: ReplayOptions) -> CompletionClien
     """Return the model client of one run: the configured one, else the recorded responses, each used once."""
     if options.completion_client is not None:
         return options.completion_client
-    return ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text, advice=_ADVICE)
+    from eikon_engine.llm import ReplayClient  # noqa: PLC0415 - see above
+    from eikon_engine.llm.response_folder import RESPONSES_FOLDER  # noqa: PLC0415 - see above
+
+    advice = f"the bundle has no such response in {RESPONSES_FOLDER}/. A replay calls no model without --debug-dir"
+    return ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text, advice=advice)
 
 
 class ProbeResponses:
@@ -46,6 +51,8 @@ class ProbeResponses:
 
     def __init__(self, plan: Plan) -> None:
         """Serve the responses of the plan."""
+        from eikon_engine.llm import ReplayClient  # noqa: PLC0415 - see above
+
         self._recorded = ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text)
 
     def complete(self, request: CompletionRequest) -> Completion:
@@ -55,6 +62,8 @@ class ProbeResponses:
             CompletionError: the model failed in the recording.
             SkillError: the prompt has no recorded response.
         """
+        from eikon_engine.llm import prompt_digest  # noqa: PLC0415 - see above
+
         try:
             return self._recorded.complete(request)
         except NoReplayDataError as error:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.store import read_network
@@ -184,6 +183,8 @@ def require_same_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tupl
         return ()
     if plan.resume_point is None or not earlier.is_file():
         return ()
+    from eikon_engine.gates.event_sources import read_outcome  # noqa: PLC0415 - only resumed runs load the gates
+
     outcome = read_outcome(earlier)
     if outcome.mission_id != plan.trace.mission_id:
         return ()

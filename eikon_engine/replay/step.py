@@ -1,4 +1,7 @@
-"""Replay one step: perform and compare an action, or re-run and compare a skill."""
+"""Replay one step: perform and compare an action, or re-run and compare a skill.
+
+What a sealed replay that does not diverge does without is imported when it is used.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.browser.actions.targets import POLL_MS
 from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
-from eikon_engine.divergence.dependents import find_dependents
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.environment import detect_environment, is_comparable
 from eikon_engine.divergence.detectors.lifecycle import detect_lateness
@@ -33,12 +35,10 @@ from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.attributed_changes import AttributedChanges, received_at
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.documents import DocumentComparer
-from eikon_engine.replay.effects_policy import EffectsPolicy
 from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
-from eikon_engine.replay.unsettled import UnsettledComparer
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.actions import AnswerDialog, Evaluate, Expect, Note, Read, TrafficCondition, WaitFor
 from eikon_engine.trace.base_urls import map_action_urls
@@ -57,8 +57,10 @@ if TYPE_CHECKING:
     from eikon_engine.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange
+    from eikon_engine.replay.effects_policy import EffectsPolicy
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
+    from eikon_engine.replay.unsettled import UnsettledComparer
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.environment import Environment
@@ -297,7 +299,7 @@ class StepRunner:
         self._clock = environment.clock
         self._live = LiveComparer(plan, options.now)
         self._documents = DocumentComparer(plan)
-        self._unsettled = UnsettledComparer(plan) if plan.network == "live" else None
+        self._unsettled = _unsettled_comparer(plan) if plan.network == "live" else None
         self._network_mode: NetworkMode = plan.network
         """Current network mode."""
         self.switch_plan(plan)
@@ -322,12 +324,16 @@ class StepRunner:
         """
         self.plan = plan
         self._masks = (*plan.trace.masks, *self._options.masks)
-        policy = EffectsPolicy(plan=plan, skills=self._options.skills, masks=self._masks)
-        self._policy = policy if self._options.policy == "effects" else None
+        self._policy = self._effects_policy() if self._options.policy == "effects" else None
         self._page_intents = PageIntentComparer(plan.trace.page_intents, self._options.skills)
         self._compares_pixels = self._network_mode == "sealed" and is_comparable(
             "pixels", plan.trace.environment, self._environment_now
         )
+
+    def _effects_policy(self) -> EffectsPolicy:
+        from eikon_engine.replay.effects_policy import EffectsPolicy  # noqa: PLC0415 - see above
+
+        return EffectsPolicy(plan=self.plan, skills=self._options.skills, masks=self._masks)
 
     def switch_to_live(self) -> None:
         """Compare like a live replay from now on: the site responds instead of the recording."""
@@ -630,6 +636,8 @@ class StepRunner:
         self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction
     ) -> tuple[Consequence, ...]:
         """Return the later steps that depend on what changed on the page of the first diverged action."""
+        from eikon_engine.divergence.dependents import find_dependents  # noqa: PLC0415 - see above
+
         page = recorded.action.page
         before, after = self.recorded_dom(recorded, page), _observed_dom(performed, page)
         if before is None or after is None:
@@ -727,6 +735,12 @@ class StepRunner:
             return Succeeded(), skill.run(page), ()
         except (CompletionError, SkillError) as error:
             return Failed(code=error.code, message=error.message), None, ()
+
+
+def _unsettled_comparer(plan: Plan) -> UnsettledComparer:
+    from eikon_engine.replay.unsettled import UnsettledComparer  # noqa: PLC0415 - see above
+
+    return UnsettledComparer(plan)
 
 
 def _unperformed_outcome(

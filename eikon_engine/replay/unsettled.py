@@ -23,14 +23,13 @@ from eikon_engine.replay.caused_requests import (
     Address,
     CausedRequests,
     SentRequest,
-    begun_ms,
     call_end_ms,
     is_page,
 )
 from eikon_engine.replay.known_errors import KnownErrors
 from eikon_engine.trace.actions import ClosePage, GoBack, GoForward, Navigate, Note, Reload
 from eikon_engine.trace.execution import ActionTrace, Blocked, Succeeded
-from eikon_engine.trace.steps import has_unsettled_observations
+from eikon_engine.trace.steps import begun_ms, has_unsettled_observations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import RequirementError, SkillBrokenError, UsageError
-from eikon_engine.skills.ask_page import AskPage
-from eikon_engine.skills.detect_login_form import DetectLoginForm
-from eikon_engine.skills.detect_page_intent import DetectPageIntent
-from eikon_engine.skills.detect_pagination import DetectPagination
-from eikon_engine.skills.extract_article import ExtractArticle
-from eikon_engine.skills.extract_dates import ExtractDates
-from eikon_engine.skills.extract_forms import ExtractForms
-from eikon_engine.skills.extract_links import ExtractLinks
-from eikon_engine.skills.extract_listing import ExtractListing
-from eikon_engine.skills.extract_metadata import ExtractMetadata
-from eikon_engine.skills.extract_prices import ExtractPrices
-from eikon_engine.skills.extract_table import ExtractTable
 from eikon_engine.skills.installed_skills import SkillEntryPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from eikon_engine.skills.skill import Skill
 
@@ -32,7 +24,8 @@ if TYPE_CHECKING:
 class SkillRegistry:
     """Skills by name. Immutable: `extended` returns a new registry."""
 
-    _skills: Mapping[str, Skill]
+    _tables: tuple[Mapping[str, Skill], ...]
+    """Skills by name; no name is in two of them."""
     _installed: SkillEntryPoints | None = None
     """Fallback for names that are not in the table."""
 
@@ -43,7 +36,7 @@ class SkillRegistry:
         Raises:
             UsageError: two of them have the same name.
         """
-        return cls(MappingProxyType({}), installed).extended(*skills)
+        return cls((), installed).extended(*skills)
 
     def extended(self, *skills: Skill) -> SkillRegistry:
         """Return a new registry with additional skills.
@@ -51,19 +44,19 @@ class SkillRegistry:
         Raises:
             UsageError: a name is already registered.
         """
-        known = dict(self._skills)
+        added: dict[str, Skill] = {}
         for skill in skills:
-            if skill.name in known:
+            if any(skill.name in table for table in (*self._tables, added)):
                 message = f"skill {skill.name!r} is registered twice. Rename one of the two."
                 raise UsageError(message)
-            known[skill.name] = skill
-        return SkillRegistry(MappingProxyType(known), self._installed)
+            added[skill.name] = skill
+        return SkillRegistry((*self._tables, MappingProxyType(added)), self._installed)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Sorted names of all known skills, including broken ones."""
         offered = () if self._installed is None else self._installed.by_name
-        return tuple(sorted({*self._skills, *offered} - {""}))
+        return tuple(sorted({*chain.from_iterable(self._tables), *offered} - {""}))
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -72,7 +65,7 @@ class SkillRegistry:
             return ()
         found: list[str] = []
         for name, offers in self._installed.by_name.items():
-            if name in self._skills:
+            if any(name in table for table in self._tables):
                 among = " and ".join(offer.origin for offer in offers)
                 found.append(
                     f"skill {name!r} of {among}: the name is already registered and keeps its meaning. "
@@ -92,9 +85,9 @@ class SkillRegistry:
             RequirementError: no skill has this name; the message lists the known names and the closest match.
             SkillBrokenError: the installed skill of this name cannot be used.
         """
-        skill = self._skills.get(name)
-        if skill is not None:
-            return skill
+        for table in self._tables:
+            if name in table:
+                return table[name]
         if name and self._installed is not None and name in self._installed.by_name:
             return self._installed.load(name)
         raise RequirementError(self._unknown_message(name), code="unknown-skill")
@@ -119,22 +112,45 @@ class SkillRegistry:
         return f"unknown skill {name!r}. Known skills: {known}; {hint}"
 
 
-BUILT_IN_SKILLS = (
-    AskPage(),
-    DetectLoginForm(),
-    DetectPageIntent(),
-    DetectPagination(),
-    ExtractArticle(),
-    ExtractDates(),
-    ExtractForms(),
-    ExtractLinks(),
-    ExtractListing(),
-    ExtractMetadata(),
-    ExtractPrices(),
-    ExtractTable(),
+BUILT_IN_SKILLS: Final = (
+    "ask_page",
+    "detect_login_form",
+    "detect_page_intent",
+    "detect_pagination",
+    "extract_article",
+    "extract_dates",
+    "extract_forms",
+    "extract_links",
+    "extract_listing",
+    "extract_metadata",
+    "extract_prices",
+    "extract_table",
 )
+"""Each has the module of its name, whose class has that name in camel case."""
+
+
+class _BuiltInSkills(Mapping[str, "Skill"]):
+    """The built-in skills by name; each is imported on first use."""
+
+    def __getitem__(self, name: str) -> Skill:
+        if name not in BUILT_IN_SKILLS:
+            raise KeyError(name)
+        return _built_in_skill(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(BUILT_IN_SKILLS)
+
+    def __len__(self) -> int:
+        return len(BUILT_IN_SKILLS)
+
+
+@cache
+def _built_in_skill(name: str) -> Skill:
+    module = import_module(f"eikon_engine.skills.{name}")
+    skill: Skill = getattr(module, name.title().replace("_", ""))()
+    return skill
 
 
 def default_skills() -> SkillRegistry:
-    """Return a registry of the built-in skills; skills of installed distributions are imported on first use."""
-    return SkillRegistry.of(*BUILT_IN_SKILLS, installed=SkillEntryPoints())
+    """Return a registry of the built-in skills and those of installed distributions; each is imported on first use."""
+    return SkillRegistry((_BuiltInSkills(),), SkillEntryPoints())

@@ -156,6 +156,11 @@ def is_failed_wait(step: ActionTrace) -> bool:
     )
 
 
+def begun_ms(step: ActionTrace) -> float:
+    """Return the page time at which a step began."""
+    return 0.0 if step.observation is None else step.observation.begun_ms
+
+
 _BACKOFF_MS: Final = (20.0, 50.0, 100.0, 100.0, 500.0)
 """Pauses of Playwright's server between two polls (`retryWithProgressAndBackoff`); the last one is repeated."""
 _BACKOFFS_IN_TIMEOUT: Final = 5

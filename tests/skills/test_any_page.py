@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from eikon_engine.errors import SkillError
 from eikon_engine.files.json_text import JsonValue, canonical_json
-from eikon_engine.skills import Skill, SkillInput
-from eikon_engine.skills.registry import BUILT_IN_SKILLS
+from eikon_engine.skills import Skill, SkillInput, default_skills
 
-PURE = tuple(skill for skill in BUILT_IN_SKILLS if skill.name != "ask_page")
+PURE = tuple(skill for skill in default_skills() if skill.name != "ask_page")
 WORDS = (
     *("1.234,56 €", "$1,234", "¥ 1000", "٢٥٫٥ ر.س", "10 – 20 kr", "USD 5", "1 234 567 zł", "€", "£.", "19"),  # noqa: RUF001
     *("03/04/2025", "31.02.2025", "5 May 2025", "2025-04-03T10:00Z", "2025年4月3日", "May 99 2025"),
