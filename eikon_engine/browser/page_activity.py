@@ -30,7 +30,7 @@ ACTIVITY_OF_TREE: Final = "documents => window.__eikon__?.activityOfTree?.(docum
 """As above, for a document and all its frames; null if their number differs, or one is out of reach (cross-origin)."""
 PENDING_RESPONSES: Final = """async () => {
   const own = window.__eikon__ ?? {};
-  const fetches = own.workerCount?.() ? await own.settleWorkers() : 0;
+  const fetches = own.workerCount?.() ? (await own.settleWorkers()).fetches : 0;
   const loading = document.readyState !== 'complete' || own.hasStartingWorkers?.();
   const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.openingSockets?.() ?? 0);
   return [loading ? 1 : 0, 0, pending + (own.working?.() ?? 0) + fetches, 0, 0];

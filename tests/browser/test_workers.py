@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 import time
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 
+from eikon_engine.browser.page_clock import SteppedClock
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
 from eikon_engine.browser.traffic.live import LiveTraffic
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 SCRIPT = "text/javascript"
+TICKING = "setTimeout(() => postMessage(Date.now()), 3000)"
+FEW_STEPS = 4
+"""Steps of the clock around one timer; four seconds are eight ticks."""
 IMPORTING = "Failed to execute 'importScripts' on 'WorkerGlobalScope'"
 CHANCE_AND_TIME = """
 const first = [Date.now(), performance.now(), crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(4)).join()];
@@ -193,12 +198,28 @@ def test_workers_report_how_many_responses_they_wait_for(live_browser: Room, sit
         desk.ok(Navigate(url=site.put(SAY.format(""))))
         desk.js(f"(window.w = new Worker({BLOB.format(source)}), w.onmessage = e => say(e.data), 0)")
 
-        assert desk.js(SETTLE_WORKERS) == 1
+        assert desk.js(SETTLE_WORKERS)["fetches"] == 1
 
         site.released.set()
         desk.portal.call(desk.worker.session.stabilizer.settle, 0)
-        assert desk.js(SETTLE_WORKERS) == 0
+        assert desk.js(SETTLE_WORKERS)["fetches"] == 0
         site.released.clear()
+
+
+def test_time_without_timers_of_workers_passes_at_once(live_browser: Room, site: PageSite) -> None:
+    """Workers tell when their next timer is due, those of nested ones included: it runs at that time."""
+    inner = f"const w = new Worker({BLOB.format(json.dumps(TICKING))}); w.onmessage = e => postMessage(e.data);"
+    with worker_desk(live_browser) as desk:
+        show(desk, f"new Worker({BLOB.format(json.dumps(inner))}).onmessage = e => say(e.data);")
+        desk.js(SETTLE_WORKERS)
+        stabilizer = desk.worker.session.stabilizer
+        begun_ms = stabilizer.timeline.now_ms
+        with patch.object(SteppedClock, "advance", autospec=True, side_effect=SteppedClock.advance) as advance:
+            desk.portal.call(stabilizer.settle, 4_000)
+
+        assert said(desk) == [str(CLOCK_START_MS + 3_000)]
+        assert stabilizer.timeline.now_ms == begun_ms + 4_000
+        assert 2 <= advance.await_count <= FEW_STEPS
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ SETTLE_WORKERS = """(async () => {
   do open = await __eikon__.settleWorkers(); while (__eikon__.hasStartingWorkers());
   return open;
 })()"""
-"""Wait until workers have started and are idle; returns the number of pending responses."""
+"""Wait until workers have started and are idle; returns what they do, with the number of their open `fetches`."""
 
 
 @contextmanager

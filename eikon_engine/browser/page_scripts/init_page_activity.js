@@ -55,9 +55,10 @@
 
   // Milliseconds of page time to the next timer of this document; 0 if unknown, as with workers.
   const never = 1e12;
-  own.nextTimer = () => {
+  own.nextTimer = () => (own.workerCount?.() ? 0 : nextOwnTimer());
+  const nextOwnTimer = () => {
     const clock = window.__pwClock?.controller;
-    if (!(clock?._timers instanceof Map) || own.workerCount?.()) return 0;
+    if (!(clock?._timers instanceof Map)) return 0;
     let next = never;
     for (const each of clock._timers.values()) next = Math.min(next, each.callAt - clock._now.ticks);
     return Math.max(0, next);
@@ -73,9 +74,9 @@
     const pending = fetching + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0, own.nextTimer()];
     if (!seen[3]) return seen;
-    return own.settleWorkers().then(fetches => {
+    return own.settleWorkers().then(({ fetches, untilTimer }) => {
       const loading = seen[0] || (own.ignoredDocument !== document && own.hasStartingWorkers() ? 1 : 0);
-      return [loading, seen[1], pending + fetches, seen[3], 0];
+      return [loading, seen[1], pending + fetches, seen[3], Math.min(nextOwnTimer(), untilTimer)];
     });
   };
 

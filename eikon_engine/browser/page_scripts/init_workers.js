@@ -58,6 +58,8 @@
   // A worker that runs this script knows its start time, its seed, its own name and URL.
   let advance = async () => {};
   let fetches = () => 0;
+  const NEVER = 1e12;
+  let untilTimer = () => 0;
   const timeOf = { now: () => Date.now() };
   const applyLocation = () => {
     put(scope, 'name', startData.name);
@@ -208,6 +210,11 @@
       turn.port1.onmessage = done;
       turn.port2.postMessage(0);
     });
+    untilTimer = () => {
+      let first = NEVER;
+      for (const each of timers.values()) first = Math.min(first, each.at - time);
+      return Math.max(0, first);
+    };
     const due = to => {
       let first = null;
       for (const each of timers.values())
@@ -281,7 +288,7 @@
 
   const finish = record => {
     records.delete(record);
-    for (const answer of record.waiting.values()) answer({ fetches: 0, starting: 0 });
+    for (const answer of record.waiting.values()) answer(ENDED);
     record.waiting.clear();
     record.ready({ fetches: 0 });
     record.unblock();
@@ -393,8 +400,11 @@
   // A worker that computes forever, or sleeps until it is woken, would block everything: wait for it once.
   const LIMIT = page ? 3000 : 2000;
   const SOON = 20;
-  // A worker blocked by a request counts as one whose script is loading.
-  const BLOCKED = { fetches: 0, starting: 1 };
+  // What workers are doing: open fetches, starting ones, and the page time to the next timer, 0 if unknown. A worker
+  // blocked by a request counts as one whose script is loading.
+  const BLOCKED = { fetches: 0, starting: 1, untilTimer: 0 };
+  const STUCK = { fetches: 0, starting: 0, untilTimer: 0 };
+  const ENDED = { fetches: 0, starting: 0, untilTimer: NEVER };
   const stopWaiting = (record, promise) => {
     if (!record.stuck) report('stuck', record.args[0]);
     record.stuck = true;
@@ -406,29 +416,30 @@
     const word = await Promise.race([promise, late, record.whenBlocked]);
     realClear(timer);
     if (word === null) stopWaiting(record, promise);
-    return word ?? { fetches: 0, starting: 0 };
+    return word ?? STUCK;
   };
   const ask = async (record, question) => {
-    if (record.stuck) return { fetches: 0, starting: 0 };
+    if (record.stuck) return STUCK;
     if (record.state === 'starting' && record.inline) await inTime(record, record.whenReady);
     else if (record.state === 'starting') {
       const soon = new Promise(done => realTimeout(() => done(null), SOON));
-      if (await Promise.race([record.whenReady, soon]) === null && records.has(record)) return { fetches: 0, starting: 1 };
+      if (await Promise.race([record.whenReady, soon]) === null && records.has(record)) return BLOCKED;
     }
-    if (record.state !== 'running' || !records.has(record)) return { fetches: 0, starting: 0 };
+    if (record.state !== 'running' || !records.has(record)) return ENDED;
     const id = ++asked;
     const answer = new Promise(done => record.waiting.set(id, done));
     native.postMessage.call(record.worker, { [mark]: { ...question, id } });
     return inTime(record, answer);
   };
   const askAll = async question => {
-    const sum = { fetches: 0, starting: 0 };
+    const sum = { ...ENDED };
     for (const record of [...records]) {
       // A starting worker gets the time once it has started.
       if (question.kind === 'step' && record.state === 'starting') continue;
       const word = await ask(record, question);
       sum.fetches += word.fetches;
       sum.starting += word.starting;
+      sum.untilTimer = Math.min(sum.untilTimer, word.untilTimer);
     }
     return sum;
   };
@@ -504,9 +515,9 @@
     // A starting worker waits for its script, which may be delivered later: the document counts as loading.
     let starting = 0;
     own.settleWorkers = async () => {
-      const word = records.size ? await askAll({ kind: 'rest' }) : { fetches: 0, starting: 0 };
+      const word = records.size ? await askAll({ kind: 'rest' }) : ENDED;
       starting = word.starting;
-      return word.fetches;
+      return word;
     };
     own.hasStartingWorkers = () => records.size > 0 && starting > 0;
     own.ignoreWorkers = () => {
@@ -557,7 +568,8 @@
       return;
     }
     turnOf = turnOf.then(() => answers[word.kind](word)).then(
-      below => postReport({ kind: 'done', id: word.id, fetches: fetches() + below.fetches, starting: below.starting }));
+      below => postReport({ kind: 'done', id: word.id, fetches: fetches() + below.fetches, starting: below.starting,
+        untilTimer: Math.min(untilTimer(), below.untilTimer) }));
   });
   if (!startData.load) {
     postReport({ kind: 'started' });
