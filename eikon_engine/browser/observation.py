@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from eikon_engine.dom.snapshot_format import SnapshotRequest
     from eikon_engine.trace.base_urls import BaseUrlMap
     from eikon_engine.trace.observation import ObservedDownload, StoredItem
+    from eikon_engine.trace.target import Target
 
 
 async def capture_page(page: Page, urls: BaseUrlMap | None = None) -> PageSnapshot:
@@ -68,7 +69,7 @@ class _MainDocument:
     cookie_writes: int | None
     """How often scripts of the document and its frames have written cookies; None if a frame is out of reach."""
     target: dict[str, Any] | None
-    """`state` of the selector that was asked for; None without one, and if only Playwright can evaluate it."""
+    """`state` of the target that was asked for; None without one, and if only Playwright can evaluate it."""
 
     @classmethod
     def parse(cls, line: str) -> Self:
@@ -102,9 +103,9 @@ class _ObservedPage:
 
 
 async def _observe_page(
-    page: Page, urls: BaseUrlMap | None, selector: str | None = None, *, queries_activity: bool = True
+    page: Page, urls: BaseUrlMap | None, target: Target | None = None, *, queries_activity: bool = True
 ) -> _ObservedPage:
-    """Observe the main document of a page, with the form state of what `selector` matches, and take snapshots.
+    """Observe the main document of a page, with the form state of what `target` matches, and take snapshots.
 
     The main document takes those of frames in its reach; the others take a call each. To query its activity ends
     animations.
@@ -121,7 +122,7 @@ async def _observe_page(
         queries=queries_activity,
         documents=len(page.frames),
         inner=places,
-        target=selector,
+        target=None if target is None else {"frames": target.frames, "selector": target.selector},
     )
     head, *texts = text.split("\n=\n")
     first, *others = await asyncio.gather(*(map(_FrameCapture.parse_or_repeat, (main, *inner), texts)))
@@ -457,7 +458,7 @@ async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[in
     pages = session.tracker.open_pages()
     try:
         observed = await asyncio.gather(
-            *(_observe_page(page, session.urls, _selector_in(page, bound)) for _, page in pages)
+            *(_observe_page(page, session.urls, _target_in(page, bound)) for _, page in pages)
         )
     except BrowserDiedError:
         raise
@@ -469,11 +470,10 @@ async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[in
     return {ordinal: page for (ordinal, _), page in zip(pages, observed, strict=True)}
 
 
-def _selector_in(page: Page, bound: BoundTarget | None) -> str | None:
-    """Return the selector of the target of an action if it is in the main document of a page and has a form state."""
-    if bound is None or bound.identity.tag not in FORM_TAGS or bound.locator.page is not page or bound.target.frames:
-        return None
-    return bound.target.selector
+def _target_in(page: Page, bound: BoundTarget | None) -> Target | None:
+    """Return the target of an action if it is in a page and has a form state."""
+    is_there = bound is not None and bound.identity.tag in FORM_TAGS and bound.locator.page is page
+    return bound.target if bound is not None and is_there else None
 
 
 async def _target_state(

@@ -15,7 +15,7 @@ from eikon_engine.errors import BrowserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.async_api import Page, Route, ViewportSize
+    from playwright.async_api import CDPSession, Page, Route, ViewportSize
 
     from eikon_engine.browser.session import Session
 
@@ -30,6 +30,14 @@ _PICTURE_S: Final = 10.0
 """Deadline for a picture of a page."""
 
 
+_SESSIONS: Final[dict[Page, CDPSession]] = {}
+"""DevTools sessions of open pages; to attach to a page and detach from it takes longer than a picture."""
+
+
+def _forget_session(page: Page) -> None:
+    _SESSIONS.pop(page, None)
+
+
 async def take_picture(page: Page) -> bytes | None:
     """Return a PNG of what a page shows; None if it closes or hangs.
 
@@ -40,9 +48,10 @@ async def take_picture(page: Page) -> bytes | None:
 
     try:
         async with asyncio.timeout(_PICTURE_S):
-            devtools = await page.context.new_cdp_session(page)
-            taken = await devtools.send("Page.captureScreenshot", {"format": "png"})
-            await devtools.detach()
+            if page not in _SESSIONS:
+                _SESSIONS[page] = await page.context.new_cdp_session(page)
+                page.once("close", _forget_session)
+            taken = await _SESSIONS[page].send("Page.captureScreenshot", {"format": "png"})
     except (Error, TimeoutError):
         return None
     return base64.b64decode(taken["data"])

@@ -16,6 +16,8 @@ from eikon_engine.trace.observation import TargetState
 from eikon_engine.trace.target import Identity, Target, target_differences
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import Locator, Page
 
     from eikon_engine.browser.stabilizer import PageStabilizer
@@ -29,12 +31,9 @@ _BEING_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached
 """Playwright's errors for a document that is being replaced."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
 """Wall time for finding a frame again that was counted a moment ago."""
-_INSPECT_NATIVE_CSS: Final = """([selector, inspection]) => {
-  const own = window.__eikon__, found = own?.inspect && own.query?.(selector);
-  return found ? own.inspect(found, inspection) : null;
-}"""
 _POINT_THROUGH_FRAME: Final = """(frame, [left, top]) => {
-  const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+  const document = frame.ownerDocument;
+  const box = frame.getBoundingClientRect(), style = document.defaultView.getComputedStyle(frame);
   const x = box.x + (frame.clientLeft + parseFloat(style.paddingLeft) + left) * box.width / (frame.offsetWidth || 1);
   const y = box.y + (frame.clientTop + parseFloat(style.paddingTop) + top) * box.height / (frame.offsetHeight || 1);
   let hit = document.elementFromPoint(x, y);
@@ -47,6 +46,22 @@ _POINT_THROUGH_FRAME: Final = """(frame, [left, top]) => {
   return { cover: hit === frame ? '' : name, x, y };
 }"""
 """Convert a point in a frame's viewport to that of its parent, and name what covers the frame there."""
+_INSPECT_NATIVE_CSS: Final = f"""([frames, selector, inspection]) => {{
+  const found = window.__eikon__?.find?.(frames, selector);
+  if (!found) return null;
+  const seen = found.own.inspect(found.elements, inspection);
+  const throughFrame = {_POINT_THROUGH_FRAME};
+  seen.covers = [];
+  for (const frame of seen.point && !seen.obstacle ? found.owners.reverse() : []) {{
+    const {{ cover, x, y }} = throughFrame(frame, [seen.point.x, seen.point.y]);
+    seen.point = {{ x, y }};
+    seen.covers.push(cover);
+  }}
+  return seen;
+}}"""
+"""Inspect what a target matches in the frames that a document reaches; null if Playwright must look.
+
+`covers` names what covers each frame, innermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,14 +177,25 @@ async def inspect_locator(locator: Locator, readiness: Readiness) -> TargetInspe
     return _parse_inspection(answer)
 
 
-async def _inspect_native_css(page: Page, selector: str, readiness: Readiness) -> TargetInspection | None:
-    """Evaluate a selector that is plain CSS with the browser's engine; None if Playwright must parse it.
+async def _inspect_native_css(page: Page, target: Target, readiness: Readiness) -> TargetInspection | None:
+    """Evaluate selectors that are plain CSS with the browser's engine; None if Playwright must parse them.
 
     Playwright's CSS differs only in that it pierces open shadow roots, and in selectors that the browser rejects. Its
     engine must be sent to each document first, which takes longer than the whole action.
     """
-    answer = await page.main_frame.evaluate(_INSPECT_NATIVE_CSS, [selector, _readiness_argument(readiness)])
-    return _parse_inspection(answer) if answer is not None else None
+    asked = [target.frames, target.selector, _readiness_argument(readiness)]
+    answer = await page.main_frame.evaluate(_INSPECT_NATIVE_CSS, asked)
+    if answer is None:
+        return None
+    seen = _parse_inspection(answer)
+    return _with_covers(seen, filter(None, answer["covers"]), readiness) if target.frames else seen
+
+
+def _with_covers(seen: TargetInspection, covers: Iterable[str], readiness: Readiness) -> TargetInspection:
+    """Return an inspection with what covers the frames of its element, innermost first."""
+    if seen.obstacle or seen.point is None or readiness.may_be_covered:
+        return seen
+    return replace(seen, obstacle=next((f"covered by {each}" for each in covers), ""))
 
 
 async def inspect_target(page: Page, target: Target, readiness: Readiness) -> TargetInspection:
@@ -181,6 +207,9 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
     from playwright.async_api import Error
 
     try:
+        plain = await _inspect_native_css(page, target, readiness)
+        if plain is not None:
+            return plain
         for depth, selector in enumerate(target.frames):
             outer = Target(selector=selector, frames=target.frames[:depth])
             count = await locate(page, outer).count()
@@ -189,12 +218,11 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
                 raise ActionError(message, code="target-ambiguous")
             if count == 0:
                 return _NO_MATCH
-        plain = None if target.frames else await _inspect_native_css(page, target.selector, readiness)
-        seen = plain or await inspect_locator(locate(page, target), readiness)
+        seen = await inspect_locator(locate(page, target), readiness)
         if seen.obstacle or seen.point is None or not target.frames:
             return seen
-        cover, point = await _point_through_frames(page, target, seen.point)
-        return replace(seen, obstacle="" if readiness.may_be_covered else cover, point=point)
+        covers, point = await _point_through_frames(page, target, seen.point)
+        return _with_covers(replace(seen, point=point), covers, readiness)
     except Error as error:
         if re.search(_BEING_REPLACED, error.message):
             return _NO_MATCH
@@ -203,16 +231,15 @@ async def inspect_target(page: Page, target: Target, readiness: Readiness) -> Ta
 
 async def _point_through_frames(
     page: Page, target: Target, point: tuple[float, float]
-) -> tuple[str, tuple[float, float]]:
-    """Convert a point from the innermost frame to the page; return what covers one of the frames, if anything."""
-    cover = ""
+) -> tuple[list[str], tuple[float, float]]:
+    """Convert a point from the innermost frame to the page; also return what covers the frames, innermost first."""
+    covers: list[str] = []
     for depth in reversed(range(len(target.frames))):
         frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
         answer = await frame.evaluate(_POINT_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
-        if answer["cover"] and not cover:
-            cover = f"covered by {answer['cover']}"
+        covers += filter(None, [answer["cover"]])
         point = (answer["x"], answer["y"])
-    return cover, point
+    return covers, point
 
 
 def poll_step_ms(waited_ms: float) -> float:

@@ -74,16 +74,50 @@
     });
   }
 
-  // Elements that match a CSS selector; null where Playwright may disagree, because it pierces open shadow roots.
+  const openRoots = (place) => [
+    place,
+    ...Array.from(place.querySelectorAll("*")).flatMap(({ shadowRoot }) => (shadowRoot ? openRoots(shadowRoot) : [])),
+  ];
+  const hasAncestors = (element, compounds) => {
+    const rest = [...compounds];
+    for (let node = element; rest.length && (node = node.parentNode ?? node.host);) {
+      if (node.nodeType === 1 && node.matches(rest.at(-1))) rest.pop();
+    }
+    return !rest.length;
+  };
+  const isCompound = (text) => /^(?:[#.]?[\w-]+|\[[\w-]+(?:[~|^$*]?="[^"\\]*")?\])+$/.test(text);
+
+  // Elements that match a CSS selector; null where Playwright may disagree, because it pierces open shadow roots. There,
+  // only compound selectors and their ancestors are evaluated, and only a single match, as the order is another one.
   shared.query = (selector) => {
     try {
-      const found = document.querySelectorAll(selector);
-      const isSimple = /^[\w#.-]+$/.test(selector); // matches without ancestors, so each root can be searched separately
-      const matchesIn = (place) => Array.prototype.some.call(place.querySelectorAll("*"), (element) => {
-        const inside = element.shadowRoot;
-        return inside && (!isSimple || inside.querySelector(selector) || matchesIn(inside));
-      });
-      return matchesIn(document) ? null : Array.from(found);
+      const found = Array.from(document.querySelectorAll(selector)), roots = openRoots(document);
+      if (roots.length === 1) return found;
+      const compounds = selector.match(/(?:\[[^\]]*\]|[^\s[\]])+/g);
+      if (!compounds.every(isCompound)) return null;
+      const last = compounds.pop();
+      const all = roots.flatMap((root) => Array.from(root.querySelectorAll(last)))
+        .filter((element) => hasAncestors(element, compounds));
+      return all.length > 1 ? null : all;
+    } catch {
+      return null;
+    }
+  };
+
+  // Elements that match a CSS selector in the innermost of a path of frames, with its shared object, and the frames from
+  // the outside; null if Playwright must look: a frame is not unique, or out of reach.
+  shared.find = (frames, selector) => {
+    const owners = [];
+    let own = shared;
+    try {
+      for (const each of frames) {
+        const found = own.query(each);
+        if (found?.length !== 1) return null;
+        owners.push(found[0]);
+        own = found[0].contentWindow.__eikon__;
+      }
+      const elements = own.query(selector);
+      return elements && own.inspect ? { own, elements, owners } : null;
     } catch {
       return null;
     }

@@ -3,7 +3,7 @@
 //
 // 1. {"activity": see init_page_activity.js, "cookie_writes": number or null, "title": text, "storage": [origin, local,
 //    session] with [key, value] for each item, "target": {"state": see inspect_elements.js}}. `activity` is zero unless
-//    `handed.queries` is set. `target` is what the selector `handed.target` matches; null without one, and if only Playwright
+//    `handed.queries` is set. `target` is what `handed.target` matches, a selector in a path of frames; null without one, and if only Playwright
 //    can evaluate it.
 // 2. The lines of dom_snapshot.js, which gets `handed`.
 // 3. Its lines for each of the frames in `handed.inner`, or `null` for one that is out of reach.
@@ -44,9 +44,9 @@
   const target = () => {
     let state = null;
     try {
-      const found = handed.target && own.inspect && own.query ? own.query(handed.target) : null;
+      const found = handed.target && own.find ? own.find(handed.target.frames, handed.target.selector) : null;
       if (!found) return null;
-      ({ state } = own.inspect(found, {}));
+      ({ state } = found.own.inspect(found.elements, {}));
     } catch {
       return null; // a property that the page has replaced
     }

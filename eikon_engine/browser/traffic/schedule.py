@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.browser.delivery_barrier import BLOCKED_S
@@ -198,14 +199,14 @@ class DeliverySchedule:
 
     async def _wait_until_read(self, request: Request) -> None:
         """Wait until scripts have read the body delivered last, which the next event could overtake."""
-        before, frame = self.queue.pending_orders(), frame_of(request)
+        has_new, frame = partial(self._has_new_request, self.queue.pending_orders()), frame_of(request)
         if frame is None or request.url in self._stalled_urls:
             self._unread = None
             return
         try:
             async with asyncio.timeout(READ_S):
-                while work := await self._unless_requested(before, count_unread(self._tracker, frame, request)):
-                    await self._pause(before)
+                while work := await self._unless(has_new, count_unread(self._tracker, frame, request)):
+                    await self._pause(has_new)
         except TimeoutError:
             self._stalled_urls.add(request.url)
             self._stabilizer.notes.append(
@@ -219,23 +220,24 @@ class DeliverySchedule:
     async def _has_turn(self, delivery: Delivery) -> bool:
         """Let the script that sent a request end, and frames begin whose documents come without a request.
 
-        Without that, a style sheet may be loaded before or after such a frame. Returns whether nothing else was
-        requested meanwhile, which may come first.
+        Without that, a style sheet may be loaded before or after such a frame. Returns whether nothing was requested
+        meanwhile that comes first. What comes later, as the other resources of a document do, needs no new look.
         """
         request = delivery.request
         frame = None if request is None or request.resource_type not in _AWAITED_TYPES else frame_of(request)
         if frame is None:
             return True
         before = self.queue.pending_orders()
+        is_overtaken = partial(self._is_overtaken, delivery, before)
         with suppress(TimeoutError):  # a page that is blocked for so long waits for this delivery, or for a later one
             async with asyncio.timeout(BLOCKED_S):
                 while not self._has_request_of_local_frame(frame.page):
-                    starting = await self._unless_requested(before, count_starting_frames(self._tracker, frame))
+                    starting = await self._unless(is_overtaken, count_starting_frames(self._tracker, frame))
                     if starting is None:
                         return False
                     if not starting:
                         break
-                    await self._pause(before)
+                    await self._pause(is_overtaken)
         return True
 
     def _has_request_of_local_frame(self, page: Page) -> bool:
@@ -250,7 +252,7 @@ class DeliverySchedule:
 
     async def _settle_without_cause(self, delivery: Delivery, earlier: Moment) -> bool:
         """Let the pages settle; return whether this delivery is still the first in order."""
-        before = self.queue.pending_orders()
+        has_new = partial(self._has_new_request, self.queue.pending_orders())
         is_timed = earlier.phase != 0 and self._stabilizer.timeline.phase != self._phase_without_cause
         polls = CAUSE_POLLS if is_timed else UNTIMED_CAUSE_POLLS
         idle_checks, clock = 0, asyncio.get_running_loop().time
@@ -258,8 +260,8 @@ class DeliverySchedule:
         try:
             while (idle_checks < CAUSE_CHECKS or polls) and clock() < blocked_at:
                 async with asyncio.timeout_at(blocked_at):
-                    seen = await self._unless_requested(
-                        before, query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True)
+                    seen = await self._unless(
+                        has_new, query_activity(self._tracker, PENDING_RESPONSES, skip_leaving=True)
                     )
                 if seen is None:
                     return False
@@ -267,7 +269,7 @@ class DeliverySchedule:
                 idle_checks = idle_checks + 1 if is_idle else 0
                 if idle_checks >= CAUSE_CHECKS:
                     polls = max(0, polls - 1)
-                    await self._pause(before)
+                    await self._pause(has_new)
                     blocked_at = clock() + BLOCKED_S
         except TimeoutError:
             idle_checks = 0
@@ -281,30 +283,34 @@ class DeliverySchedule:
         self._phase_without_cause = self._stabilizer.timeline.phase
         return True
 
-    async def _pause(self, before: frozenset[int]) -> None:
-        """Wait briefly, or until a delivery is requested that is not in `before`."""
+    async def _pause(self, is_over: Callable[[], bool]) -> None:
+        """Wait briefly, or until something is requested after which `is_over` returns true."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CAUSE_POLL_S):
-                while not self._has_new_request(before):
+                while not is_over():
                     await self.queue.wait_until_woken()
 
     def _has_new_request(self, before: frozenset[int]) -> bool:
         """Whether a delivery was requested that is not in `before`, or a document blocks."""
         return bool(self.queue.pending_orders() - before) or self.queue.blocking_delivery() is not None
 
-    async def _unless_requested(
-        self, before: frozenset[int], query: Coroutine[None, None, _AnswerT]
-    ) -> _AnswerT | None:
-        """Query pages; None once a delivery is requested that is not in `before`: pages may wait for it."""
+    def _is_overtaken(self, delivery: Delivery, before: frozenset[int]) -> bool:
+        """Whether one was requested that is not in `before` and comes before `delivery`, or a document blocks."""
+        new = (each for each in self.queue.pending() if each.moment.order not in before)
+        comes_first = any(each.is_immediate or each.moment.order < delivery.moment.order for each in new)
+        return comes_first or self.queue.blocking_delivery() is not None
+
+    async def _unless(self, is_over: Callable[[], bool], query: Coroutine[None, None, _AnswerT]) -> _AnswerT | None:
+        """Query pages; None once something is requested after which `is_over` returns true: pages may wait for it."""
         looking = asyncio.ensure_future(query)
         try:
-            while not looking.done() and not self._has_new_request(before):
+            while not looking.done() and not is_over():
                 woken = asyncio.ensure_future(self.queue.wait_until_woken())
                 try:
                     await asyncio.wait({looking, woken}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     woken.cancel()
-            return None if self._has_new_request(before) else await looking
+            return None if is_over() else await looking
         finally:
             if looking.done() and not looking.cancelled():
                 looking.exception()  # else its loop reports one that nobody retrieved
