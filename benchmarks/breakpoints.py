@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
 import sys
 import time
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.table import table
-from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic.live import LiveTraffic
@@ -34,7 +32,6 @@ from eikon_engine.trace.execution import ActionTrace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eikon_engine.browser.executable import BrowserBinary
     from eikon_engine.outcome.events import Event
     from eikon_engine.replay.plan import Plan, PlannedStep
 
@@ -79,12 +76,12 @@ def measure_patterns(plan: Plan) -> Sequence[object]:
     return _row(f"{len(made.breakpoints)} breakpoints that ask no page", times)
 
 
-async def measure_selectors(binary: BrowserBinary) -> Sequence[object]:
+async def measure_selectors(browser_path: Path | None) -> Sequence[object]:
     """Return the row of five selectors in a page of the given size."""
     markup = "".join(
         f"<li class=card><a href='/{each}'>Article {each}</a><b>{each}.00</b></li>" for each in range(ROWS)
     )
-    async with launch_browser(LaunchOptions(headless=True, binary=binary)) as launched:
+    async with launch_browser(LaunchOptions(browser_path=browser_path)) as launched:
         environment = Environment(
             browser_version="", playwright_version="", platform="", clock_start_ms=0, random_seed=1
         )
@@ -121,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     plan = plan_replay(open_bundle(asked.bundle), ReplayOptions())
     rows = [measure_patterns(plan)]
-    rows.append(asyncio.run(measure_selectors(find_browser(asked.browser, environ=os.environ))))
+    rows.append(asyncio.run(measure_selectors(asked.browser)))
     sys.stdout.write(table(("", "median ms", "95 % ms", "longest ms"), rows))
 
 

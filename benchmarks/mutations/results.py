@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.replay.context import launch_replay_browser
-from eikon_engine.replay.engine import find_browser_for, run_replay
+from eikon_engine.replay.engine import run_replay
 from eikon_engine.replay.live_comparison import PAGE_AHEAD
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
@@ -139,9 +139,7 @@ async def run(source: Source, chosen: Sequence[Mutant], parallel: int) -> list[R
 async def open_browser(source: Source) -> AsyncIterator[LaunchedBrowser]:
     """Launch the browser of a mission."""
     options = _options(source, Path(), None)
-    async with launch_replay_browser(
-        plan_replay(source.bundle, options), options, find_browser_for(options)
-    ) as browser:
+    async with launch_replay_browser(plan_replay(source.bundle, options), options) as browser:
         yield browser
 
 

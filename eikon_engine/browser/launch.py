@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import AsyncExitStack, asynccontextmanager
+import threading
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.executable import BrowserBinary, find_browser
 from eikon_engine.browser.playwright_errors import TARGET_GONE
-from eikon_engine.browser.traffic.sink import SINK_HOST
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
+    from anyio.from_thread import BlockingPortal
     from playwright.async_api import APIRequest, Browser, Playwright, ProxySettings
+
+_ArgumentT = TypeVar("_ArgumentT")
+_ResultT = TypeVar("_ResultT")
 
 
 class _SharedDriver:
@@ -37,6 +43,11 @@ class _SharedDriver:
             if self._playwright is None:
                 self._playwright = await self.exit_stack.enter_async_context(_new_driver())
             return self._playwright
+
+    async def close(self) -> None:
+        """Stop the driver, once it has started."""
+        async with self._lock:
+            await self.exit_stack.aclose()
 
 
 _SHARED_DRIVER: Final[ContextVar[_SharedDriver | None]] = ContextVar("driver", default=None)
@@ -70,6 +81,60 @@ async def shared_driver() -> AsyncIterator[None]:
             yield
         finally:
             _SHARED_DRIVER.reset(before)
+
+
+@contextmanager
+def driver_starting() -> Iterator[None]:
+    """Begin to start a driver, in an event loop of a thread of its own, for `run_in_loop` in the block.
+
+    A driver takes about as long to start as the modules of a replay to import.
+    """
+    import playwright.async_api  # noqa: F401 - both threads would wait for each other's imports
+
+    with start_blocking_portal() as portal:
+        shared = portal.call(_new_shared_driver)
+        portal.start_task_soon(shared.playwright)
+        before = _PREPARED_LOOP.set(portal), _SHARED_DRIVER.set(shared)
+        try:
+            yield
+        finally:
+            _PREPARED_LOOP.reset(before[0])
+            _SHARED_DRIVER.reset(before[1])
+            portal.call(shared.close)
+
+
+_PREPARED_LOOP: Final[ContextVar[BlockingPortal | None]] = ContextVar("prepared_loop", default=None)
+"""The event loop of the enclosing `driver_starting` block."""
+
+
+def run_in_loop(function: Callable[[_ArgumentT], Awaitable[_ResultT]], argument: _ArgumentT) -> _ResultT:
+    """Call an asynchronous function from a thread without an event loop, in that of the enclosing block or a new one.
+
+    If the call is interrupted, it is cancelled, and has ended when the interruption is raised.
+    """
+    portal = _PREPARED_LOOP.get()
+    if portal is None:
+        with start_blocking_portal() as portal:
+            return portal.call(function, argument)
+    has_ended = threading.Event()
+
+    async def call() -> _ResultT:
+        try:
+            return await function(argument)
+        finally:
+            has_ended.set()
+
+    running = portal.start_task_soon(call)
+    try:
+        return running.result()
+    except BaseException:
+        if running.cancel():
+            has_ended.wait()
+        raise
+
+
+async def _new_shared_driver() -> _SharedDriver:
+    return _SharedDriver()
 
 
 def _current_driver() -> _SharedDriver | None:
@@ -138,6 +203,8 @@ FLAGS: Final[tuple[str, ...]] = (
 )
 """Flags of every launch: no background traffic of the browser itself."""
 
+SINK_HOST: Final = "eikon-sink.invalid"
+"""Host name of the proxy of a sealed browser (`traffic.sink`), the only one that it resolves."""
 SEALED_FLAGS: Final[tuple[str, ...]] = (
     f"--host-resolver-rules=MAP {SINK_HOST} 127.0.0.1,MAP * ~NOTFOUND",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -157,8 +224,6 @@ class LaunchOptions:
 
     headless: bool = True
     browser_path: Path | None = None
-    binary: BrowserBinary | None = None
-    """An executable found earlier; searched for if None."""
     random_seed: int = 1
     """Seed of `Math.random` in every frame and worker of the browser."""
     sealed: bool = False
@@ -198,6 +263,10 @@ def proxy_settings(server: str | None) -> ProxySettings | None:
     return None if server is None else {"server": server, "bypass": "<-loopback>"}
 
 
+def _find_browser(options: LaunchOptions) -> BrowserBinary:
+    return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
+
+
 @asynccontextmanager
 async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowser]:
     """Run a browser for as long as the context is open.
@@ -206,13 +275,14 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
         BrowserMissingError: no browser is installed, or the requested one does not exist.
         BrowserDiedError: the browser was found but did not start.
     """
-    binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
+    finding = asyncio.ensure_future(asyncio.to_thread(_find_browser, options))  # while the driver starts
     from playwright.async_api import Error
 
     port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
     ignore_calls_to_gone_browser()
     async with open_driver() as playwright:
+        binary = await finding
         try:
             browser = await playwright.chromium.launch(
                 executable_path=str(binary.path),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
@@ -42,6 +43,8 @@ def _check_digest(_context: click.Context, _parameter: click.Parameter, value: s
 
 
 def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    if not texts:
+        return {}
     from eikon_engine.trace.base_urls import parse_base_url_rules
 
     return parse_base_url_rules(texts)
@@ -152,34 +155,37 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
     69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
     """
-    from eikon_engine.cli.replay_display import ReplayDisplay
-    from eikon_engine.errors import InternalError
-    from eikon_engine.replay.engine import ReplayEngine
-    from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.secrets.redaction import Redactor
-    from eikon_engine.secrets.sources import collect_secrets
+    from eikon_engine.browser.launch import driver_starting
 
-    known = collect_secrets(secrets, secret_file)
-    with (
-        debug_dir_session(debug, redact=Redactor(known).redact_text if known else None) as responses,
-        ReplayDisplay() as display,
-    ):
-        engine = ReplayEngine(
-            ReplayOptions(
-                responses_from=responses_from,
-                then_network=then_network,
-                timeout_ms=timeout * 1000 if timeout is not None else None,
-                secrets=known,
-                completion_client=None if responses is None else responses.client,
-                readers=(display.read,),
-                **options,
+    with driver_starting() if trace.exists() else nullcontext():
+        from eikon_engine.cli.replay_display import ReplayDisplay
+        from eikon_engine.errors import InternalError
+        from eikon_engine.replay.engine import ReplayEngine
+        from eikon_engine.replay.options import ReplayOptions
+        from eikon_engine.secrets.redaction import Redactor
+        from eikon_engine.secrets.sources import collect_secrets
+
+        known = collect_secrets(secrets, secret_file)
+        with (
+            debug_dir_session(debug, redact=Redactor(known).redact_text if known else None) as responses,
+            ReplayDisplay() as display,
+        ):
+            engine = ReplayEngine(
+                ReplayOptions(
+                    responses_from=responses_from,
+                    then_network=then_network,
+                    timeout_ms=timeout * 1000 if timeout is not None else None,
+                    secrets=known,
+                    completion_client=None if responses is None else responses.client,
+                    readers=(display.read,),
+                    **options,
+                )
             )
-        )
-        _replay(engine, trace, display, as_json=as_json)
-    if engine.last_run is None:
-        message = "the replay ended without an outcome"
-        raise InternalError(message)
-    return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+            _replay(engine, trace, display, as_json=as_json)
+        if engine.last_run is None:
+            message = "the replay ended without an outcome"
+            raise InternalError(message)
+        return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
 
 
 def _exit_status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:

@@ -38,6 +38,8 @@ def _reject_nan(_context: click.Context, _parameter: click.Parameter, value: flo
 
 
 def _parse_values(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    if not texts:
+        return {}
     from eikon_engine.trace.variables import parse_variables
 
     return parse_variables(texts)

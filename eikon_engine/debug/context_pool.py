@@ -19,7 +19,7 @@ from eikon_engine.errors import EikonError, ReplayError, UsageError
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.text import shorten, shorten_pair
 from eikon_engine.replay.context import launch_replay_browser
-from eikon_engine.replay.engine import find_browser_for, verify_bundle_files
+from eikon_engine.replay.engine import verify_bundle_files
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.trace.labels import step_label
@@ -357,7 +357,7 @@ async def open_context_pool(bundle: Bundle, options: ContextOptions) -> AsyncIte
     replay = replace(options.replay, network="sealed")
     plan = plan_replay(bundle, replay)
     verify_bundle_files(bundle)
-    async with launch_replay_browser(plan, replay, find_browser_for(replay), outlives_signals=True) as launched:
+    async with launch_replay_browser(plan, replay, outlives_signals=True) as launched:
         pool = ContextPool(launched, options)
         try:
             yield pool

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from os import SEEK_END
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self, TypeVar
 
@@ -296,11 +297,29 @@ class NetworkRecording:
 def read_network(folder: Path) -> NetworkRecording:
     """Read the network part of a bundle. Bodies are checked for existence and loaded on demand.
 
+    The last ones that were read are not read again unless their files have changed.
+
     Raises:
         TraceError: the index or a body is missing.
         TraceSyntaxError: a line other than a truncated last one is not JSON.
         TraceFieldError: a line is not a valid exchange or event, or reuses a number.
     """
+    return _read_files(
+        folder, tuple(_file_version(folder / name) for name in (INDEX_NAME, SOCKETS_NAME, LONG_TASKS_NAME))
+    )
+
+
+def _file_version(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is replaced or appended to; None if it cannot be read."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+@lru_cache(maxsize=2)
+def _read_files(folder: Path, _versions: tuple[tuple[int, int, int] | None, ...]) -> NetworkRecording:
     path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), UsedNumbers()
     exchanges, truncated_line = _read_lines(path, _EXCHANGE, "exchange")
     for number, exchange in exchanges:

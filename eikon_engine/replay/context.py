@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
-    from eikon_engine.browser.executable import BrowserBinary
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.live import Traffic
@@ -178,7 +177,7 @@ class OpenedContext:
 
 @asynccontextmanager
 async def launch_replay_browser(
-    plan: Plan, options: ReplayOptions, binary: BrowserBinary, *, outlives_signals: bool = False
+    plan: Plan, options: ReplayOptions, *, outlives_signals: bool = False
 ) -> AsyncIterator[LaunchedBrowser]:
     """Launch a browser configured like the recorded one; replays of one plan can share it, each in its own context.
 
@@ -190,7 +189,7 @@ async def launch_replay_browser(
     async with _open_sink(plan) as sink:
         fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # computed while the browser starts
         async with launch_browser(
-            replace(_launch_options(plan, options, binary, sink), ignores_signals=outlives_signals)
+            replace(_launch_options(plan, options, sink), ignores_signals=outlives_signals)
         ) as launched:
             await fonts
             yield launched
@@ -284,11 +283,11 @@ def _open_sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
     return nullcontext() if plan.network == "live" else open_sink()
 
 
-def _launch_options(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sink | None) -> LaunchOptions:
+def _launch_options(plan: Plan, options: ReplayOptions, sink: Sink | None) -> LaunchOptions:
     recorded = plan.trace.environment
     return LaunchOptions(
         headless=options.headless,
-        binary=binary,
+        browser_path=options.browser_path,
         random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
         sealed=sink is not None,
         proxy=sink.browser_proxy if sink else None,

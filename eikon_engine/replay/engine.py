@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
-from anyio.from_thread import start_blocking_portal
-
-from eikon_engine.browser.executable import BrowserBinary, find_browser
+from eikon_engine.browser.launch import run_in_loop
 from eikon_engine.divergence.explain import after_certification
-from eikon_engine.errors import EikonError, InterruptedRunError, OutputError, ReplayDivergenceError, TraceSyntaxError
+from eikon_engine.errors import (
+    BrowserDiedError,
+    EikonError,
+    InterruptedRunError,
+    OutputError,
+    ReplayDivergenceError,
+    TraceSyntaxError,
+)
 from eikon_engine.files.paths import resolve_inside, safe_file_name
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.event_log import EventLog
@@ -59,8 +63,8 @@ async def run_replay(
 ) -> Run:
     """Replay a bundle and write its artifacts, however the run ends.
 
-    `browser` is a running browser, for a bundle that is already verified. Without it, the bundle is verified first and
-    a browser is launched.
+    `browser` is a running browser, for a bundle that is already verified. Without it, the bundle is verified while a
+    browser starts.
 
     Raises:
         EikonError: the replay could not start, and nothing was written: a requirement is missing, or the HAR cannot be
@@ -68,16 +72,59 @@ async def run_replay(
         BaseException: the run was interrupted, or failed internally; its artifacts are written.
     """
     plan = plan_replay(bundle, options)
-    if browser is None:
-        verify_bundle_files(plan.bundle)
     with open_network_source(options) as other:
-        return await _run(replace(plan, other_network=other), options, reports, browser)
+        plan = replace(plan, other_network=other)
+        if browser is not None:
+            return await _run(plan, options, reports, nullcontext(browser))
+        async with _Launch(plan, options) as launch:
+            await asyncio.to_thread(verify_bundle_files, plan.bundle)
+            await launch.require_browser()
+            return await _run(plan, options, reports, launch.browser())
 
 
-async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None) -> Run:
+class _Launch:
+    """A browser that begins to start at the beginning of a block, and closes at its end."""
+
+    def __init__(self, plan: Plan, options: ReplayOptions) -> None:
+        self._exit_stack = AsyncExitStack()
+        self._launching = launch_replay_browser(plan, options)
+        self._start: asyncio.Task[LaunchedBrowser]
+
+    async def __aenter__(self) -> Self:
+        self._start = asyncio.create_task(self._exit_stack.enter_async_context(self._launching))
+        return self
+
+    async def __aexit__(self, *_raised: object) -> None:
+        with suppress(EikonError):
+            await self._start
+        await self._exit_stack.aclose()
+
+    async def require_browser(self) -> None:
+        """Wait until the browser has started, or failed to: that is an error of the run.
+
+        Raises:
+            BrowserMissingError: no browser was found.
+        """
+        with suppress(BrowserDiedError):
+            await self._start
+
+    @asynccontextmanager
+    async def browser(self) -> AsyncGenerator[LaunchedBrowser]:
+        """Yield the browser.
+
+        Raises:
+            BrowserDiedError: it was found but did not start.
+        """
+        yield await self._start
+
+
+async def _run(
+    plan: Plan,
+    options: ReplayOptions,
+    reports: tuple[Report, ...],
+    running: AbstractAsyncContextManager[LaunchedBrowser],
+) -> Run:
     """Replay a checked plan."""
-    binary = browser.binary if browser is not None else find_browser_for(options)
-    running = nullcontext(browser) if browser is not None else launch_replay_browser(plan, options, binary)
     root = _artifacts_dir(plan, options)
     unsure = require_same_plan(plan, options, root / OUTCOME_FILE)
     folder = ArtifactsFolder(root)
@@ -182,15 +229,6 @@ async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep]
             return event
 
 
-def find_browser_for(options: ReplayOptions) -> BrowserBinary:
-    """Find the browser for the options.
-
-    Raises:
-        BrowserMissingError: no browser was found.
-    """
-    return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
-
-
 def verify_bundle_files(bundle: Bundle) -> None:
     """Verify every file that the trace refers to.
 
@@ -262,8 +300,7 @@ class ReplayEngine:
             InterruptedRunError: the user or a signal stopped the run; its artifacts are already written.
         """
         try:
-            with start_blocking_portal() as portal:
-                return portal.call(self.replay_async, trace)
+            return run_in_loop(self.replay_async, trace)
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
             stopper = InterruptedRunError.stop_cause(error)
             message = f"the replay was stopped by {stopper}; its artifacts cover the steps completed so far"
@@ -315,7 +352,7 @@ async def replay_many(
     plan = plan_replay(bundle, runs[0])
     verify_bundle_files(plan.bundle)
     free = asyncio.Semaphore(parallel)
-    async with launch_replay_browser(plan, runs[0], find_browser_for(runs[0])) as browser:
+    async with launch_replay_browser(plan, runs[0]) as browser:
 
         async def replay_one(place: int, options: ReplayOptions) -> Run | EikonError:
             async with free:

@@ -102,6 +102,22 @@ def test_an_index_truncated_at_any_byte_keeps_earlier_lines(tmp_path: Path) -> N
         assert (recording.truncation is None) == (length == 0 or length in ends or length - 1 in ends)
 
 
+def test_an_index_is_read_again_only_if_it_has_changed(tmp_path: Path) -> None:
+    """A shorter one is read, and so is one of the same size that replaces it."""
+    _write(tmp_path, [make_exchange(f"http://a/{place}", ordinal=place) for place in range(2)])
+    first = read_network(tmp_path)
+    assert read_network(tmp_path) is first
+
+    index = tmp_path / "index.jsonl"
+    other = tmp_path / "other.jsonl"
+    other.write_text(index.read_text().replace("http://a/1", "http://b/1"))
+    other.replace(index)
+    assert [each.request.url for each in read_network(tmp_path).exchanges] == ["http://a/0", "http://b/1"]
+
+    index.write_text(index.read_text().partition("\n")[0] + "\n")
+    assert [each.request.url for each in read_network(tmp_path).exchanges] == ["http://a/0"]
+
+
 def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     """Only the last line may be truncated; any other bad line is an error that names its number."""
     _write(tmp_path, [make_exchange()])

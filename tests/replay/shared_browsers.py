@@ -10,7 +10,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from eikon_engine.browser.launch import shared_driver
 from eikon_engine.replay.context import launch_replay_browser
-from eikon_engine.replay.engine import find_browser_for, run_replay, verify_bundle_files
+from eikon_engine.replay.engine import run_replay, verify_bundle_files
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.report import standard_reports
 
@@ -72,9 +72,9 @@ class SharedBrowsers:
         return surroundings.copy().run(act, portal)
 
     def _browser(self, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
-        binary, recorded = find_browser_for(options), plan.trace.environment
+        recorded = plan.trace.environment
         seed = recorded.random_seed if recorded else None
-        kind = (binary.path, options.headless, plan.network == "live", seed)
+        kind = (options.browser_path, options.headless, plan.network == "live", seed)
         running = self._running.pop(kind, None)
         if running is not None and not running[0].browser.is_connected():
             running[1].close()
@@ -85,7 +85,7 @@ class SharedBrowsers:
             held = ExitStack()
             browser = self._in_loop(
                 lambda portal: held.enter_context(
-                    portal.wrap_async_context_manager(launch_replay_browser(plan, options, binary))
+                    portal.wrap_async_context_manager(launch_replay_browser(plan, options))
                 )
             )
             running = browser, held

@@ -228,16 +228,16 @@ class DeliverySchedule:
         if frame is None:
             return True
         before = self.queue.pending_orders()
-        is_overtaken = partial(self._is_overtaken, delivery, before)
+        is_preceded = partial(self._is_preceded, delivery, before)
         with suppress(TimeoutError):  # a page that is blocked for so long waits for this delivery, or for a later one
             async with asyncio.timeout(BLOCKED_S):
                 while not self._has_request_of_local_frame(frame.page):
-                    starting = await self._unless(is_overtaken, count_starting_frames(self._tracker, frame))
+                    starting = await self._unless(is_preceded, count_starting_frames(self._tracker, frame))
                     if starting is None:
                         return False
                     if not starting:
                         break
-                    await self._pause(is_overtaken)
+                    await self._pause(is_preceded)
         return True
 
     def _has_request_of_local_frame(self, page: Page) -> bool:
@@ -294,7 +294,7 @@ class DeliverySchedule:
         """Whether a delivery was requested that is not in `before`, or a document blocks."""
         return bool(self.queue.pending_orders() - before) or self.queue.blocking_delivery() is not None
 
-    def _is_overtaken(self, delivery: Delivery, before: frozenset[int]) -> bool:
+    def _is_preceded(self, delivery: Delivery, before: frozenset[int]) -> bool:
         """Whether one was requested that is not in `before` and comes before `delivery`, or a document blocks."""
         new = (each for each in self.queue.pending() if each.moment.order not in before)
         comes_first = any(each.is_immediate or each.moment.order < delivery.moment.order for each in new)

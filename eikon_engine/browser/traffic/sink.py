@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.launch import SINK_HOST
 from eikon_engine.outcome.outcomes import HermeticityViolation, ViolationKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-SINK_HOST: Final = "eikon-sink.invalid"
-"""The proxy's host name, the only one that a sealed browser resolves."""
 BROWSER_SERVICE_HOSTS: Final = frozenset(
     {
         "clientservices.googleapis.com",
