@@ -6,6 +6,7 @@ go first; see `LivePace`.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from eikon_engine.network.websocket import SocketMessage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.exchange import Exchange, Moment
     from eikon_engine.network.store import NetworkRecording
 
 
@@ -32,6 +33,8 @@ class Pacing:
     """Safe ones that were not answered when the recording ended: sent at once, and never waited for."""
     answered_ms: Mapping[int, tuple[float, float]]
     """Recorded page times between which the others were sent and answered; these are sent at once."""
+    moments: Mapping[int, Moment]
+    """When responses begin to reach their page."""
 
 
 def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], bool]) -> Pacing:
@@ -46,7 +49,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
     )
     held, withheld, unanswered, answered = set(), set(), set(), {}
     for was, now in zip(recorded.exchanges, recording.exchanges, strict=True):
-        moment = was.pieces[0].moment if was.pieces else was.moment
+        moment = response_moment(was)
         is_safe = was.request.method in SAFE_METHODS
         if was.is_cancelled and now.is_pending and is_safe:
             withheld.add(was.ordinal)
@@ -61,7 +64,34 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
             answered[was.ordinal] = interval
         else:
             held.add(was.ordinal)
-    return Pacing(frozenset(held), frozenset(withheld), frozenset(unanswered), answered)
+    return Pacing(frozenset(held), frozenset(withheld), frozenset(unanswered), answered, _find_moments(recording))
+
+
+def response_moment(exchange: Exchange) -> Moment | None:
+    """Return when a recorded response began to reach its page."""
+    return exchange.pieces[0].moment if exchange.pieces else exchange.moment
+
+
+def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
+    """Return when responses begin to reach their page.
+
+    A timeline leaves the moment of what no sealed replay requested, such as a second request that a stopped clock makes
+    equal to the first one. Live, it comes no later than what came after it in the recording.
+    """
+    pairs = (
+        (was.ordinal, response_moment(was), response_moment(now))
+        for was, now in zip(recording.as_recorded.exchanges, recording.exchanges, strict=True)
+    )
+    known = [(ordinal, was, now) for ordinal, was, now in pairs if was is not None and now is not None]
+    found: dict[int, Moment] = {}
+    soonest: tuple[float, float] = (math.inf, math.inf)
+    for ordinal, was, now in sorted(known, key=lambda each: each[1].order, reverse=True):
+        time = now.phase, now.at_ms
+        if time == (was.phase, was.at_ms) and soonest < time:
+            time = soonest
+        found[ordinal] = now.model_copy(update={"phase": time[0], "at_ms": time[1]})
+        soonest = min(soonest, time)
+    return found
 
 
 def _has_between(times: Sequence[float], interval: tuple[float, float]) -> bool:

@@ -15,7 +15,7 @@ from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.long_polls import MIN_POLL_MS
-from eikon_engine.network.pacing import plan_pacing
+from eikon_engine.network.pacing import plan_pacing, response_moment
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class LivePace:
             each.ordinal: moment
             for was, now in zip(recording.as_recorded.exchanges, recording.exchanges, strict=True)
             for each in (was if was.request.method in SAFE_METHODS else now,)
-            if each.ordinal in self._pacing.answered_ms and (moment := _response_moment(each)) is not None
+            if each.ordinal in self._pacing.answered_ms and (moment := response_moment(each)) is not None
         }
         """When the requests that are let through at once were answered; a timeline may have a long poll too early."""
         self._exchanges: WeakKeyDictionary[Request, Exchange] = WeakKeyDictionary()
@@ -165,8 +165,8 @@ class LivePace:
         self._open: set[int] = set()
         """The live sockets that are open."""
         pushed = (push.moment for left in pushes.values() for own in left.values() for push in own)
-        held = [_response_moment(each) for each in recording.exchanges if each.ordinal in self._pacing.held]
-        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*filter(None, held), *pushed))
+        held = [moment for ordinal, moment in self._pacing.moments.items() if ordinal in self._pacing.held]
+        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*held, *pushed))
         session.stabilizer.paced_deliveries = self._schedule.queue
         session.stabilizer.pending_work.append(lambda: sum(map(self._is_awaited, self._open)))
         session.context.on("requestfailed", self._discard)
@@ -204,7 +204,7 @@ class LivePace:
     async def response_turn(self, request: Request, *, is_background: bool) -> AsyncIterator[None]:
         """Wait until a request may be let through, by the body of the `with` statement; then wait for its response."""
         recorded = self._exchanges.pop(request, None)
-        moment = None if recorded is None else _response_moment(recorded)
+        moment = None if recorded is None else self._pacing.moments.get(recorded.ordinal)
         if recorded is not None and moment is not None and recorded.ordinal in self._pacing.held:
             async with self._held_turn(request, recorded, moment, is_background=is_background):
                 yield
@@ -235,7 +235,7 @@ class LivePace:
     ) -> AsyncIterator[None]:
         """Hold a request until its moment; if it is let through earlier, its response is waited for from then on."""
         was, requests = self._as_recorded[recorded.ordinal], self._session.tracker.requests
-        answered = _response_moment(was) or moment
+        answered = response_moment(was) or moment
         held = self._held[request] = HeldRequest(request, recorded, was.started_ms, answered.at_ms)
         self._bring_forward(held, moment)
         try:
@@ -398,11 +398,6 @@ async def _wait_until_answered(requests: RequestTracker, request: Request) -> No
     while last is not None:
         await requests.wait_until_ended(last)
         last = last.redirected_to
-
-
-def _response_moment(exchange: Exchange) -> Moment | None:
-    """Return when a recorded response began to reach its page."""
-    return exchange.pieces[0].moment if exchange.pieces else exchange.moment
 
 
 def _bytes(content: str | bytes) -> bytes:
