@@ -62,7 +62,10 @@ _CLOCK = (
 _BETWEEN = r"(?:[T ,+]|%20|\sat\s|\s[-\u2013]\s){1,2}"
 _MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s)?"
-_AGE: Final = r"(?P<ago>\d{1,3}|an?|one|a few|less than a) (?P<unit>sec|min|hour|day|week|month|year)(?:ond|ute)?s?"
+_UNIT: Final = r"sec(?:ond)?|min(?:ute)?|hour|hr|day|week|wk|month|mo|year|yr"
+_LONG_AGE: Final = rf"(?P<ago>\d{{1,3}}|an?|one|a few|less than a) (?P<unit>{_UNIT})s?\.?"
+_AGE: Final = rf"(?:{_LONG_AGE}|(?P<short>\d{{1,3}})(?P<letter>s|m|min|h|d|w|mo|y))"
+"""Also as `Intl.RelativeTimeFormat` writes it in English, short (`4 min. ago`) and narrow (`4s ago`)."""
 _ELAPSED: Final = r"(?P<elapsed>\d{1,5})\s?(?P<count>s(?:ec(?:ond)?s?)?|min(?:ute)?s?)"
 _FORMATS: Final = tuple(
     re.compile(rf"(?<![\w.]){each}(?![\w])", re.IGNORECASE | re.ASCII)
@@ -76,19 +79,21 @@ _FORMATS: Final = tuple(
         rf"{_AGE} ago",
         rf"(?P<ahead>in) {_AGE}(?!\s(?:ago|left))",
         rf"{_AGE} (?P<ahead>from now|left|to go)",
+        rf"(?P<ahead>next) (?P<one>{_UNIT})\.?",
         _ELAPSED,
-        r"(?P<just>just now|right now|(?:a moment|moments|seconds) ago)",
+        r"(?P<just>just now|right now|\Anow\Z|(?:a moment|moments|seconds) ago)",
     )
 )
 _UNITS: Final = {
-    "sec": timedelta(seconds=1),
-    "min": timedelta(minutes=1),
-    "hour": timedelta(hours=1),
-    "day": timedelta(days=1),
-    "week": timedelta(weeks=1),
-    "month": timedelta(days=30),
-    "year": timedelta(days=365),
+    "s": timedelta(seconds=1),
+    "mi": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "mo": timedelta(days=30),
+    "y": timedelta(days=365),
 }
+"""By the begin of their names."""
 _ELAPSED_TEXT: Final = re.compile(rf"(?<![\w.:]){_ELAPSED}(?!\w|\sago)")
 ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
 """How far a shown elapsed time may be off, in addition to one unit of what is shown."""
@@ -251,7 +256,8 @@ class PresentTimes:
         if recorded.ahead != observed.ahead:  # what is done now, at a page that has the time of the recording
             age = recorded.first_reading - _EPOCH
             rounded = observed.resolution
-            return not recorded.ahead and age <= TOLERANCE <= shift and -rounded < grown + shift <= rounded
+            is_new = not recorded.ahead and age <= TOLERANCE and shift > timedelta()
+            return is_new and -rounded < grown + shift <= rounded
         older = grown - shift  # zero but for rounding, if it was there before
         return -rounded < older <= rounded or (not recorded.ahead and abs(grown) <= TOLERANCE)
 
@@ -293,7 +299,7 @@ def find_elapsed(text: str) -> tuple[str, timedelta, timedelta] | None:
     if len(found) != 1:
         return None
     (match,) = found
-    unit = _UNITS["min" if match["count"].startswith("min") else "sec"]
+    unit = _UNITS["mi" if match["count"].startswith("min") else "s"]
     start, end = match.span("elapsed")
     return f"{text[:start]}0{text[end:]}", int(match["elapsed"]) * unit, unit
 
@@ -534,7 +540,7 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime | None]:
     if parts.get("just"):
         yield _EPOCH
         return
-    if number := parts.get("ago") or parts.get("elapsed"):
+    if number := parts.get("ago") or parts.get("short") or parts.get("one") or parts.get("elapsed"):
         unit = _UNITS[_unit(parts)]
         sign = -1 if parts.get("ahead") else 1
         yield _EPOCH + sign * (int(number) if number.isdecimal() else 1) * unit
@@ -564,16 +570,17 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime | None]:
 
 
 def _unit(parts: dict[str, str | None]) -> str:
-    """Return the unit of a time before the present one, or of an elapsed one; empty for others."""
-    if count := parts.get("count"):
-        return "min" if count.lower().startswith("min") else "sec"
-    return (parts.get("unit") or "").lower()
+    """Return the begin of the unit of a time before the present one, or of an elapsed one; empty for others."""
+    name = next(filter(None, map(parts.get, ("count", "unit", "letter", "one"))), "").lower()
+    if name.startswith("m"):
+        return "mo" if name.startswith("mo") else "mi"
+    return name[:1]
 
 
 def _kind(parts: dict[str, str | None]) -> Literal["time", "epoch", "date", "clock", "ago", "elapsed"]:
     if "elapsed" in parts:
         return "elapsed"
-    if "ago" in parts or "just" in parts:
+    if {"ago", "one", "just"} & parts.keys():
         return "ago"
     if "epoch" in parts:
         return "epoch"

@@ -6,7 +6,6 @@ go first; see `LivePace`.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -84,13 +83,13 @@ def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
     )
     known = [(ordinal, was, now) for ordinal, was, now in pairs if was is not None and now is not None]
     found: dict[int, Moment] = {}
-    soonest: tuple[float, float] = (math.inf, math.inf)
+    soonest: tuple[int, int] | None = None
     for ordinal, was, now in sorted(known, key=lambda each: each[1].order, reverse=True):
-        time = now.phase, now.at_ms
-        if time == (was.phase, was.at_ms) and soonest < time:
-            time = soonest
-        found[ordinal] = now.model_copy(update={"phase": time[0], "at_ms": time[1]})
-        soonest = min(soonest, time)
+        phase, at_ms = now.phase, now.at_ms
+        if soonest is not None and (phase, at_ms) == (was.phase, was.at_ms):
+            phase, at_ms = min(soonest, (phase, at_ms))
+        found[ordinal] = now.model_copy(update={"phase": phase, "at_ms": at_ms})
+        soonest = min(soonest or (phase, at_ms), (phase, at_ms))
     return found
 
 

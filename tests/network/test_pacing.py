@@ -48,6 +48,27 @@ def test_a_request_is_held(tmp_path: Path, method: str) -> None:
     assert plan.answered_ms == {}
 
 
+def test_what_a_timeline_leaves_behind_comes_with_what_followed_it(tmp_path: Path) -> None:
+    """A sealed replay answers two equal requests with the first response, so that the second one has no new moment."""
+    recorded = tuple(made(ordinal, 1000, 1100 + ordinal) for ordinal in range(4))
+    moved = tuple(
+        each if each.ordinal == 1 else each.model_copy(update={"completed_ms": 10.0 * each.ordinal})
+        for each in recorded
+    )
+    before = NetworkRecording(exchanges=recorded, truncation=None, blobs=BlobStore(tmp_path))
+    timeline = NetworkRecording(exchanges=moved, truncation=None, blobs=BlobStore(tmp_path), before_timeline=before)
+
+    found = plan_pacing(timeline, lambda _each: False).moments
+
+    assert [found[ordinal].at_ms for ordinal in range(4)] == [0, 20, 20, 30]
+    assert [moment.at_ms for moment in plan_pacing(before, lambda _each: False).moments.values()] == [
+        1103,
+        1102,
+        1101,
+        1100,
+    ]
+
+
 def test_an_unsafe_request_is_sent_at_once_if_the_server_sent_a_message_meanwhile(tmp_path: Path) -> None:
     """The message may be about it."""
     plan = planned(
