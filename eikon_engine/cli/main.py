@@ -98,6 +98,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
         ),
+        "report": LazyCommand(
+            module="eikon_engine.cli.report",
+            attribute="report_command",
+            summary="Render the outcome of a replay: as text, a page, JUnit XML, Markdown, annotations.",
+        ),
         "run": LazyCommand(
             module="eikon_engine.cli.run",
             attribute="run_command",

@@ -135,6 +135,7 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
 @click.option(
     "--allow-unverifiable", is_flag=True, help="Exit with 0 if nothing diverged but something is unverifiable."
 )
+@click.option("--report", "reports_all", is_flag=True, help="Write report.html also if the replay is faithful.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
 @debug_dir_options
 def replay_command(  # noqa: PLR0913 - one parameter per option
@@ -146,6 +147,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     secrets: tuple[str, ...],
     secret_file: Path | None,
     allow_unverifiable: bool,
+    reports_all: bool,
     as_json: bool,
     debug: DebugDirChoice,
     **options: Unpack[_SameNamedOptions],
@@ -162,6 +164,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
         from eikon_engine.errors import InternalError
         from eikon_engine.replay.engine import ReplayEngine
         from eikon_engine.replay.options import ReplayOptions
+        from eikon_engine.report import standard_reports
         from eikon_engine.secrets.redaction import Redactor
         from eikon_engine.secrets.sources import collect_secrets
 
@@ -178,6 +181,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
                     secrets=known,
                     completion_client=None if responses is None else responses.client,
                     readers=(display.read,),
+                    reports=standard_reports(for_all=reports_all),
                     **options,
                 )
             )

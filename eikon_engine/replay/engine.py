@@ -263,7 +263,8 @@ def _write_outcome(
     outcome = _with_certificate(found, collector.plan)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:
-        folder.write(report.file_name, report.render(outcome))
+        if (text := report.render(outcome, folder.root)) is not None:
+            folder.write(report.file_name, text)
     return outcome
 
 

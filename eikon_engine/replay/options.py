@@ -70,8 +70,8 @@ class Report(Protocol):
     def file_name(self) -> str:
         """Return the name of the file in the artifacts folder."""
 
-    def render(self, outcome: ReplayOutcome) -> str:
-        """Return the text of the file."""
+    def render(self, outcome: ReplayOutcome, folder: Path) -> str | None:
+        """Return the text of the file; `folder` has the artifacts. None if this outcome needs no such report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from eikon_engine.outcome.divergence import Divergence, Explanation
     from eikon_engine.outcome.outcomes import (
@@ -38,14 +39,9 @@ class SummaryReport:
         """Return the name of the file."""
         return SUMMARY_FILE
 
-    def render(self, outcome: ReplayOutcome) -> str:
+    def render(self, outcome: ReplayOutcome, _folder: Path) -> str:
         """Return the text of the summary."""
         return render_summary(outcome)
-
-
-def standard_reports() -> tuple[SummaryReport, ...]:
-    """Return the reports of every replay."""
-    return (SummaryReport(),)
 
 
 def render_summary(outcome: ReplayOutcome) -> str:

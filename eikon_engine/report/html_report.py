@@ -1,0 +1,300 @@
+"""Render `report.html`: a replay as one page that opens from disk, with its pictures, and without network.
+
+Nothing of a trace or a page is executed: its texts are escaped, and the policy of the page allows the one script of the
+report, styles, and pictures that are part of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, assert_never
+from urllib.parse import quote
+
+from eikon_engine.errors import TraceError
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.outcomes import describe_network
+from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from jinja2 import Template
+
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import ReplayOutcome, ResponseChange, StepOutcome, SubgoalOutcome
+    from eikon_engine.trace.execution import Artifact, Result
+
+REPORT_FILE: Final = "report.html"
+MAX_PICTURE_BYTES: Final = 4_000_000
+"""Size of a picture that is part of the page; larger ones are linked."""
+MAX_TEXT_LINES: Final = 400
+"""Lines of a text file that are part of the page."""
+MAX_LINE_LENGTH: Final = 2_000
+"""Characters of a line that are shown."""
+_EXPECTED: Final = ("page expected, differences outlined", "screenshot recorded")
+_OBSERVED: Final = ("page observed, differences outlined", "screenshot")
+_DIFFERENCE: Final = "difference of the screenshots"
+_DOM_DIFFERENCE: Final = "DOM difference"
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlReport:
+    """Render an outcome as a page; with `for_all`, also a faithful one."""
+
+    for_all: bool = False
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the file."""
+        return REPORT_FILE
+
+    def render(self, outcome: ReplayOutcome, folder: Path) -> str | None:
+        """Return the page, with the pictures in `folder`; None for a faithful replay, unless `for_all` is set."""
+        return render_report(outcome, folder) if self.for_all or outcome.exit_status else None
+
+
+def render_report(outcome: ReplayOutcome, folder: Path) -> str:
+    """Render an outcome and its artifacts; files that are missing or out of the folder are named."""
+    page = files("eikon_engine.report.page")
+    script = page.joinpath("report.js").read_text(encoding="utf-8")
+    subgoals = tuple(_Subgoals(outcome, folder))
+    steps = [step for subgoal in subgoals for step in subgoal.steps]
+    return _template().render(
+        outcome=outcome,
+        network=describe_network(outcome.network_mode, outcome.resume_point),
+        duration_s=(outcome.ended_at - outcome.started_at).total_seconds(),
+        subgoals=subgoals,
+        first=next((step for step in steps if step.outcome.divergences), None),
+        pictures=[(step, picture) for step in steps for picture in step.pictures[-1:]],
+        counts={verdict: sum(step.outcome.verdict == verdict for step in steps) for verdict in _VERDICTS},
+        style=page.joinpath("report.css").read_text(encoding="utf-8"),
+        script=script,
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+_VERDICTS: Final = ("faithful", "diverged", "unverifiable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    name: str
+    path: str
+    url: str
+    """A `data:` URL; that of the file if it is too large."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of an indented text, with the lines below it."""
+
+    text: str
+    below: list[_Line] = field(default_factory=list)
+
+    @property
+    def sign(self) -> str:
+        """Return `expected` for a line that starts with a minus, `observed` with a plus; else nothing."""
+        return {"- ": "expected", "+ ": "observed"}.get(self.text[:2], "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A step, and where it is on the time axis, in percent."""
+
+    outcome: StepOutcome
+    subgoal: SubgoalOutcome
+    begin: float
+    width: float
+    pictures: tuple[_Picture, ...]
+    """Those that are no part of the comparison."""
+    compared: tuple[_Picture, _Picture] | None
+    """The expected picture and the observed one."""
+    difference: _Picture | None
+    """The pixels in which they differ."""
+    dom_difference: tuple[_Line, ...]
+    files: tuple[Artifact, ...]
+    missing: tuple[Artifact, ...]
+
+    @property
+    def anchor(self) -> str:
+        """Return the fragment of its URL."""
+        return f"step-{self.subgoal.number}-{self.outcome.sequence}"
+
+    @property
+    def label(self) -> str:
+        """Describe the action or skill."""
+        return self.outcome.label if self.outcome.kind == "action" else f"skill {self.outcome.skill}"
+
+    @property
+    def type(self) -> str:
+        """Return the type of the action, or `skill`."""
+        return self.outcome.type if self.outcome.kind == "action" else "skill"
+
+    @property
+    def findings(self) -> Sequence[Divergence]:
+        """Return the differences that do not count."""
+        return self.outcome.findings if self.outcome.kind == "action" else ()
+
+    @property
+    def expected_result(self) -> str:
+        """Describe the recorded result."""
+        return _result_text(self.outcome.expected_result) if self.outcome.kind == "action" else ""
+
+    @property
+    def result(self) -> str:
+        """Describe the result of the replay."""
+        return "not performed" if self.outcome.result is None else _result_text(self.outcome.result)
+
+    @property
+    def console_errors(self) -> Sequence[str]:
+        """Return what the pages wrote to the console."""
+        seen = self.outcome.observation if self.outcome.kind == "action" else None
+        return () if seen is None else (*seen.console_errors, *seen.page_errors)
+
+    @property
+    def requests(self) -> Sequence[str]:
+        """Return the keys of its requests."""
+        seen = self.outcome.observation if self.outcome.kind == "action" else None
+        return () if seen is None else seen.requests
+
+
+def _result_text(result: Result) -> str:
+    match result:
+        case Succeeded():
+            return "succeeded"
+        case Failed():
+            return f"failed: {result.message or result.code}"
+        case Blocked():
+            return f"blocked: {result.reason}" if result.reason else "blocked"
+        case _:
+            assert_never(result)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subgoal:
+    outcome: SubgoalOutcome
+    steps: tuple[_Step, ...]
+    changes: tuple[ResponseChange, ...]
+    """Changed responses that its steps received."""
+
+    @property
+    def missing(self) -> str:
+        """Say how many steps were not replayed; empty if all were."""
+        count = max(0, self.outcome.steps_recorded - len(self.steps))
+        return f"{pluralize(count, 'step')} of {self.outcome.steps_recorded} not replayed" if count else ""
+
+
+class _Subgoals:
+    """Arranges the subgoals of an outcome and reads the artifacts of their steps."""
+
+    def __init__(self, outcome: ReplayOutcome, folder: Path) -> None:
+        self._outcome = outcome
+        self._folder = folder
+        durations = [step.duration_ms for subgoal in outcome.subgoals for step in subgoal.steps]
+        self._total_ms = sum(durations) or 1.0
+        self._begins_ms = iter([0.0, *accumulate(durations)])
+
+    def __iter__(self) -> Iterator[_Subgoal]:
+        for each in self._outcome.subgoals:
+            steps = tuple(self._step(each, step) for step in each.steps)
+            changes = tuple(change for change in self._outcome.network.response_changes if change.subgoal == each.id)
+            yield _Subgoal(outcome=each, steps=steps, changes=changes)
+
+    def _step(self, subgoal: SubgoalOutcome, outcome: StepOutcome) -> _Step:
+        there = {each.path: path for each in outcome.artifacts if (path := self._path_of(each)) is not None}
+        known = [each for each in outcome.artifacts if each.path in there]
+        pictures = {
+            each.name: _Picture(name=each.name, path=each.path, url=_picture_url(each, there[each.path]))
+            for each in known
+            if each.path.endswith(".png")
+        }
+        compared = _take_pair(pictures)
+        difference = pictures.pop(_DIFFERENCE, None)
+        dom = next((there[each.path] for each in known if each.name == _DOM_DIFFERENCE), None)
+        return _Step(
+            outcome=outcome,
+            subgoal=subgoal,
+            begin=100 * next(self._begins_ms) / self._total_ms,
+            width=100 * outcome.duration_ms / self._total_ms,
+            pictures=tuple(pictures.values()),
+            compared=compared,
+            difference=difference,
+            dom_difference=() if dom is None else tuple(_nest(_read_lines(dom))),
+            files=tuple(each for each in known if not each.path.endswith(".png")),
+            missing=tuple(each for each in outcome.artifacts if each.path not in there),
+        )
+
+    def _path_of(self, artifact: Artifact) -> Path | None:
+        """Return the file of an artifact; None if it is missing, or out of the folder."""
+        try:
+            path = resolve_inside(self._folder, artifact.path, artifact.name)
+        except TraceError:
+            return None
+        return path if path.is_file() else None
+
+
+def _take_pair(pictures: dict[str, _Picture]) -> tuple[_Picture, _Picture] | None:
+    """Take the expected and the observed picture out of those of a step; None if there are no two."""
+    for before, now in zip(_EXPECTED, _OBSERVED, strict=True):
+        if before in pictures and now in pictures:
+            return pictures.pop(before), pictures.pop(now)
+    return None
+
+
+def _picture_url(artifact: Artifact, path: Path) -> str:
+    data = path.read_bytes()
+    if len(data) > MAX_PICTURE_BYTES:
+        return f"./{quote(artifact.path)}"
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+
+
+def _read_lines(path: Path) -> list[str]:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    more = len(lines) - MAX_TEXT_LINES
+    return [*lines[:MAX_TEXT_LINES], *([f"and {pluralize(more, 'more line')}"] if more > 0 else [])]
+
+
+def _nest(lines: Iterable[str]) -> Iterator[_Line]:
+    """Nest lines below those before them with a smaller indentation."""
+    top = _Line("")
+    levels = [(-1, top)]
+    for line in lines:
+        text = line.lstrip(" ")
+        indent = len(line) - len(text)
+        while levels[-1][0] >= indent:
+            levels.pop()
+        nested = _Line(text)
+        levels[-1][1].below.append(nested)
+        levels.append((indent, nested))
+    yield from top.below
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - a faithful replay has no page
+
+    environment = Environment(
+        loader=PackageLoader("eikon_engine.report", "page"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")
+
+
+def _shown(value: object) -> object:
+    """Return what is shown of a value: long lines are cut, and characters that change how others look are named."""
+    if type(value) is not str:
+        return value
+    lines = (line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in value.split("\n"))
+    return escape_control_characters("\n".join(lines))

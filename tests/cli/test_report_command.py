@@ -1,0 +1,58 @@
+"""`eikon report` renders an outcome again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.cli.report import report_command
+from eikon_engine.cli.shell import run_command
+from tests.report.outcomes import make_outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BEGINNINGS = {
+    "text": "Eikon replay summary",
+    "html": "<!doctype html>",
+    "md": "## diverged",
+    "junit": '<?xml version="1.0"',
+    "github": "::error file=",
+    "gitlab": "[",
+}
+
+
+def call(*arguments: str) -> int:
+    """Run the command; return its exit status."""
+    return run_command(report_command, arguments, "eikon report")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Return the artifacts folder of a replay."""
+    (tmp_path / "outcome.json").write_text(make_outcome(folder=tmp_path).model_dump_json())
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", list(BEGINNINGS))
+def test_each_format_is_rendered(run: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    """From the folder or the file, to standard output or a file."""
+    assert call(str(run), "--format", kind) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(BEGINNINGS[kind])
+
+    assert call(str(run / "outcome.json"), "--format", kind, "--output", str(run / "made")) == 0
+    assert (run / "made").read_text() == printed
+
+
+def test_an_outcome_that_cannot_be_read_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A newer format, a damaged file, none at all."""
+    for text in ('{"outcome_version": 99}', "{", None):
+        if text is None:
+            (run / "outcome.json").unlink()
+        else:
+            (run / "outcome.json").write_text(text)
+
+        assert call(str(run)) == 65
+        assert len(capsys.readouterr().err.splitlines()) == 1
