@@ -1,7 +1,6 @@
 """Renderers: pure functions of an outcome and of the artifacts beside it."""
 
 from eikon_engine.report.html_report import HtmlReport
-from eikon_engine.report.replay_summary import SummaryReport
-from eikon_engine.report.standard import standard_reports
+from eikon_engine.report.replay_summary import SummaryReport, standard_reports
 
 __all__ = ["HtmlReport", "SummaryReport", "standard_reports"]

@@ -103,9 +103,10 @@ def _markdown_lines(outcome: ReplayOutcome) -> Iterator[str]:
         f"{counts.actions} of {counts.actions_recorded} actions, {counts.skills} of {counts.skills_recorded} skills; "
         f"network {outcome.network_mode}; {_markdown(outcome.browser)}"
     )
-    told = outcome.explanation
-    if told is not None:
-        yield from ("", f"**{_markdown(told.sentence)}**", "", f"Cause: {told.cause}. {_markdown(told.why)}")
+    explanation = outcome.explanation
+    if explanation is not None:
+        yield from ("", f"**{_markdown(explanation.sentence)}**")
+        yield from ("", f"Cause: {explanation.cause}. {_markdown(explanation.why)}")
     yield from (line for reason in outcome.reasons for line in ("", _markdown(reason)))
     differing = [
         (subgoal, step) for subgoal in outcome.subgoals for step in subgoal.steps if step.verdict != "faithful"
@@ -138,9 +139,9 @@ def _github_lines(outcome: ReplayOutcome) -> Iterator[str]:
                 continue
             kind = "error" if step.verdict == "diverged" else "warning"
             title = f"{subgoal.subgoal_id}, step {step.sequence}: {_label(step)}"
-            told = "\n".join(_differences(step)) or "; ".join(step.unverifiable)
+            text = "\n".join(_differences(step)) or "; ".join(step.unverifiable)
             place = f"file={_github_property(outcome.trace_path)},title={_github_property(title)}"
-            yield f"::{kind} {place}::{_github(told)}"
+            yield f"::{kind} {place}::{_github(text)}"
 
 
 def _github(text: str) -> str:

@@ -9,6 +9,7 @@ from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.report.html_report import HtmlReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +43,11 @@ class SummaryReport:
     def render(self, outcome: ReplayOutcome, _folder: Path) -> str:
         """Return the text of the summary."""
         return render_summary(outcome)
+
+
+def standard_reports(*, for_all: bool = False) -> tuple[SummaryReport | HtmlReport, ...]:
+    """Return the reports of a replay: the summary, and a page if it is not faithful, or with `for_all`."""
+    return SummaryReport(), HtmlReport(for_all=for_all)
 
 
 def render_summary(outcome: ReplayOutcome) -> str:
