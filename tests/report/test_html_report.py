@@ -160,6 +160,7 @@ class TestInABrowser:
         expect(shown).to_have_url(re.compile("#step-1-3$"))
         shown.keyboard.press("k")
         expect(shown).to_have_url(re.compile("#step-1-2$"))
+        expect(shown.locator("#step-1-2 summary").first).to_be_focused()
         shown.keyboard.press("/")
         expect(shown.get_by_role("searchbox")).to_be_focused()
 
