@@ -6,18 +6,24 @@ go first; see `LivePace`.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.websocket import SocketMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eikon_engine.network.exchange import Exchange, Moment
     from eikon_engine.network.store import NetworkRecording
+
+MAX_SERVER_TIME_MS: Final = 5000.0
+"""Wall time that a live server gets before a poll, at most. Servers keep an answer for a second or two, and a replay
+should not last as long as a mission whose agent thinks."""
+_CACHE_BUSTER: Final = re.compile(r"(?<==)\d+(?=&|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class Pacing:
     """Recorded page times between which the others were sent and answered; these are sent at once."""
     moments: Mapping[int, Moment]
     """When responses begin to reach their page."""
+    server_time_ms: Mapping[int, Mapping[int, float]]
+    """Wall time that a server had, since these earlier requests, before it was asked again and answered otherwise."""
 
 
 def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], bool]) -> Pacing:
@@ -63,7 +71,14 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
             answered[was.ordinal] = interval
         else:
             held.add(was.ordinal)
-    return Pacing(frozenset(held), frozenset(withheld), frozenset(unanswered), answered, _find_moments(recording))
+    return Pacing(
+        frozenset(held),
+        frozenset(withheld),
+        frozenset(unanswered),
+        answered,
+        _find_moments(recording),
+        _find_server_times(each for each in recorded.exchanges if not is_telemetry(each)),
+    )
 
 
 def response_moment(exchange: Exchange) -> Moment | None:
@@ -90,6 +105,31 @@ def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
             phase, at_ms = min(soonest, (phase, at_ms))
         found[ordinal] = now.model_copy(update={"phase": phase, "at_ms": at_ms})
         soonest = min(soonest or (phase, at_ms), (phase, at_ms))
+    return found
+
+
+def _find_server_times(exchanges: Iterable[Exchange]) -> dict[int, Mapping[int, float]]:
+    """Return, for each poll with another response than the one before, the time since that and since what was sent.
+
+    What a server does by itself, such as to work on a job or to keep an answer for two seconds, takes wall time, and a
+    live replay lets page time pass faster.
+    """
+    found: dict[int, Mapping[int, float]] = {}
+    polls: dict[str, Exchange] = {}
+    unsafe: Exchange | None = None
+    for each in sorted(exchanges, key=lambda exchange: exchange.started_ms):
+        if each.request.method not in SAFE_METHODS:
+            unsafe = each
+        if each.request.method != "GET" or each.request.resource_type not in FETCH_TYPES or each.response is None:
+            continue
+        url = _CACHE_BUSTER.sub("", each.request.url)
+        before = polls.get(url)
+        if before is not None and before.response is not None and before.response.body != each.response.body:
+            earlier = (before,) if unsafe is None else (before, unsafe)
+            found[each.ordinal] = {
+                was.ordinal: min(each.started_ms - was.started_ms, MAX_SERVER_TIME_MS) for was in earlier
+            }
+        polls[url] = each
     return found
 
 

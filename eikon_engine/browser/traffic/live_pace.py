@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from bisect import bisect_left
 from collections import defaultdict, deque
@@ -155,6 +156,8 @@ class LivePace:
         """The exchanges with the page times at which they were recorded; those of a timeline are other ones."""
         self._in_flight: dict[Request, tuple[float, float]] = {}
         """Unsafe ones that were let through at once and are not answered yet; see `Pacing.answered_ms`."""
+        self._sent_s: dict[int, float] = {}
+        """Wall time at which requests were let through, by the ordinals of their exchanges."""
         pushes, sent = _pushes(recording, names)
         self._sockets = {
             number: _PacedSocket(pushes.get(number, {}), sent.get(number, ())) for number in pushes.keys() | sent.keys()
@@ -211,6 +214,7 @@ class LivePace:
             return
         if recorded is not None:
             await self._send_at_once(request, recorded)
+            self._sent_s[recorded.ordinal] = time.monotonic()
         yield
 
     async def _send_at_once(self, request: Request, recorded: Exchange) -> None:
@@ -244,7 +248,9 @@ class LivePace:
             ):
                 if not held.is_cancelled and request not in requests.blocking:
                     await self._let_through_before(recorded)
+                    await self._give_server_time(recorded)
                 requests.note_sent(request)
+                self._sent_s[recorded.ordinal] = time.monotonic()
                 yield
                 held.is_let_through.set()
                 del self._held[request]
@@ -289,6 +295,14 @@ class LivePace:
         started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
         held = [each for each in self._held.values() if each.was_in_flight(started_ms)]
         await self.let_through([each for each in held if not (is_safe and each.is_safe)])
+
+    async def _give_server_time(self, recorded: Exchange) -> None:
+        """Ask for what had changed no sooner than in the recording, in wall time."""
+        times = self._pacing.server_time_ms.get(recorded.ordinal, {})
+        soonest_s = max(
+            (self._sent_s.get(was, -math.inf) + after_ms / 1000 for was, after_ms in times.items()), default=0.0
+        )
+        await asyncio.sleep(max(0.0, soonest_s - time.monotonic()))
 
     async def let_through(self, requests: Sequence[HeldRequest]) -> None:
         """Let held requests through now, in the order in which they were sent, and give each a lead."""
