@@ -439,13 +439,13 @@ class Playback:
     def continued_poll(
         self, miss: Miss, sent: CanonicalRequest, timer_ms: float, *, may_follow: Callable[[Exchange], bool]
     ) -> Exchange | None:
-        """Return the recorded poll that a request of a timer continues with a later number; None if it is no such poll.
+        """Return the recorded poll or save that a request of a timer repeats with a later number; None if it does not.
 
         The request was a miss, which is forgotten then; `timer_ms` is as in `match`. `may_follow` decides whether it
-        may continue a single recorded one: actions may have sent both.
+        may follow a single recorded one: actions may have sent both.
         """
         self._timer_ms = timer_ms
-        found = self._continue_series(sent, may_follow)
+        found = self._continue_series(sent, may_follow) or self._repeat_equal_save(sent, may_follow)
         if found is None:
             return None
         self.retract(miss)
@@ -504,6 +504,22 @@ class Playback:
             return None
         repeat = self._repeat(served)
         return None if repeat is None else replace(repeat, has_other_body=True)
+
+    def _repeat_equal_save(self, sent: CanonicalRequest, may_follow: Callable[[Exchange], bool]) -> Hit | None:
+        """Return what the recorded timeline had last for a save of a timer, if a number in its query is all that differs.
+
+        Its body was saved already.
+        """
+        if sent.method != SAVE_METHOD:
+            return None
+        saves = self.find_saves(self._address(sent.method, sent.url))
+        body = sent.key.partition(BODY_MARK)[2]
+        equal = tuple(
+            each
+            for each in saves
+            if each.ordinal in self._served and each.key.partition(BODY_MARK)[2] == body and may_follow(each)
+        )
+        return self._repeat(equal) if equal else None
 
     def _address(self, method: str, url: str) -> str:
         """Return a path, and the method and URL without what rules ignore: only queries may differ."""

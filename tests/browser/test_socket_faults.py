@@ -111,7 +111,7 @@ def test_a_message_that_cannot_be_recorded_is_forwarded_and_reported(sender: Soc
     async def run() -> int:
         sockets = LiveSockets(cast("Session", session))
         sockets.listeners.append(FailingListener(OutputError("the disk is full")))
-        sockets.connect(cast("WebSocketRoute", page))
+        await sockets.connect(cast("WebSocketRoute", page))
         assert page.server is not None
         for text in ("one", "two"):
             (page if sender == "page" else page.server).receive(text)
@@ -136,7 +136,7 @@ def test_an_internal_error_ends_the_session() -> None:
     async def run() -> None:
         sockets = LiveSockets(cast("Session", session))
         sockets.listeners.append(FailingListener(KeyError("socket")))
-        sockets.connect(cast("WebSocketRoute", page))
+        await sockets.connect(cast("WebSocketRoute", page))
         assert page.server is not None
         page.server.receive("one")
         await run_pending_tasks()

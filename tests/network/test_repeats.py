@@ -172,6 +172,23 @@ def test_a_page_may_save_something_else_once_more(
     assert not isinstance(match, Hit) or match.is_repeat
 
 
+@pytest.mark.parametrize(
+    ("body", "may_follow", "repeated"), [(b"0", True, 0), (b"1", True, 1), (b"other", True, None), (b"1", False, None)]
+)
+def test_a_live_page_may_save_the_same_once_more(body: bytes, repeated: int | None, *, may_follow: bool) -> None:
+    """Another content is a difference."""
+    playback = Playback(saves("", ""), rules=SAVED_AT)
+    for number in range(2):
+        save(playback, str(number).encode(), None)
+    sent = canonical_request("PUT", SAVE.format(5000), body, "text/plain")
+    miss = playback.match("PUT", sent.url, body, "text/plain", (), None)
+    assert isinstance(miss, Miss)
+
+    found = playback.continued_poll(miss, sent, 5000.0, may_follow=lambda _each: may_follow)
+
+    assert (None if found is None else found.ordinal) == repeated
+
+
 def test_a_save_that_was_not_sent_stays_unsent_whatever_else_is_saved() -> None:
     """Something else is answered as the one before it."""
     playback = Playback(saves("", "", latency_ms=800.0), rules=SAVED_AT)

@@ -69,6 +69,15 @@ say.onclick = () => fetch('/say', {method: 'POST'}).then((response) => response.
 });
 </script>"""
 
+LISTENERS: Final = """<!doctype html><title>Listeners</title><button id=listen>Listen</button>
+<p id=listeners>none</p><p id=news>none</p><p id=state>new</p><script>
+listen.onclick = () => {
+  const socket = new WebSocket(`ws://${location.host}/slow-news`);
+  socket.onmessage = ({ data }) => { news.textContent = data; };
+  socket.onopen = () => { state.textContent = 'open'; };
+  fetch('/listeners').then((response) => response.text()).then((text) => { listeners.textContent = text; });
+  TELL;
+};</script>"""
 OVERLAP: Final = """<!doctype html><title>Overlap</title><button id=look>Look</button><button id=change>Change</button>
 <p id=seen>none</p><p id=news>none</p><script>
 const socket = new WebSocket(`ws://${location.host}/news`);
@@ -96,6 +105,8 @@ class Prices:
         self.news = "Bought"
         self.orders = 0
         self.kept = (-KEPT_S, "")
+        self.hurries = False
+        self._listeners: list[web.WebSocketResponse] = []
         self._said = asyncio.Event()
 
     async def page(self, request: web.Request) -> web.Response:
@@ -104,6 +115,8 @@ class Prices:
         pages |= {
             "/message": OVERLAP.replace("CHANGE", "socket.send('buy')"),
             "/post": OVERLAP.replace("CHANGE", "order()"),
+            "/listening": LISTENERS.replace("TELL", ""),
+            "/telling": LISTENERS.replace("TELL", "fetch('/tell', {method: 'POST'})"),
         }
         return web.Response(text=pages[request.path], content_type="text/html")
 
@@ -151,6 +164,30 @@ class Prices:
         await asyncio.sleep(0.3)
         return web.Response(text="said")
 
+    async def accept_slowly(self, request: web.Request) -> web.WebSocketResponse:
+        """Accept a listener after a while, and tell it what is told."""
+        await asyncio.sleep(0.0 if self.hurries else 0.5)
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        self._listeners.append(socket)
+        async for _ in socket:
+            pass
+        self._listeners.remove(socket)
+        return socket
+
+    async def count_listeners(self, _request: web.Request) -> web.Response:
+        """Count the listeners."""
+        await asyncio.sleep(0.0 if self.hurries else 0.2)
+        return web.Response(text=f"{len(self._listeners)} listeners")
+
+    async def tell(self, _request: web.Request) -> web.Response:
+        """Tell the listeners something."""
+        await asyncio.sleep(1.0)
+        for each in self._listeners:
+            await each.send_str("told")
+        await asyncio.sleep(0.2)
+        return web.Response(text="ok")
+
     async def socket(self, request: web.Request) -> web.WebSocketResponse:
         """Answer what the page sends."""
         socket = web.WebSocketResponse()
@@ -168,13 +205,16 @@ def serve_prices() -> Iterator[Prices]:
     """Serve until the block ends."""
     site, application = Prices(), web.Application()
     application.on_response_prepare.append(hide_the_server)
-    for path in ("/", "/leaving", "/next", "/shop", "/polls", "/chat", "/message", "/post"):
+    for path in ("/", "/leaving", "/next", "/shop", "/polls", "/chat", "/listening", "/telling", "/message", "/post"):
         application.router.add_get(path, site.page)
     application.router.add_post("/order", site.order)
     application.router.add_get("/orders", site.count)
     application.router.add_post("/orders", site.order_at_once)
     application.router.add_get("/kept-orders", site.keep_count)
     application.router.add_get("/slow-orders", site.count_slowly)
+    application.router.add_get("/slow-news", site.accept_slowly)
+    application.router.add_get("/listeners", site.count_listeners)
+    application.router.add_post("/tell", site.tell)
     application.router.add_get("/wait", site.wait)
     application.router.add_post("/say", site.say)
     application.router.add_get("/price", site.price)
@@ -320,6 +360,25 @@ def test_a_server_that_keeps_answers_is_asked_no_sooner(chromium: Browser, site:
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
 
     assert differences(outcome) == []
+    assert outcome.verdict == "faithful"
+
+
+@pytest.mark.parametrize(("path", "seen"), [("listening", "#state >> text=open"), ("telling", "text=told")])
+def test_a_socket_reaches_the_server_in_its_turn(
+    chromium: Browser, site: Prices, tmp_path: Path, path: str, seen: str
+) -> None:
+    """After a request that the server answered before it accepted the socket, and before one that it answered later."""
+    site.hurries = False
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/{path}")
+        agent.page.get_by_role("button", name="Listen").click()
+        expect(agent.page.locator(seen)).to_be_visible()
+        expect(agent.page.locator("#listeners")).to_have_text("0 listeners")
+    site.hurries = True
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert outcome.divergences == ()
     assert outcome.verdict == "faithful"
 
 

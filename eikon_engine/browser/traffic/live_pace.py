@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.request_tracker import RequestTracker
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.delivery_queue import Delivery
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.exchange import Exchange, Moment
     from eikon_engine.network.heartbeats import ServerHeartbeat
@@ -66,14 +67,20 @@ class _PacedSocket:
 
     left: Mapping[PushKind, deque[_Push]]
     """What has not come yet."""
-    sent_ms: Sequence[float] = ()
+    sent_ms: Sequence[float]
     """Recorded page times at which the page sent messages."""
+    opened_ms: float
+    """Recorded page time at which the page opened it."""
     sent: int = 0
     """How many messages the page has sent on the live socket."""
     awaited_since_s: float | None = None
     """Wall time at which the next one was due; None if it is not."""
     given_up: Moment | None = None
     """The moment of the last one that was not waited for any longer."""
+    connecting: asyncio.Event | None = None
+    """Set while the page waits until the server may get the live one; happens once the server has answered."""
+    is_connected_in_turn: bool = False
+    """Whether the server got it at the moment at which it accepted the recorded one."""
 
     def next(self) -> _Push | None:
         """Return what comes next; None if nothing does."""
@@ -159,8 +166,10 @@ class LivePace:
         self._sent_s: dict[int, float] = {}
         """Wall time at which requests were let through, by the ordinals of their exchanges."""
         pushes, sent = _pushes(recording, names)
+        opened = (each for each in recording.as_recorded.sockets if isinstance(each, SocketOpened))
         self._sockets = {
-            number: _PacedSocket(pushes.get(number, {}), sent.get(number, ())) for number in pushes.keys() | sent.keys()
+            each.socket: _PacedSocket(pushes.get(each.socket, {}), sent.get(each.socket, ()), each.moment.at_ms)
+            for each in opened
         }
         """The recorded sockets, by number."""
         self._urls: dict[int, str] = {}
@@ -197,6 +206,7 @@ class LivePace:
         self._open.discard(socket)
         recorded = self._recorded(socket)
         if recorded is not None:
+            self._allow_connection(recorded)
             self._schedule.queue.stop_expecting([push.moment.order for own in recorded.left.values() for push in own])
 
     def expect_response(self, request: Request, recorded: Exchange) -> None:
@@ -295,6 +305,24 @@ class LivePace:
         started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
         held = [each for each in self._held.values() if each.was_in_flight(started_ms)]
         await self.let_through([each for each in held if not (is_safe and each.is_safe)])
+        if not is_safe:
+            await self._connect_before(recorded)
+
+    async def _connect_before(self, recorded: Exchange) -> None:
+        """Let the server get the sockets that it accepted before it answered a request, and give each a lead.
+
+        It may send messages on them because of the request.
+        """
+        answered = response_moment(self._as_recorded[recorded.ordinal])
+        for each in self._sockets.values():
+            push, is_answered = each.next(), each.connecting
+            if is_answered is None or push is None or (answered is not None and answered.at_ms < push.recorded_ms):
+                continue
+            await self.let_through([held for held in self._held.values() if held.answered_ms < push.recorded_ms])
+            self._allow_connection(each)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAD_S):
+                    await is_answered.wait()
 
     async def _give_server_time(self, recorded: Exchange) -> None:
         """Ask for what had changed no sooner than in the recording, in wall time."""
@@ -327,13 +355,44 @@ class LivePace:
             self._schedule.queue.bring_forward(moment.order, sent_ms + held.answered_ms - started_ms)
 
     @asynccontextmanager
+    async def connection_turn(self, socket: int, is_answered: asyncio.Event) -> AsyncIterator[None]:
+        """Wait until a page may connect a socket to its server, by the body of the `with` statement.
+
+        If the server answered a held request while the page was connecting, it may not have known the socket by then:
+        `/api/kernels` of JupyterLab counts those of a kernel. So the server gets it when it accepted the recorded one,
+        and the answer is waited for; `is_answered` is set once it is there.
+        """
+        recorded = self._recorded(socket)
+        push = None if recorded is None else recorded.next()
+        if recorded is None or push is None or not self._is_connected_late(recorded, push):
+            yield
+            return
+        recorded.connecting = is_answered
+        async with self._schedule.in_turn(push.moment):
+            recorded.connecting = None
+            recorded.is_connected_in_turn = self._schedule.queue.has_reached(push.moment)
+            yield
+            if recorded.is_connected_in_turn:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(MESSAGE_S):
+                        await is_answered.wait()
+
+    def _is_connected_late(self, recorded: _PacedSocket, push: _Push) -> bool:
+        """Return whether the server answered a held request before it accepted a socket that was opened by then."""
+        answers = (response_moment(each) for each in self._as_recorded.values() if each.ordinal in self._pacing.held)
+        return push.kind == "accepted" and any(
+            recorded.opened_ms < moment.at_ms < push.recorded_ms for moment in answers if moment is not None
+        )
+
+    @asynccontextmanager
     async def push_turn(self, socket: int, kind: PushKind, content: str | bytes) -> AsyncIterator[None]:
         """Wait until what a server sent on a socket may reach its page, by the body of the `with` statement."""
         recorded = None if kind == "message" and self.is_heartbeat(socket, content) else self._recorded(socket)
         push = None if recorded is None else recorded.take(kind)
         if recorded is not None:
             recorded.awaited_since_s = None
-        if push is None or self._is_part_of_answer(push):
+        is_in_turn = kind == "accepted" and recorded is not None and recorded.is_connected_in_turn
+        if push is None or is_in_turn or self._is_part_of_answer(push):
             yield
             return
         async with self._schedule.in_turn(push.moment):
@@ -381,10 +440,20 @@ class LivePace:
             self._held[request].is_cancelled = True
             self._allow(request)
 
+    def _allow_connection(self, socket: _PacedSocket) -> None:
+        """Let the server get a socket that the page is connecting."""
+        push = None if socket.connecting is None else socket.next()
+        if push is not None:
+            self._allow_delivery(lambda each: each.moment.order == push.moment.order)
+
     def _allow(self, request: Request) -> bool:
         """Let a request through out of its turn; return whether it was not its turn yet."""
+        return self._allow_delivery(lambda each: each.request is request)
+
+    def _allow_delivery(self, is_meant: Callable[[Delivery], bool]) -> bool:
+        """Let what is pending through out of its turn; return whether it was."""
         queue = self._schedule.queue
-        delivery = next((each for each in queue.pending() if each.request is request), None)
+        delivery = next(filter(is_meant, queue.pending()), None)
         if delivery is None:
             return False
         queue.discard(delivery)

@@ -66,12 +66,18 @@ class LiveSockets:
         self.pace = pace
         self.listeners.append(pace)
 
-    def connect(self, socket: WebSocketRoute) -> None:
-        """Connect a page's socket to its server."""
+    async def connect(self, socket: WebSocketRoute) -> None:
+        """Connect a page's socket to its server, if paced as late as in the recording."""
         ordinal = len(self._connections)
         self.record_opened(ordinal, socket.url)
         self.notify(lambda listener: listener.on_opened(ordinal, socket.url))
-        self._connections.append(_SocketConnection(self, ordinal, socket))
+        connection = _SocketConnection(self, ordinal, socket)
+        self._connections.append(connection)
+        if self.pace is None:
+            connection.connect()
+            return
+        connecting = self.background.start(connection.connect_in_turn(self.pace))
+        await asyncio.wait({connecting})  # the page takes its socket for open if this returns before
 
     def notify(self, call: Callable[[SocketListener], None]) -> None:
         """Call every listener; a failing one, as on a full disk, ends the session."""
@@ -134,9 +140,12 @@ class _SocketConnection:
         self._sockets = sockets
         self._ordinal = ordinal
         self._page_side = page_side
-        self._server_side = page_side.connect_to_server()
+        self._server_side: WebSocketRoute | None = None
+        """None before it is connected."""
         self._server_queue: asyncio.Queue[_Push] = asyncio.Queue()
         self.accepted = False
+        self._is_answered = asyncio.Event()
+        """Set once the server has accepted the connection, or either side has closed it."""
         self._interval_begun_ms: float | None = None
         """Page time at which the interval began that sends the next message; None if no interval does."""
         self._closers: set[SocketSide] = set()
@@ -154,8 +163,18 @@ class _SocketConnection:
             sockets.background.start(self._forward_to_server(sockets.pace))
         page_side.on_message(self._on_page_message)
         page_side.on_close(self._on_page_close)
+
+    def connect(self) -> None:
+        """Connect to the server."""
+        self._server_side = self._page_side.connect_to_server()
         self._server_side.on_message(lambda content: self._queue("message", self._forward, content))
         self._server_side.on_close(lambda code, reason: self._queue("closed", self._close_page_side, code, reason))
+
+    async def connect_in_turn(self, pace: LivePace) -> None:
+        """Connect to the server when it had accepted the connection in the recording."""
+        async with pace.connection_turn(self._ordinal, self._is_answered):
+            if self.is_open:
+                self.connect()
 
     @property
     def pending_messages(self) -> int:
@@ -179,10 +198,10 @@ class _SocketConnection:
         self._interval_begun_ms = None
         self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "page", content))
         if self._sockets.pace is None:
-            self._server_side.send(content)
+            self._send_to_server(content)
         else:
             held = self._sockets.pace.held_before_message(self._ordinal, content)
-            self._pass_to_server(held, partial(self._server_side.send, content))
+            self._pass_to_server(held, partial(self._send_to_server, content))
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
         if self._closers:
@@ -193,12 +212,17 @@ class _SocketConnection:
         else:
             self._pass_to_server((), partial(self._close_server_side, code, reason))
 
+    def _send_to_server(self, content: str | bytes) -> None:
+        if self._server_side is not None:
+            self._server_side.send(content)
+
     def _pass_to_server(self, after: Sequence[HeldRequest], forward: Callable[[], None]) -> None:
         self._to_server += 1
         self._page_queue.put_nowait((after, forward))
 
     def _close_server_side(self, code: int | None, reason: str | None) -> None:
-        self._sockets.background.start(close_side(self._server_side, code, reason))
+        if self._server_side is not None:
+            self._sockets.background.start(close_side(self._server_side, code, reason))
 
     def _queue(self, kind: PushKind, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
         content = values[0] if kind == "message" and isinstance(values[0], str | bytes) else b""
@@ -267,6 +291,7 @@ class _SocketConnection:
 
     async def _notify_accepted(self, agreed: dict[str, str]) -> None:
         self.accepted = True
+        self._is_answered.set()
         protocol, extensions = agreed["protocol"], agreed["extensions"]
         self._sockets.notify(lambda listener: listener.on_accepted(self._ordinal, protocol, extensions))
         notify_page(self._page_side, accepted=agreed)
@@ -288,6 +313,7 @@ class _SocketConnection:
 
     def _report_closed(self, closer: SocketSide, code: int | None, reason: str | None) -> None:
         self._closers.add(closer)
+        self._is_answered.set()
         self._sockets.notify(lambda listener: listener.on_closed(self._ordinal, closer, code, reason or ""))
 
 
