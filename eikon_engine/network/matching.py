@@ -506,7 +506,7 @@ class Playback:
         return None if repeat is None else replace(repeat, has_other_body=True)
 
     def _repeat_equal_save(self, sent: CanonicalRequest, may_follow: Callable[[Exchange], bool]) -> Hit | None:
-        """Return what the recorded timeline had last for a save of a timer, if a number in its query is all that differs.
+        """Return what the recorded timeline had last for a save of a timer of which only a number in the query differs.
 
         Its body was saved already.
         """

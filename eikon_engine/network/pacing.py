@@ -41,7 +41,7 @@ class Pacing:
     moments: Mapping[int, Moment]
     """When responses begin to reach their page."""
     server_time_ms: Mapping[int, Mapping[int, float]]
-    """Wall time that a server had, since these earlier requests, before it was asked again and answered otherwise."""
+    """Wall time that a server had, since these earlier requests, before it was asked again and had another response."""
 
 
 def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], bool]) -> Pacing:
