@@ -94,6 +94,8 @@ _logger = logging.getLogger(__name__)
 
 LIVE_LEARNING_RUNS: Final = 3
 """Maximum number of live replays that learn rules before the runs that must agree."""
+MAX_REPEATED_ROUNDS: Final = 3
+"""Maximum number of rounds of live replays that change nothing, and only tell more of numbers that differ."""
 PROCESSES: Final = 2
 BUSY_LOOP: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
 """Loops until its parent exits, so that a killed command leaves no process behind."""
@@ -250,6 +252,7 @@ async def _rounds(
     """
     known = () if learning is None or learning.run is None or learning.rules else (learning.run,)
     runs = 1 if draft.has_missing_baselines else options.runs
+    disagreeing: tuple[Round, ...] = ()  # those of this draft whose runs, together, differ in a number of no type
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, runs, known)
         is_last = number == options.rounds or not done.findings
@@ -257,15 +260,17 @@ async def _rounds(
         if runs < options.runs and needs_all:
             done = await _round(bundle, draft, replay, number, options.runs, done.runs)
         known = ()
-        if not done.findings or number == options.rounds:
+        if number == options.rounds or not (done.findings or disagreeing):
             break
         tried = draft.propose_next(done.comparisons, done.runs)
         enough = 1 if draft.has_missing_baselines else options.runs
         runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else enough
-        if draft.patch == done.patch:
+        disagreeing = (*disagreeing, done) if draft.patch == done.patch else ()
+        if disagreeing and (not draft.needs_more_live_runs or len(disagreeing) > MAX_REPEATED_ROUNDS):
             break
+        tried = tried or "once more, because a number differs whose type is not known yet"
         options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
-    return done
+    return done if done.findings or not disagreeing else replace(disagreeing[0], number=done.number)
 
 
 def _round_without_runs(draft: Draft, findings: tuple[CertificationFinding, ...]) -> Round:

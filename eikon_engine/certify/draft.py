@@ -16,7 +16,12 @@ from eikon_engine.certify.compare_runs import (
     snapshot_lookup,
     until_first_failure,
 )
-from eikon_engine.certify.propose_masks import propose_masks, propose_read_mask, propose_typed_masks
+from eikon_engine.certify.propose_masks import (
+    has_number_without_type,
+    propose_masks,
+    propose_read_mask,
+    propose_typed_masks,
+)
 from eikon_engine.certify.propose_rules import merge_rules, propose_number_rules, propose_rules
 from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
 from eikon_engine.files.text import pluralize
@@ -159,6 +164,8 @@ class Draft:
     """Masks for what live runs vary by a known type."""
     live_runs: list[ReplayedRun] = field(default_factory=list)
     """All live runs so far with the learned rules."""
+    needs_more_live_runs: bool = False
+    """Whether further live runs may tell what a number is that differs among them."""
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
     _before_doubling: dict[str, _StableDifference] = field(default_factory=dict)
@@ -292,7 +299,7 @@ class Draft:
     def _add_typed_masks(self) -> str:
         """Mask what differs among all live runs so far and is of a known type: each further run tells more of it."""
         trace = apply_patch(self.original, TracePatch(operations=self.requested))
-        before, self.typed_masks = self.typed_masks, []
+        before, self.typed_masks, self.needs_more_live_runs = self.typed_masks, [], False
         for each in until_first_failure(compare_runs(self.original, self.live_runs)):
             if not any(outcome.divergences for outcome in each.outcomes):
                 continue
@@ -300,6 +307,7 @@ class Draft:
             if whole is not None:
                 taken = (*trace.masks, *self.masks, *self.typed_masks)
                 self.typed_masks.extend(propose_typed_masks(whole, taken, tried=before, has_recording=True))
+                self.needs_more_live_runs |= has_number_without_type(whole, (*taken, *self.typed_masks))
         new = [mask for mask in self.typed_masks if mask.part not in {each.part for each in before}]
         gone = [each for each in before if each.part not in {mask.part for mask in self.typed_masks}]
         return _describe_masks(new) or (f"no longer the {_describe_masks(gone)}" if gone else "")

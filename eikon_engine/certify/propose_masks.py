@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.certify.money import is_about_money
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.files.text import shorten_pair
-from eikon_engine.network.drawn_values import classify_texts
+from eikon_engine.network.drawn_values import classify_texts, differ_in_numbers
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.masks import (
     NODE_PATH,
@@ -92,6 +92,20 @@ def propose_typed_masks(
         else:
             typed[url, frame, part.model_copy(update={"pattern": found.pattern})] = found.evidence
     return _named_masks(typed.items(), known)
+
+
+def has_number_without_type(action: ActionComparison, known: Sequence[Mask]) -> bool:
+    """Return whether a number differs among live runs of an action that further runs may tell the type of.
+
+    The first of the compared outcomes is the recording.
+    """
+    return any(
+        isinstance(place[2], TextPart | AttributePart | TitlePart)
+        and not is_money
+        and any(differ_in_numbers(values[1], value) for value in values[2:] if value != values[1])
+        and not any(_covers(mask, place, values) for mask in known)
+        for place, values, is_money in _unstable_parts(action)
+    )
 
 
 def _is_alike(mask: Mask, found: VaryingText) -> bool:

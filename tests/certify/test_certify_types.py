@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.certify import MAX_REPEATED_ROUNDS, accept, certify
 from eikon_engine.certify.learn_recordings import learn_from_recordings
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.files.wall_clock import utc_now
@@ -208,6 +208,28 @@ def test_a_number_that_rises_and_falls_is_learned_with_its_range(tmp_path: Path)
     assert report.status == "certified", report.findings
     assert reasons(report) == ["number from 0 to 62: 12, 37, 25, 31 in 4 observations"]
     assert verdicts == {"62 %": "faithful", "0 %": "faithful", "63 %": "diverged", "37 &deg;C": "diverged"}
+
+
+RARELY_OTHER = (3, 3, 3, 0, 3, 3, 2, 3, 0, 2, 3, 2)
+
+
+def test_runs_that_disagree_about_a_number_are_followed_by_more(tmp_path: Path) -> None:
+    """Two values have no type; a third one, in a later round, tells it."""
+    with shop(lambda visit: f"<p>{RARELY_OTHER[visit % len(RARELY_OTHER)]} users</p>") as site:
+        report = certify_live(record(tmp_path / "b", site))
+
+    assert report.status == "certified", report.findings
+    assert reasons(report) == ["number from 0 to 6: 3, 3, 3, 0, 3, 3 … in 8 observations"]
+    assert report.rounds == 4
+
+
+def test_a_number_with_two_values_gets_no_type_however_often_it_is_seen(tmp_path: Path) -> None:
+    """The rounds end."""
+    with shop(lambda visit: f"<p>{0 if visit == 3 else 3} users</p>") as site:
+        report = certify_live(record(tmp_path / "b", site))
+
+    assert (report.status, report.patch.operations) == ("unstable", ())
+    assert report.rounds == 1 + MAX_REPEATED_ROUNDS
 
 
 BY_SCRIPT = (
