@@ -216,8 +216,8 @@ async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> 
         learner = RuleLearner(bundle.trace.started_at.timestamp(), is_live=True)
         replay = concurrent_replays(options, rule_learner=learner)
         runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
+        draft.live_runs.extend(run for run in runs if not learner.rules or run.outcome.verdict == "faithful")
         if not learner.rules:
-            draft.live_runs.extend(runs)
             return
         draft.learn(learner.rules, options)
 

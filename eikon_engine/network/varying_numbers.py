@@ -1,6 +1,7 @@
 """Tell what a number that differs among observations is: a counter, or a number in a range.
 
-Two observations do not tell a counter from a change, such as that of a price: at least three different values must.
+Two values do not tell a number from a change, such as that of a price: three different ones do, or one of two whole
+numbers close to each other that came back after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 NUMBER: Final = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})(?:\.[0-9]{1,20})?"
 """A number as pages write it, such as `41`, `1,204` or `12.5`."""
 MIN_VALUES: Final = 3
-"""Number of different values from which on a number has a type."""
+"""Number of different values from which on a number has a type; see `_alternates` for two of them."""
 NumberKind: TypeAlias = Literal["counter", "number"]
 
 _MAX_COUNTER_DIGITS: Final = 12
@@ -27,6 +28,8 @@ _GROUP_LENGTH: Final = 3
 _USUAL_STEP: Final = 3
 _MAX_MULTIPLE: Final = 10
 _SHOWN: Final = 6
+_SHOWN_DECIMALS: Final = 2
+"""Decimal places that a measured number may have though all values that were seen are whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +49,21 @@ def classify_number(values: Sequence[str], *, is_shown: bool = True) -> VaryingN
     * A *counter* never falls, and grows by at most half of it, or by one to ten times a step greater than 1. It may be
       any greater number.
     * A *number* rises and falls. It may be as far outside of the values that were seen as these are from each other,
-      but not below zero, and not above 100 if it is a percentage.
+      but not below zero, and not above 100 if it is a percentage. A page may show it with two decimal places.
 
     Thousands are grouped as in the values that were seen. If these have none, and the number `is_shown`, those of a
     larger one may be.
     """
-    return _classify(values, _group_mark(values, is_shown=is_shown), is_percentage=False)
+    return _classify(values, _group_mark(values, is_shown=is_shown), is_percentage=False, is_shown=is_shown)
 
 
 def classify_percentage(values: Sequence[str]) -> VaryingNumber | None:
     """Return what a percentage is, as `classify_number` does."""
-    return _classify(values, _group_mark(values, is_shown=False), is_percentage=True)
+    return _classify(values, _group_mark(values, is_shown=False), is_percentage=True, is_shown=True)
 
 
-def _classify(values: Sequence[str], group: str, *, is_percentage: bool) -> VaryingNumber | None:
-    if len(set(values)) < MIN_VALUES or not all(map(is_plain_number, values)):
+def _classify(values: Sequence[str], group: str, *, is_percentage: bool, is_shown: bool) -> VaryingNumber | None:
+    if not all(map(is_plain_number, values)) or not (len(set(values)) >= MIN_VALUES or _alternates(values)):
         return None
     digits = max(len(value.partition(".")[2]) for value in values)
     numbers = [_scaled(value, digits) for value in values]
@@ -84,10 +87,22 @@ def _classify(values: Sequence[str], group: str, *, is_percentage: bool) -> Vary
         least, most = least // unit, -(-most // unit)
         pattern = _pattern_with_optional_decimals(least, most, digits, group)
         digits = 0
+    elif is_shown and not digits:  # 3, 0: what a page measures may be 2.1 as well
+        pattern = _pattern_with_optional_decimals(least, most, _SHOWN_DECIMALS, group)
     else:
         pattern = range_pattern(least, most, digits=digits, group=group)
     limits = " to ".join(_written(each, digits) for each in (least, most))
     return VaryingNumber(kind="number", pattern=pattern, evidence=f"number from {limits}: {seen}")
+
+
+def _alternates(values: Sequence[str]) -> bool:
+    """Return whether two whole numbers close to each other took turns, as counts of what a server does do.
+
+    Larger ones may be those of two variants of a page.
+    """
+    turns = [value for value, _ in groupby(values)]
+    are_whole = all(value.isdecimal() for value in turns)
+    return len(turns) > len(set(turns)) == 2 and are_whole and abs(int(turns[0]) - int(turns[1])) <= _USUAL_STEP  # noqa: PLR2004 - two
 
 
 def _is_regular(least: int, steps: Sequence[int]) -> bool:

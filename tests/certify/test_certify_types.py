@@ -210,22 +210,31 @@ def test_a_number_that_rises_and_falls_is_learned_with_its_range(tmp_path: Path)
     assert verdicts == {"62 %": "faithful", "0 %": "faithful", "63 %": "diverged", "37 &deg;C": "diverged"}
 
 
-RARELY_OTHER = (3, 3, 3, 0, 3, 3, 2, 3, 0, 2, 3, 2)
+RARELY_OTHER = (3, 3, 3, 30, 3, 3, 21, 3, 30, 21, 3, 21)
 
 
 def test_runs_that_disagree_about_a_number_are_followed_by_more(tmp_path: Path) -> None:
-    """Two values have no type; a third one, in a later round, tells it."""
+    """Two values far from each other have no type; a third one, in a later round, tells it."""
     with shop(lambda visit: f"<p>{RARELY_OTHER[visit % len(RARELY_OTHER)]} users</p>") as site:
         report = certify_live(record(tmp_path / "b", site))
 
     assert report.status == "certified", report.findings
-    assert reasons(report) == ["number from 0 to 6: 3, 3, 3, 0, 3, 3 … in 8 observations"]
+    assert reasons(report) == ["number from 0 to 57: 3, 3, 3, 30, 3, 3 … in 8 observations"]
     assert report.rounds == 4
+
+
+def test_two_counts_that_take_turns_are_learned(tmp_path: Path) -> None:
+    """No change of the site goes back."""
+    with shop(lambda visit: f"<p>{8 if visit in (0, 1, 4, 8) else 7} requests</p>") as site:
+        report = certify_live(record(tmp_path / "b", site))
+
+    assert report.status == "certified", report.findings
+    assert reasons(report) == ["number from 6 to 9: 8, 8, 7, 7, 8, 7 in 6 observations"]
 
 
 def test_a_number_with_two_values_gets_no_type_however_often_it_is_seen(tmp_path: Path) -> None:
     """The rounds end."""
-    with shop(lambda visit: f"<p>{0 if visit == 3 else 3} users</p>") as site:
+    with shop(lambda visit: f"<p>{30 if visit == 3 else 3} users</p>") as site:
         report = certify_live(record(tmp_path / "b", site))
 
     assert (report.status, report.patch.operations) == ("unstable", ())

@@ -41,7 +41,12 @@ def test_decimals_and_groups_are_written_as_pages_do(one: int, other: int, numbe
         (("41", "42", "43"), "counter from 41: 41, 42, 43 in 3 observations", ("41", "1,000", "9999"), ("40", "0041")),
         (("8", "8", "9", "11"), "counter from 8: 8, 8, 9, 11 in 4 observations", ("8", "99999"), ("7", "9.5")),
         (("998", "1,004", "1,010"), "counter from 998: 998, 1,004, 1,010 in 3 observations", ("20,000",), ("1005",)),
-        (("12", "37", "25"), "number from 0 to 62: 12, 37, 25 in 3 observations", ("0", "62"), ("63", "100", "-1")),
+        (
+            ("12", "37", "25"),
+            "number from 0 to 62: 12, 37, 25 in 3 observations",
+            ("0", "62", "2.15"),
+            ("63", "62.1", "-1"),
+        ),
         (("90", "70", "95"), "number from 45 to 120: 90, 70, 95 in 3 observations", ("45", "120"), ("44", "121")),
         (("0.5", "1.5", "0.7"), "number from 0.0 to 2.5: 0.5, 1.5, 0.7 in 3 observations", ("2.5",), ("2.6", "2")),
         (
@@ -50,6 +55,7 @@ def test_decimals_and_groups_are_written_as_pages_do(one: int, other: int, numbe
             ("1", "5.5", "6.0"),
             ("7", "6.1", "0.9"),
         ),
+        (("8", "8", "7", "8"), "number from 6 to 9: 8, 8, 7, 8 in 4 observations", ("6", "9"), ("5", "10")),
     ],
 )
 def test_types_state_their_limits(
@@ -96,6 +102,8 @@ def test_a_percentage_is_at_most_100() -> None:
         ("41", "42"),
         ("41", "42", "42"),
         ("12", "37", "12", "37"),
+        ("8", "7", "7"),
+        ("0.5", "1.5", "0.5"),
         ("43", "42", "41"),
         ("12", "25", "37"),
         ("41", "42", "9000"),
