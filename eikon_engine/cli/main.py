@@ -128,6 +128,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="trace_command",
             summary="Show a bundle, or edit a copy of it.",
         ),
+        "triage": LazyCommand(
+            module="eikon_engine.cli.triage",
+            attribute="triage_command",
+            summary="Group failed replays by what caused them.",
+        ),
     }
 )
 

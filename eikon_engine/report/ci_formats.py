@@ -97,17 +97,17 @@ def render_markdown(outcome: ReplayOutcome) -> str:
 
 def _markdown_lines(outcome: ReplayOutcome) -> Iterator[str]:
     counts = outcome.counts
-    yield f"## {outcome.verdict}: {_markdown(outcome.mission_text or outcome.mission_id)}"
+    yield f"## {outcome.verdict}: {markdown_text(outcome.mission_text or outcome.mission_id)}"
     yield ""
     yield (
         f"{counts.actions} of {counts.actions_recorded} actions, {counts.skills} of {counts.skills_recorded} skills; "
-        f"network {outcome.network_mode}; {_markdown(outcome.browser)}"
+        f"network {outcome.network_mode}; {markdown_text(outcome.browser)}"
     )
     explanation = outcome.explanation
     if explanation is not None:
-        yield from ("", f"**{_markdown(explanation.sentence)}**")
-        yield from ("", f"Cause: {explanation.cause}. {_markdown(explanation.why)}")
-    yield from (line for reason in outcome.reasons for line in ("", _markdown(reason)))
+        yield from ("", f"**{markdown_text(explanation.sentence)}**")
+        yield from ("", f"Cause: {explanation.cause}. {markdown_text(explanation.why)}")
+    yield from (line for reason in outcome.reasons for line in ("", markdown_text(reason)))
     differing = [
         (subgoal, step) for subgoal in outcome.subgoals for step in subgoal.steps if step.verdict != "faithful"
     ]
@@ -115,15 +115,17 @@ def _markdown_lines(outcome: ReplayOutcome) -> Iterator[str]:
         yield from ("", "| Subgoal | Step | Verdict | Difference |", "|---|---|---|---|")
     for subgoal, step in differing:
         reason = step.divergences[0].message if step.divergences else "; ".join(step.unverifiable)
-        place = f"{step.sequence} {_cell(_label(step))}"
-        yield f"| {_cell(subgoal.subgoal_id)} | {place} | {step.verdict} | {_cell(reason)} |"
+        place = f"{step.sequence} {markdown_cell(_label(step))}"
+        yield f"| {markdown_cell(subgoal.subgoal_id)} | {place} | {step.verdict} | {markdown_cell(reason)} |"
 
 
-def _cell(text: str) -> str:
-    return _markdown(text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…")
+def markdown_cell(text: str) -> str:
+    """Return a text for a cell of a table, shortened, in which nothing is markup."""
+    return markdown_text(text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…")
 
 
-def _markdown(text: str) -> str:
+def markdown_text(text: str) -> str:
+    """Return a text in a line in which nothing is markup."""
     return _MARKDOWN.sub(r"\\\1", escape_control_characters(text)).replace("\n", " ")
 
 

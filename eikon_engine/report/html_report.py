@@ -9,8 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, assert_never
 from urllib.parse import quote
@@ -19,14 +17,12 @@ from eikon_engine.errors import TraceError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.outcomes import describe_network
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.report.templates import page_file, page_template
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from jinja2 import Template
 
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ReplayOutcome, ResponseChange, StepOutcome, SubgoalOutcome
@@ -37,8 +33,6 @@ MAX_PICTURE_BYTES: Final = 4_000_000
 """Size of a picture that is part of the page; larger ones are linked."""
 MAX_TEXT_LINES: Final = 400
 """Lines of a text file that are part of the page."""
-MAX_LINE_LENGTH: Final = 2_000
-"""Characters of a line that are shown."""
 _EXPECTED: Final = ("page expected, differences outlined", "screenshot recorded")
 _OBSERVED: Final = ("page observed, differences outlined", "screenshot")
 _DIFFERENCE: Final = "difference of the screenshots"
@@ -63,11 +57,10 @@ class HtmlReport:
 
 def render_report(outcome: ReplayOutcome, folder: Path) -> str:
     """Render an outcome and its artifacts; files that are missing or out of the folder are named."""
-    page = files("eikon_engine.report.page")
-    script = page.joinpath("report.js").read_text(encoding="utf-8")
+    script = page_file("report.js")
     subgoals = tuple(_Subgoals(outcome, folder))
     steps = [step for subgoal in subgoals for step in subgoal.steps]
-    return _template().render(
+    return page_template("report.html").render(
         outcome=outcome,
         network=describe_network(outcome.network_mode, outcome.resume_point),
         duration_s=(outcome.ended_at - outcome.started_at).total_seconds(),
@@ -75,7 +68,6 @@ def render_report(outcome: ReplayOutcome, folder: Path) -> str:
         first=next((step for step in steps if step.outcome.divergences), None),
         pictures=[(step, picture) for step in steps for picture in step.pictures[-1:]],
         counts={verdict: sum(step.outcome.verdict == verdict for step in steps) for verdict in _VERDICTS},
-        style=page.joinpath("report.css").read_text(encoding="utf-8"),
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -275,26 +267,3 @@ def _nest(lines: Iterable[str]) -> Iterator[_Line]:
         levels[-1][1].below.append(nested)
         levels.append((indent, nested))
     yield from top.below
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - a faithful replay has no page
-
-    environment = Environment(
-        loader=PackageLoader("eikon_engine.report", "page"),
-        autoescape=True,
-        finalize=_shown,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html")
-
-
-def _shown(value: object) -> object:
-    """Return what is shown of a value: long lines are cut, and characters that change how others look are named."""
-    if type(value) is not str:
-        return value
-    lines = (line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in value.split("\n"))
-    return escape_control_characters("\n".join(lines))

@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.report import HtmlReport
-from eikon_engine.report.html_report import MAX_LINE_LENGTH, render_report
+from eikon_engine.report.html_report import render_report
+from eikon_engine.report.templates import MAX_LINE_LENGTH
 from tests.report.outcomes import make_outcome, make_step
 
 HOSTILE: Final = st.sampled_from(

@@ -1,0 +1,128 @@
+"""Render the groups of a triage: as text, as Markdown for the page of a job, and as a page without scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.files.text import pluralize, shorten
+from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.report.ci_formats import markdown_cell, markdown_text
+from eikon_engine.report.templates import page_template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from eikon_engine.outcome.triage import Triage, TriageGroup, ValueCount
+
+SHOWN_VALUES: Final = 3
+"""Values of a property in a line of text."""
+SHOWN_RUNS: Final = 200
+"""Runs of a group that the page lists."""
+_LENGTH: Final = 160
+
+
+def render_triage_text(triage: Triage) -> str:
+    """Return the groups with what their runs share, in lines."""
+    return escape_control_characters("\n".join(_text(triage))) + "\n"
+
+
+def render_triage_markdown(triage: Triage) -> str:
+    """Return a table of the groups, and the suggestions."""
+    return "\n".join(_markdown(triage)) + "\n"
+
+
+def render_triage_page(triage: Triage) -> str:
+    """Return a page; nothing of a mission is executed, and nothing is loaded."""
+    return page_template("triage.html").render(
+        triage=triage, headline=_headline(triage), shown_runs=SHOWN_RUNS, extent=_extent, known=_known
+    )
+
+
+def _headline(triage: Triage) -> str:
+    failed = triage.outcomes - triage.faithful
+    causes = pluralize(len(triage.groups), "cause")
+    read = f"{pluralize(triage.outcomes, 'outcome')} of {pluralize(triage.missions, 'mission')}"
+    return f"{read}: {failed} failed with {causes}" if failed else f"{read}: all faithful"
+
+
+def _text(triage: Triage) -> Iterator[str]:
+    yield _headline(triage)
+    for number, group in enumerate(triage.groups, start=1):
+        yield ""
+        yield f"{number}. {group.signature} [{group.id}]"
+        yield f"   {_extent(group)}; confidence {group.confidence}"
+        yield f"   seen {_minute(group.first_seen)} to {_minute(group.last_seen)}"
+        yield f"   {shorten(_example(group), _LENGTH)}"
+        yield f"   look at: {group.representative}"
+        if group.known is not None:
+            yield f"   known: {_known(group)}"
+        if group.shared:
+            yield f"   all have {', '.join(f'{each.name} {each.value}' for each in group.shared)}"
+        for each in group.varying:
+            yield f"   differ in {each.name}: {_values(each.values, each.distinct)}"
+        if group.settle:
+            yield f"   to settle: {group.settle}"
+    yield from _notes(triage)
+
+
+def _notes(triage: Triage) -> Iterator[str]:
+    if triage.suggestions:
+        yield ""
+        yield "Suggestions, none of which is done:"
+        for each in triage.suggestions:
+            yield f"  {each.kind} {', '.join(each.groups)}: {each.why}"
+    for known in triage.expired:
+        yield f"no longer known since {known.until}: {known.name}"
+    for file in triage.unreadable:
+        yield f"not read: {file.path}: {file.why}"
+
+
+def _markdown(triage: Triage) -> Iterator[str]:
+    yield f"### {markdown_text(_headline(triage))}"
+    yield ""
+    if triage.groups:
+        yield "| runs | missions | cause | what changed | example | known |"
+        yield "|---:|---:|---|---|---|---|"
+    for group in triage.groups:
+        change = ": ".join(filter(None, (group.signature.subject, group.signature.change)))
+        cells = (
+            str(len(group.runs)),
+            str(len(group.missions)),
+            group.signature.cause,
+            f"{change} ({group.id})",
+            f"{shorten(_example(group), _LENGTH)} ({group.representative})",
+            _known(group),
+        )
+        yield f"| {' | '.join(map(markdown_cell, cells))} |"
+    for line in _notes(triage):
+        yield f"- {markdown_text(line.strip())}" if line else ""
+
+
+def _example(group: TriageGroup) -> str:
+    return next(run.sentence for run in group.runs if run.path == group.representative)
+
+
+def _extent(group: TriageGroup) -> str:
+    """Return how much a cause stops."""
+    later = f", {pluralize(group.consequences, 'later step')} with them" if group.consequences else ""
+    missions = f"{pluralize(len(group.missions), 'mission')} ({group.share:.0%} of all)"
+    return f"{pluralize(len(group.runs), 'run')} of {missions}{later}"
+
+
+def _known(group: TriageGroup) -> str:
+    known = group.known
+    if known is None:
+        return ""
+    until = f"until {known.until}" if known.until else ""
+    return ", ".join(filter(None, (known.name, known.owner, known.ticket, until)))
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _values(values: tuple[ValueCount, ...], distinct: int) -> str:
+    shown = ", ".join(f"{shorten(each.value, _LENGTH // 2) or 'none'} ({each.runs})" for each in values[:SHOWN_VALUES])
+    more = distinct - min(len(values), SHOWN_VALUES)
+    return f"{shown} and {more} more" if more > 0 else shown

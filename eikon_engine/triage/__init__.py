@@ -1,0 +1,1 @@
+"""Group failed replays by what caused them."""
