@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from playwright.sync_api import Page
+
     from benchmarks.mutations.source import Place
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.network.exchange import Exchange
@@ -53,14 +55,15 @@ class LearningError(Exception):
     """A mission that no live replay repeats."""
 
 
-def record(name: str, site: OrdinarySite, folder: Path) -> Source:
-    """Record a mission by attaching to a plain script, and learn what the site varies."""
+def record(name: str, site: OrdinarySite, folder: Path, mission: Callable[[Page, str], None] | None = None) -> Source:
+    """Record a mission by attaching to a plain script, that of the site by default, and learn what the site varies."""
     bundle = folder / name
+    perform = mission or ORDINARY[name][1]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
         page = browser.new_context().new_page()
         with record_mission(page, mission_text=name, directory=bundle, options=AttachOptions(secrets=SECRETS)):
-            ORDINARY[name][1](page, site.url)
+            perform(page, site.url)
         browser.close()
     learn(bundle, site)
     return Source(name=name, root=bundle, secrets=SECRETS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
@@ -90,21 +91,24 @@ def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
     """Return when responses begin to reach their page.
 
     A timeline leaves the moment of what no sealed replay requested, such as a second request that a stopped clock makes
-    equal to the first one. Live, it comes no later than what came after it in the recording.
+    equal to the first one. Live, it comes no later than the responses to what was requested once it was there: their
+    pages did not wait for it.
     """
     pairs = (
-        (was.ordinal, response_moment(was), response_moment(now))
+        (was, response_moment(was), response_moment(now))
         for was, now in zip(recording.as_recorded.exchanges, recording.exchanges, strict=True)
     )
-    known = [(ordinal, was, now) for ordinal, was, now in pairs if was is not None and now is not None]
+    known = [(was, recorded, now) for was, recorded, now in pairs if recorded is not None and now is not None]
+    known.sort(key=lambda each: each[0].started_ms, reverse=True)
+    started_ms = [-was.started_ms for was, _, _ in known]
+    soonest = [*accumulate(((now.phase, now.at_ms) for _, _, now in known), min)]
     found: dict[int, Moment] = {}
-    soonest: tuple[int, int] | None = None
-    for ordinal, was, now in sorted(known, key=lambda each: each[1].order, reverse=True):
+    for was, recorded, now in known:
         phase, at_ms = now.phase, now.at_ms
-        if soonest is not None and (phase, at_ms) == (was.phase, was.at_ms):
-            phase, at_ms = min(soonest, (phase, at_ms))
-        found[ordinal] = now.model_copy(update={"phase": phase, "at_ms": at_ms})
-        soonest = min(soonest or (phase, at_ms), (phase, at_ms))
+        later = bisect_left(started_ms, -float(recorded.at_ms))
+        if later and (phase, at_ms) == (recorded.phase, recorded.at_ms):
+            phase, at_ms = min(soonest[later - 1], (phase, at_ms))
+        found[was.ordinal] = now.model_copy(update={"phase": phase, "at_ms": at_ms})
     return found
 
 

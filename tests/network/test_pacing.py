@@ -48,25 +48,31 @@ def test_a_request_is_held(tmp_path: Path, method: str) -> None:
     assert plan.answered_ms == {}
 
 
-def test_what_a_timeline_leaves_behind_comes_with_what_followed_it(tmp_path: Path) -> None:
-    """A sealed replay answers two equal requests with the first response, so that the second one has no new moment."""
-    recorded = tuple(made(ordinal, 1000, 1100 + ordinal) for ordinal in range(4))
+@pytest.mark.parametrize(("next_began", "comes_at_ms"), [(1310, 20), (1290, 1300)])
+def test_what_a_timeline_leaves_behind_comes_with_what_followed_it(
+    tmp_path: Path, next_began: float, comes_at_ms: int
+) -> None:
+    """A sealed replay answers two equal requests with the first response, so that the second one has no new moment.
+
+    What was requested before it had come shows nothing: a page may wait for both.
+    """
+    began = (1000, 1200, next_began, next_began + 10)
+    recorded = tuple(made(ordinal, began[ordinal], 1100 + 200 * ordinal) for ordinal in range(4))
     moved = tuple(
         each if each.ordinal == 1 else each.model_copy(update={"completed_ms": 10.0 * each.ordinal})
-        for each in recorded
+        for each in recorded[: 4 if next_began > 1300 else 3]
     )
-    before = NetworkRecording(exchanges=recorded, truncation=None, blobs=BlobStore(tmp_path))
+    kept = recorded[: len(moved)]
+    before = NetworkRecording(exchanges=kept, truncation=None, blobs=BlobStore(tmp_path))
     timeline = NetworkRecording(exchanges=moved, truncation=None, blobs=BlobStore(tmp_path), before_timeline=before)
 
     found = plan_pacing(timeline, lambda _each: False).moments
 
-    assert [found[ordinal].at_ms for ordinal in range(4)] == [0, 20, 20, 30]
-    assert [moment.at_ms for moment in plan_pacing(before, lambda _each: False).moments.values()] == [
-        1103,
-        1102,
-        1101,
-        1100,
-    ]
+    assert found[1].at_ms == comes_at_ms
+    assert [found[ordinal].at_ms for ordinal in found if ordinal != 1] == [30, 20, 0][-len(found) + 1 :]
+    assert {each.at_ms for each in plan_pacing(before, lambda _each: False).moments.values()} == {
+        round(each.completed_ms or 0.0) for each in kept
+    }
 
 
 def test_an_unsafe_request_is_sent_at_once_if_the_server_sent_a_message_meanwhile(tmp_path: Path) -> None:

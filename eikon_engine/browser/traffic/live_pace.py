@@ -318,7 +318,6 @@ class LivePace:
             push, is_answered = each.next(), each.connecting
             if is_answered is None or push is None or (answered is not None and answered.at_ms < push.recorded_ms):
                 continue
-            await self.let_through([held for held in self._held.values() if held.answered_ms < push.recorded_ms])
             self._allow_connection(each)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAD_S):
