@@ -143,7 +143,7 @@ class Prices:
     async def count_slowly(self, _request: web.Request) -> web.Response:
         """Count the orders, and take a second to say so."""
         counted = self.orders
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(0.0 if self.hurries else 1.0)
         return web.Response(text=f"{counted} orders")
 
     async def keep_count(self, _request: web.Request) -> web.Response:
@@ -238,6 +238,13 @@ def site() -> Iterator[Prices]:
     """Serve the prices."""
     with serve_prices() as prices:
         yield prices
+
+
+@pytest.fixture(autouse=True)
+def usual_speed(site: Prices) -> Iterator[None]:
+    """Let the server take its time in the next test."""
+    yield
+    site.hurries = False
 
 
 @pytest.fixture(scope="module")
@@ -368,7 +375,6 @@ def test_a_socket_reaches_the_server_in_its_turn(
     chromium: Browser, site: Prices, tmp_path: Path, path: str, seen: str
 ) -> None:
     """After a request that the server answered before it accepted the socket, and before one that it answered later."""
-    site.hurries = False
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/{path}")
         agent.page.get_by_role("button", name="Listen").click()
@@ -379,6 +385,26 @@ def test_a_socket_reaches_the_server_in_its_turn(
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
 
     assert outcome.divergences == ()
+    assert outcome.verdict == "faithful"
+
+
+@pytest.mark.parametrize("path", ["message", "post"])
+def test_a_response_that_comes_early_is_kept(chromium: Browser, site: Prices, tmp_path: Path, path: str) -> None:
+    """The server gets the request before the order, and answers at once; the page was without the answer for a second."""
+    site.orders = 0
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/{path}")
+        expect(agent.page).to_have_title("Open")
+        agent.page.get_by_role("button", name="Look").click()
+        agent.page.get_by_role("button", name="Change").click()
+        agent.page.get_by_role("button", name="Change").hover()
+        assert agent.page.locator("#seen").inner_text() == "none"
+        expect(agent.page.locator("#seen")).to_contain_text("orders")
+    site.hurries, site.orders = True, 0
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert [each.message for each in outcome.divergences] == []
     assert outcome.verdict == "faithful"
 
 

@@ -166,6 +166,10 @@ class DeliveryQueue:
         """Mark a request that a live server answers: it is waited for from the recorded moment on."""
         self._answered_by_site[request] = recorded
 
+    def mark_kept(self, request: Request) -> None:
+        """Mark a request whose response has come, and is delivered in its turn."""
+        self._answered_by_site.pop(request, None)
+
     def bring_forward(self, order: int, due_ms: float) -> None:
         """Make an event due at a page time of the recording that is before its moment."""
         self._due_ms[order] = due_ms

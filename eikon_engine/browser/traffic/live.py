@@ -136,8 +136,7 @@ class LiveTraffic:
     async def _forward(self, route: Route) -> None:
         from playwright.async_api import Error
 
-        for hold in self.request_holds:
-            await hold(route.request)
+        await self._wait_for_holds(route.request)
         if self._session is not None:
             await self._session.stabilizer.barrier.wait_until_deliverable(route.request)
         self._served += 1
@@ -145,3 +144,7 @@ class LiveTraffic:
             await route.continue_()
         except Error:
             self._served -= 1  # the page or the request is gone
+
+    async def _wait_for_holds(self, request: Request) -> None:
+        for hold in self.request_holds:
+            await hold(request)

@@ -48,6 +48,8 @@ LEAD_S: Final = 0.1
 """Wall time within which a request reaches a server; one that is answered sooner has reached it."""
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
+_NEVER_FETCHED: Final = frozenset({"eventsource", "media", "ping"})
+"""Types of requests whose responses are streamed, or that nobody reads."""
 
 
 class _Push(NamedTuple):
@@ -101,16 +103,28 @@ class HeldRequest:
     """Recorded page time at which it was sent."""
     answered_ms: float
     """Recorded page time at which its response began."""
+    moment: Moment
+    """When the response reaches the page."""
+    is_background: bool
+    """Whether a timer sent it."""
     is_let_through: asyncio.Event = field(default_factory=asyncio.Event)
     is_early: bool = False
     """Whether it is let through before that, because the server got it before something else."""
     is_cancelled: bool = False
     """Whether its page cancelled it."""
+    is_answered: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the server has answered one whose response is kept until its turn."""
 
     @property
     def is_safe(self) -> bool:
         """Whether its response is all that comes of it."""
         return self.recorded.request.method in SAFE_METHODS
+
+    @property
+    def can_be_fetched(self) -> bool:
+        """Whether we can send it ourselves: the browser does not tell the files in a body."""
+        is_form = "multipart/" in self.request.headers.get("content-type", "")
+        return not (is_main_document(self.request) or is_form or self.request.resource_type in _NEVER_FETCHED)
 
     def was_in_flight(self, at_ms: float) -> bool:
         """Return whether the server had it, and no response yet, at a page time of the recording.
@@ -127,7 +141,7 @@ class LivePace:
     A request is let through when its recorded response came, and its response is waited for before anything else
     happens; so a page has as much time as in the recording, however fast the server is. It is let through earlier if
     the server must not get something else first: an unsafe request, anything if it is unsafe itself, or a message on a
-    WebSocket. See `plan_pacing` for those that are let through at once.
+    WebSocket; its response is kept until its moment then. See `plan_pacing` for those that are let through at once.
     """
 
     def __init__(
@@ -159,6 +173,10 @@ class LivePace:
         """The recorded exchanges of requests."""
         self._held: dict[Request, HeldRequest] = {}
         """Those that are held."""
+        self._early: dict[Request, HeldRequest] = {}
+        """Those that were let through before their turn, and whose responses are kept until then."""
+        self._turns: set[asyncio.Task[object]] = set()
+        """The tasks that wait for a turn."""
         self._as_recorded = {each.ordinal: each for each in recording.as_recorded.exchanges}
         """The exchanges with the page times at which they were recorded; those of a timeline are other ones."""
         self._in_flight: dict[Request, tuple[float, float]] = {}
@@ -184,7 +202,9 @@ class LivePace:
         session.context.on("requestfailed", self._discard)
 
     async def stop(self) -> None:
-        """Stop pacing."""
+        """Stop pacing; what waits for its turn is never sent."""
+        for each in tuple(self._turns):
+            each.cancel()
         await self._schedule.stop()
 
     def on_opened(self, socket: int, url: str) -> None:
@@ -214,18 +234,39 @@ class LivePace:
         self._exchanges[request] = recorded
 
     @asynccontextmanager
-    async def response_turn(self, request: Request, *, is_background: bool) -> AsyncIterator[None]:
-        """Wait until a request may be let through, by the body of the `with` statement; then wait for its response."""
-        recorded = self._exchanges.pop(request, None)
-        moment = None if recorded is None else self._pacing.moments.get(recorded.ordinal)
-        if recorded is not None and moment is not None and recorded.ordinal in self._pacing.held:
-            async with self._held_turn(request, recorded, moment, is_background=is_background):
-                yield
-            return
-        if recorded is not None:
-            await self._send_at_once(request, recorded)
-            self._sent_s[recorded.ordinal] = time.monotonic()
-        yield
+    async def response_turn(self, request: Request, *, is_background: bool) -> AsyncIterator[HeldRequest | None]:
+        """Wait until a request may be let through, by the body of the `with` statement; then wait for its response.
+
+        Yields a request whose response must be kept until its `answer_turn`; else None.
+        """
+        turn = asyncio.current_task()
+        if turn is not None:
+            self._turns.add(turn)
+        try:
+            recorded = self._exchanges.pop(request, None)
+            moment = None if recorded is None else self._pacing.moments.get(recorded.ordinal)
+            if recorded is not None and moment is not None and recorded.ordinal in self._pacing.held:
+                async with self._held_turn(request, recorded, moment, is_background=is_background) as early:
+                    yield early
+                return
+            if recorded is not None:
+                await self._send_at_once(request, recorded)
+                self._sent_s[recorded.ordinal] = time.monotonic()
+            yield None
+        finally:
+            if turn is not None:
+                self._turns.discard(turn)
+
+    @asynccontextmanager
+    async def answer_turn(self, early: HeldRequest) -> AsyncIterator[None]:
+        """Wait until the response to a request that was let through early may reach its page."""
+        early.is_answered.set()
+        self._schedule.queue.mark_kept(early.request)
+        async with self._schedule.in_turn(early.moment, early.request, is_background=early.is_background):
+            yield
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RESPONSE_S):
+                    await _wait_until_answered(self._session.tracker.requests, early.request)
 
     async def _send_at_once(self, request: Request, recorded: Exchange) -> None:
         """Prepare a request that is not held; one that never reached the server waits until its page cancels it."""
@@ -246,11 +287,12 @@ class LivePace:
     @asynccontextmanager
     async def _held_turn(
         self, request: Request, recorded: Exchange, moment: Moment, *, is_background: bool
-    ) -> AsyncIterator[None]:
-        """Hold a request until its moment; if it is let through earlier, its response is waited for from then on."""
+    ) -> AsyncIterator[HeldRequest | None]:
+        """Hold a request until its moment, or let it through earlier; see `response_turn`."""
         was, requests = self._as_recorded[recorded.ordinal], self._session.tracker.requests
         answered = response_moment(was) or moment
-        held = self._held[request] = HeldRequest(request, recorded, was.started_ms, answered.at_ms)
+        held = HeldRequest(request, recorded, was.started_ms, answered.at_ms, moment, is_background)
+        self._held[request] = held
         self._bring_forward(held, moment)
         try:
             async with self._schedule.in_turn(
@@ -261,18 +303,33 @@ class LivePace:
                     await self._give_server_time(recorded)
                 requests.note_sent(request)
                 self._sent_s[recorded.ordinal] = time.monotonic()
-                yield
-                held.is_let_through.set()
-                del self._held[request]
-                if held.is_early:
-                    self._schedule.queue.mark_answered_by_site(request, moment)
+                if not (held.is_early and held.can_be_fetched) or request in requests.blocking:
+                    yield None
+                    await self._end_turn(held)
                     return
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(RESPONSE_S):
-                        await self._wait_for_answer(held)
+            self._end_hold(held)
+            self._early[request] = held
+            self._schedule.queue.mark_answered_by_site(request, moment)
+            yield held
         finally:
-            held.is_let_through.set()
-            self._held.pop(request, None)
+            self._end_hold(held)
+            self._early.pop(request, None)
+            held.is_answered.set()
+
+    def _end_hold(self, held: HeldRequest) -> None:
+        held.is_let_through.set()
+        self._held.pop(held.request, None)
+
+    async def _end_turn(self, sent: HeldRequest) -> None:
+        """Wait for the response to a request that was let through; if that was early, it comes when it comes."""
+        self._end_hold(sent)
+        if sent.is_early:
+            self._schedule.queue.stop_expecting((sent.moment.order,))
+            self._schedule.queue.mark_answered_by_site(sent.request, sent.moment)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RESPONSE_S):
+                await self._wait_for_answer(sent)
 
     async def _wait_for_answer(self, sent: HeldRequest) -> None:
         """Wait for a response; what the server got before it answered is let through, since it may answer to that."""
@@ -338,7 +395,10 @@ class LivePace:
             await each.is_let_through.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAD_S):
-                    await _wait_until_answered(self._session.tracker.requests, each.request)
+                    if each.request in self._early:
+                        await each.is_answered.wait()
+                    else:
+                        await _wait_until_answered(self._session.tracker.requests, each.request)
 
     def _bring_forward(self, held: HeldRequest, moment: Moment) -> None:
         """Let a request through earlier if a wait may have been for it that timed out before its page sent it.
@@ -435,14 +495,17 @@ class LivePace:
 
     def _discard(self, request: Request) -> None:
         """Discard a request that its page cancelled while it was held."""
-        if request in self._held:
-            self._held[request].is_cancelled = True
+        held = self._held.get(request) or self._early.get(request)
+        if held is not None:
+            held.is_cancelled = True
+            self._schedule.queue.stop_expecting((held.moment.order,))
             self._allow(request)
 
     def _allow_connection(self, socket: _PacedSocket) -> None:
         """Let the server get a socket that the page is connecting."""
         push = None if socket.connecting is None else socket.next()
         if push is not None:
+            self._schedule.queue.stop_expecting((push.moment.order,))
             self._allow_delivery(lambda each: each.moment.order == push.moment.order)
 
     def _allow(self, request: Request) -> bool:
@@ -456,7 +519,6 @@ class LivePace:
         if delivery is None:
             return False
         queue.discard(delivery)
-        queue.stop_expecting((delivery.moment.order,))
         delivery.allowed.set()
         return True
 

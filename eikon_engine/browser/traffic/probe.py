@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections import Counter, defaultdict, deque
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Request, Response, Route
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.live_pace import HeldRequest
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.rule_learner import RuleLearner
@@ -300,11 +302,30 @@ class ProbeTraffic(LiveTraffic):
 
     async def _forward(self, route: Route) -> None:
         """Let a request through when its page got the recorded response, in the order of these."""
-        if self._pace is None:
+        pace = self._pace
+        if pace is None:
             await super()._forward(route)
             return
-        async with self._pace.response_turn(route.request, is_background=self.is_timer_driven(route.request)):
-            await super()._forward(route)
+        async with pace.response_turn(route.request, is_background=self.is_timer_driven(route.request)) as early:
+            if early is None:
+                await super()._forward(route)
+            else:
+                await self._fetch(route, pace, early)
+
+    async def _fetch(self, route: Route, pace: LivePace, early: HeldRequest) -> None:
+        """Send a request before its turn, and keep the response until then."""
+        from playwright.async_api import Error
+
+        await self._wait_for_holds(route.request)
+        self._served += 1
+        try:
+            response = await route.fetch(max_redirects=0, timeout=0)
+            async with pace.answer_turn(early):
+                await route.fulfill(response=response)
+        except Error:  # the page or the request is gone, or the server did not answer
+            self._served -= 1
+            with suppress(Error):
+                await route.abort()
 
     def _continued_poll(self, request: Request, redacted: RedactedRequest, miss: Miss) -> Exchange | None:
         """Return the last recorded poll of the series that a request continues, if a timer sent it.
