@@ -390,7 +390,7 @@ def test_a_socket_reaches_the_server_in_its_turn(
 
 @pytest.mark.parametrize("path", ["message", "post"])
 def test_a_response_that_comes_early_is_kept(chromium: Browser, site: Prices, tmp_path: Path, path: str) -> None:
-    """The server gets the request before the order, and answers at once; the page was without the answer for a second."""
+    """The server gets it before the order, and answers at once; the recorded page had the answer a second later."""
     site.orders = 0
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/{path}")
