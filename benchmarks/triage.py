@@ -53,7 +53,7 @@ MARK: Final = 0.9
 def read_a_ticket(page: Page, url: str) -> None:
     """Sign in, and comment on the first ticket."""
     page.goto(f"{url}/login")
-    page.get_by_label("User name").fill("grace")
+    page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill(HELPDESK_PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="Printer is on fire").click()

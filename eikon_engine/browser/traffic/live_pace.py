@@ -49,7 +49,7 @@ LEAD_S: Final = 0.1
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
 _NEVER_FETCHED: Final = frozenset({"eventsource", "media", "ping"})
-"""Types of requests whose responses are streamed, or that nobody reads."""
+"""Types of requests whose responses are streamed, or read by no script."""
 
 
 class _Push(NamedTuple):
