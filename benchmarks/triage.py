@@ -77,6 +77,7 @@ def order_a_pen(page: Page, url: str) -> None:
     """Put a pen into the cart and order it."""
     page.goto(url)
     page.get_by_role("link", name="Fountain pen").click()
+    expect(page.locator("#stock")).to_have_text("31 in stock")
     page.get_by_role("button", name="Add to cart").click()
     expect(page.locator("#badge")).to_have_text("1")
     page.locator("#cart-link").click()
@@ -92,6 +93,7 @@ def look_at_lamps(page: Page, url: str) -> None:
     page.get_by_label("Search").fill("lamp")
     page.get_by_role("button", name="Find").click()
     page.get_by_role("link", name="Desk lamp").click()
+    expect(page.locator("#stock")).to_have_text("4 in stock")
     page.get_by_label("Amount").fill("2")
     page.get_by_role("button", name="Add to cart").click()
     expect(page.locator("#badge")).to_have_text("2")
@@ -247,7 +249,10 @@ def main(repeat: int, synthetic: int, keep: Path | None) -> int:
             site = stack.enter_context(ORDINARY[site_name][0]())
             home = folder / site_name
             home.mkdir(parents=True)
-            bundles = [record(name, site, home, mission).root for name, mission in missions.items()]
+            bundles = []
+            for name, mission in missions.items():
+                site.restart()
+                bundles.append(record(name, site, home, mission).root)
             failures += asyncio.run(replay_causes(site_name, site, bundles, repeat))
         found = triage((each.path, each.outcome) for each in failures)
         group_of = {run.path: group.id for group in found.groups for run in group.runs}
