@@ -101,8 +101,9 @@ def _alternates(values: Sequence[str]) -> bool:
     Larger ones may be those of two variants of a page.
     """
     turns = [value for value, _ in groupby(values)]
-    are_whole = all(value.isdecimal() for value in turns)
-    return len(turns) > len(set(turns)) == 2 and are_whole and abs(int(turns[0]) - int(turns[1])) <= _USUAL_STEP  # noqa: PLR2004 - two
+    if len(turns) == len(set(turns)) or not all(value.isdecimal() for value in turns):
+        return False
+    return max(map(int, turns)) - min(map(int, turns)) <= _USUAL_STEP
 
 
 def _is_regular(least: int, steps: Sequence[int]) -> bool:

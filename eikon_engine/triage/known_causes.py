@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class KnownCauseRule(FileModel):
-    """A cause by its signature: each part is a pattern of `fnmatch`, and one that is missing fits all."""
+    """A cause by its signature: each part is a pattern with `*` and `?`, and one that is missing fits all."""
 
     name: str
     id: str = "*"
@@ -40,7 +40,7 @@ class KnownCauseRule(FileModel):
             (signature.subject, self.subject),
             (signature.change, self.change),
         )
-        return all(fnmatchcase(value, pattern) for value, pattern in parts)
+        return all(fnmatchcase(value, pattern.replace("[", "[[]")) for value, pattern in parts)  # as in `$.items[*]`
 
     def to_known_cause(self) -> KnownCause:
         """Return what reports show of it."""

@@ -113,7 +113,7 @@ def _sign_divergence(explanation: Explanation, first: Divergence) -> SignedFailu
 
 
 def _answer_part(answer: Evidence, found: re.Match[str]) -> _Part:
-    """Return the part of a response that changed; texts of documents are told by what they say, not where."""
+    """Return the part of a response that changed; a text of a document is identified by its content alone."""
     part, recorded, live = found["part"], found["recorded"], found["live"]
     if part == "status":
         return _Part("response", normalize_key(answer.title), f"status {live}")

@@ -165,7 +165,7 @@ class Prices:
         return web.Response(text="said")
 
     async def accept_slowly(self, request: web.Request) -> web.WebSocketResponse:
-        """Accept a listener after a while, and tell it what is told."""
+        """Accept a listener after a while, and send it each announcement."""
         await asyncio.sleep(0.0 if self.hurries else 0.5)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
@@ -181,10 +181,10 @@ class Prices:
         return web.Response(text=f"{len(self._listeners)} listeners")
 
     async def tell(self, _request: web.Request) -> web.Response:
-        """Tell the listeners something."""
+        """Send an announcement to the listeners."""
         await asyncio.sleep(1.0)
         for each in self._listeners:
-            await each.send_str("told")
+            await each.send_str("announced")
         await asyncio.sleep(0.2)
         return web.Response(text="ok")
 
@@ -370,7 +370,7 @@ def test_a_server_that_keeps_answers_is_asked_no_sooner(chromium: Browser, site:
     assert outcome.verdict == "faithful"
 
 
-@pytest.mark.parametrize(("path", "seen"), [("listening", "#state >> text=open"), ("telling", "text=told")])
+@pytest.mark.parametrize(("path", "seen"), [("listening", "#state >> text=open"), ("telling", "text=announced")])
 def test_a_socket_reaches_the_server_in_its_turn(
     chromium: Browser, site: Prices, tmp_path: Path, path: str, seen: str
 ) -> None:

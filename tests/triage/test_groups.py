@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.divergence import Evidence
-from eikon_engine.outcome.triage import UNKNOWN_GROUP
+from eikon_engine.outcome.triage import UNKNOWN_GROUP, CauseSignature
 from eikon_engine.triage.groups import triage
-from eikon_engine.triage.known_causes import read_known_causes
+from eikon_engine.triage.known_causes import KnownCauseRule, read_known_causes
 from tests.report.outcomes import make_outcome
 from tests.triage.failures import make_failure
 
@@ -125,6 +125,24 @@ def test_a_known_cause_has_an_owner_until_its_last_day(tmp_path: Path) -> None:
     assert (known.name, known.owner, known.ticket, known.until) == ("Prices", "Ann", "SHOP-7", "2026-01-02")
     assert [None if each.known is None else each.known.name for each in later.groups] == [None, "Orders", None]
     assert [each.name for each in later.expired] == ["Prices"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("GET /api/items/{id}: $.lines[*].price", True),
+        ("GET *: $.lines[[]*].price", False),
+        ("GET *.price", True),
+        ("GET /api/items/?id}: *", True),
+        ("GET /api/items", False),
+    ],
+)
+def test_a_subject_may_be_copied_as_a_pattern(pattern: str, *, fits: bool) -> None:
+    """Brackets are no pattern: paths of JSON have them."""
+    subject = "GET /api/items/{id}: $.lines[*].price"
+    signature = CauseSignature(cause="test-data", kind="response", subject=subject, change="another value")
+
+    assert KnownCauseRule(name="Prices", subject=pattern).fits(signature) is fits
 
 
 @pytest.mark.parametrize(
