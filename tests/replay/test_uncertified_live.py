@@ -83,9 +83,10 @@ def test_a_document_that_ends_differently_is_a_divergence(
 
 
 def leave_early(page: Page, url: str) -> None:
-    """Go to a slow page, but leave before it arrives; then visit more pages."""
+    """Go to a slow page, but leave once it is requested, before it arrives; then visit more pages."""
     page.goto(url)
-    page.evaluate("location.href = '/slow'")
+    with page.expect_request("**/slow"):
+        page.evaluate("location.href = '/slow'")
     page.goto(f"{url}/notes")
     page.goto(f"{url}/about")
     page.get_by_role("heading", name="About").wait_for()

@@ -16,7 +16,7 @@
   // A call acts right after its target was first probed, unless the page was busy, or the target not ready: then the first
   // trusted event is reported, which tells when it acted. What it hit is remembered then, as the page may have replaced the
   // probed element.
-  const PROMPT_HIT_MS = 30;
+  const PROMPT_HIT_MS = 4;
   let probedAt = -Infinity, reportsHit = true;
   const { now } = Date;
 
