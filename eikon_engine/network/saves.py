@@ -85,6 +85,8 @@ class SavesOfReplay:
     """Ordinals of those that a timer sent, and not an action."""
     end_ms: float
     """Page time at the end of the replay."""
+    recorded_end_ms: float
+    """Page time at the end of the recording; infinity if it does not matter when that ended."""
     exchanges: Sequence[Exchange]
     """All recorded requests."""
     read_body: BodyReader | None
@@ -100,9 +102,12 @@ class SavesOfReplay:
 
     @property
     def ends_otherwise(self) -> bool:
-        """Whether the replay did not save last what the recording did, unless that was just before the end."""
+        """Whether the replay did not save last what the recording did, unless either was just before the end."""
         if self.last is None or self.last.sent_ms > self.end_ms - PUT_OFF_MS:
             return False
+        is_sent_by_timer = self.last.has_other_body or self.last.ordinal in self.by_timer
+        if is_sent_by_timer and self.saves[-1].started_ms > self.recorded_end_ms - PUT_OFF_MS:
+            return False  # a little later, the page might have saved more
         if self.last.has_other_body:
             return True
         recorded, answered = self.saves[-1], next(each for each in self.saves if each.ordinal == self.last.ordinal)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -52,6 +53,8 @@ class SentRequests:
 
     end_ms: float
     """Page time of the replay, in the recorded timeline."""
+    recorded_end_ms: float = math.inf
+    """Page time at which the recording ended, as `NetworkRecording.end_ms`."""
     sent_ms: Mapping[int, float] = field(default_factory=dict)
     """Page time, in the recorded timeline, at which each exchange was last requested."""
     by_timer: frozenset[int] = frozenset()
@@ -94,7 +97,7 @@ def find_unsent_requests(
             or _explain_repetition(exchange, group, sent)
             or _explain_save(exchange, recording, playback, sent)
         )
-        is_late = exchange.started_ms > sent.end_ms - SLACK_MS
+        is_late = exchange.started_ms > min(sent.end_ms, sent.recorded_end_ms) - SLACK_MS
         by_timer = any(other.ordinal in sent.by_timer for other in group)
         if (is_late and (by_timer or not _has_effect(exchange))) or _is_put_off(exchange, used, playback, sent):
             explanation = AFTER_END
@@ -196,7 +199,7 @@ def _is_put_off(exchange: Exchange, used: tuple[Exchange, ...], playback: Playba
     """Return whether a save would be sent after the end: a timer sends what its page saves there, each time later."""
     if exchange.request.method != SAVE_METHOD or sent.has_other_scripts:
         return False
-    if exchange.started_ms <= sent.end_ms - PUT_OFF_MS:
+    if exchange.started_ms <= min(sent.end_ms, sent.recorded_end_ms) - PUT_OFF_MS:
         return False
     address = playback.address(exchange)
     earlier = [each for each in used if each.request.method == SAVE_METHOD and playback.address(each) == address]
@@ -226,6 +229,7 @@ def _saves_of_replay(
         sent_ms=sent.sent_ms,
         by_timer=sent.by_timer,
         end_ms=sent.end_ms,
+        recorded_end_ms=math.inf if sent.has_other_scripts else sent.recorded_end_ms,
         exchanges=recording.exchanges,
         read_body=playback.read_body,
     )

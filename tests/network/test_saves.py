@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,7 @@ class Site:
         by_action: frozenset[int] = frozenset(),
         other_ms: float | None = None,
         end_ms: float = 60_000.0,
+        recorded_end_ms: float = math.inf,
         has_other_scripts: bool = False,
     ) -> dict[int, str]:
         """Return why each request that a replay did not send does not matter, by ordinal."""
@@ -89,6 +91,7 @@ class Site:
         saves += [] if other_ms is None else [SentSave(ordinal=0, has_other_body=True, sent_ms=other_ms)]
         sent = SentRequests(
             end_ms=end_ms,
+            recorded_end_ms=recorded_end_ms,
             sent_ms=sent_ms,
             by_timer=frozenset(sent_ms) - by_action,
             saves=tuple(sorted(saves, key=lambda each: each.sent_ms)),
@@ -191,6 +194,28 @@ def test_a_save_that_is_put_off_past_the_end_is_not_missed(
     sent_ms = {0: 1000.0, 1: 2200.0}
     assert site.explain(sent_ms, by_action=by_action, end_ms=end_ms) == {2: explanation}
     assert site.explain(sent_ms, by_action=by_action, end_ms=end_ms, has_other_scripts=True) == {2: ""}
+
+
+@pytest.mark.parametrize(("recorded_end_ms", "found"), [(3900.0, {2: AFTER_END}), (4100.0, {2: ""})])
+def test_what_the_page_saved_just_before_the_recording_ended_may_differ(
+    site: Site, recorded_end_ms: float, found: dict[int, str]
+) -> None:
+    """A replay that waits for idle pages goes on, so that one save holds what the recording had not saved yet."""
+    for text in "abc":
+        site.send(f'{{"text": "{text}"}}')
+    sent_ms = {0: 1000.0, 1: 2200.0}
+
+    assert site.explain(sent_ms, other_ms=3400.0, recorded_end_ms=recorded_end_ms) == found
+    assert site.explain(sent_ms, other_ms=3400.0, recorded_end_ms=recorded_end_ms, has_other_scripts=True) == {2: ""}
+
+
+def test_what_an_action_saved_last_was_recorded(site: Site) -> None:
+    """However soon the recording ended, another state was saved then."""
+    site.send('{"text": "a"}').send('{"text": "b"}')
+
+    sent_ms = {0: 3000.0, 1: 2000.0}
+    assert site.explain(sent_ms, recorded_end_ms=2500.0) == {}
+    assert site.explain(sent_ms, by_action=frozenset({0}), recorded_end_ms=2500.0) == {1: ""}
 
 
 def test_other_requests_between_two_saves_do_not_matter(site: Site) -> None:

@@ -316,6 +316,7 @@ class SealedTraffic:
         unused = (each for each in self._playback.unused() if not self._is_telemetry_key(each.key))
         sent = SentRequests(
             end_ms=end_ms,
+            recorded_end_ms=self._recording.end_ms,
             sent_ms=self._sent_ms,
             by_timer=frozenset(self._sent_by_timer),
             saves=tuple(self._saves),
