@@ -103,6 +103,9 @@ _COLOR_LENGTH: Final = 8
 """Hexadecimal digits of a color with its opacity; one in 300 longer ids consists of decimal digits only."""
 _MIN_LONG_DIGITS: Final = 15
 _MIN_BUSTER_LENGTH: Final = 4
+_CASE_OF_NO_WORDS: Final = re.compile(r"[A-Z]{2,}|(?<=[A-Z])[a-z](?![a-z])")
+"""Capitals side by side, and a small letter alone behind one: rare in `namesLikeThis`."""
+_MIN_CASES: Final = 2
 _CONSONANTS: Final = re.compile(r"[b-df-hj-np-tv-z]{4}", re.IGNORECASE)
 _ALPHABETS: Final = ("0-9a-f", "0-9A-F", "0-9a-z", "0-9A-Z", "0-9A-Za-z+/=_-")
 """Alphabets of ids, narrowest first.
@@ -305,11 +308,17 @@ def _are_drawn(one: str, other: str) -> bool:
         mixed = [bool(re.search("[a-f]", each) and re.search("[0-9]", each)) for each in (one, other)]
         may_lack_letters = len(one) > _COLOR_LENGTH and _shape_distance(one, other) > 1
         return all(mixed) or (any(mixed) and may_lack_letters)
-    if not all(looks_random(each) or (_CONSONANTS.search(each) and each.isalnum()) for each in (one, other)):
+    if not all(looks_random(each) or _may_be_random(each) for each in (one, other)):
         return False
     if not (looks_random(one) or looks_random(other)):
         return False
     return len(one) != len(other) or _shape_distance(one, other) > 1
+
+
+def _may_be_random(text: str) -> bool:
+    """Return whether a text without digits may be an id like another that looks random: one of eight has none."""
+    is_no_word = text.isalnum() and _CONSONANTS.search(text) is not None
+    return is_no_word or len(_CASE_OF_NO_WORDS.findall(text)) >= _MIN_CASES
 
 
 def _shape_distance(one: str, other: str) -> int:
