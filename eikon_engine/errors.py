@@ -20,6 +20,7 @@
     ├── SessionError                      65   session
     │   └── CheckpointError               65   checkpoint
     ├── SessionEndedError                 69   session-ended
+    ├── HistoryError                      69   history
     ├── BrowserError                      69   browser
     │   ├── BrowserMissingError           69   browser-missing
     │   └── BrowserDiedError              69   browser-died
@@ -288,6 +289,13 @@ class SessionEndedError(EikonError):
     """The process of a debug session has ended or does not respond."""
 
     code = "session-ended"
+    exit_status = 69
+
+
+class HistoryError(EikonError):
+    """The database of all runs cannot be used."""
+
+    code = "history"
     exit_status = 69
 
 

@@ -39,6 +39,14 @@ def _drivers_start_quickly(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _replays_have_no_history() -> Iterator[None]:
+    """Keep the replays of tests out of the history of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EIKON_HISTORY", "off")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _test_runs_do_not_clean_up_after_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Give the pytest of a tested command temporary folders of its own.
 

@@ -68,10 +68,20 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="fix_command",
             summary="Fix code in a copy until its tests pass: test, analyse, fix, test again.",
         ),
+        "flaky": LazyCommand(
+            module="eikon_engine.cli.history",
+            attribute="flaky_command",
+            summary="List missions whose equal runs ended differently, and those that fail.",
+        ),
         "gate": LazyCommand(
             module="eikon_engine.cli.gate",
             attribute="gate_command",
             summary="Evaluate gates on outcomes, bundles and runs.",
+        ),
+        "history": LazyCommand(
+            module="eikon_engine.cli.history",
+            attribute="history_command",
+            summary="List what became of each replay.",
         ),
         "import": LazyCommand(
             module="eikon_engine.cli.import_recording",
@@ -82,6 +92,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             module="eikon_engine.cli.learn",
             attribute="learn_command",
             summary="Propose rules and masks for what differs among recordings of one mission.",
+        ),
+        "quarantine": LazyCommand(
+            module="eikon_engine.cli.history",
+            attribute="quarantine_command",
+            summary="Put a mission into quarantine until a day, with a reason.",
         ),
         "record": LazyCommand(
             module="eikon_engine.cli.record",

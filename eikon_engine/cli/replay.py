@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
@@ -160,8 +161,10 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     from eikon_engine.browser.launch import driver_starting
 
     with driver_starting() if trace.exists() else nullcontext():
+        from eikon_engine.cli.history import remember_replay
         from eikon_engine.cli.replay_display import ReplayDisplay
         from eikon_engine.errors import InternalError
+        from eikon_engine.replay.artifacts import OUTCOME_FILE
         from eikon_engine.replay.engine import ReplayEngine
         from eikon_engine.replay.options import ReplayOptions
         from eikon_engine.report import standard_reports
@@ -189,6 +192,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
         if engine.last_run is None:
             message = "the replay ended without an outcome"
             raise InternalError(message)
+        remember_replay(engine.last_run.outcome, engine.last_run.folder / OUTCOME_FILE, partial(click.echo, err=True))
         return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -26,6 +27,13 @@ Format: TypeAlias = Literal["text", "md", "html", "json"]
     help="Known causes in TOML: a [[cause]] with name, patterns of id, cause, subject or change, owner, ticket, until.",
 )
 @click.option(
+    "--history/--no-history",
+    "uses_history",
+    default=True,
+    show_default=True,
+    help="Tell what earlier runs say about each cause: new, known, or back again.",
+)
+@click.option(
     "--format",
     "kind",
     type=click.Choice(get_args(Format)),
@@ -36,7 +44,9 @@ Format: TypeAlias = Literal["text", "md", "html", "json"]
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write.  [default: standard output]"
 )
-def triage_command(*, paths: tuple[Path, ...], known: Path | None, kind: Format, output: Path | None) -> int:
+def triage_command(
+    *, paths: tuple[Path, ...], known: Path | None, uses_history: bool, kind: Format, output: Path | None
+) -> int:
     """Group the replays that failed by their first cause, whatever missions they stop.
 
     FOLDER is searched for outcome.json files. No browser is needed. A file that cannot be read is listed.
@@ -45,7 +55,12 @@ def triage_command(*, paths: tuple[Path, ...], known: Path | None, kind: Format,
     """
     from eikon_engine.files.writing import write_atomically
 
-    text = _render(kind, _read(paths, known))
+    found = _read(paths, known)
+    if uses_history:
+        from eikon_engine.cli.history import compare_with_history
+
+        found = compare_with_history(found, partial(click.echo, err=True))
+    text = _render(kind, found)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -60,7 +75,7 @@ def _read(paths: Sequence[Path], known: Path | None) -> Triage:
     from eikon_engine.triage.groups import TriageBuilder
     from eikon_engine.triage.known_causes import read_known_causes
 
-    files = tuple(dict.fromkeys(_find_outcomes(paths)))
+    files = tuple(dict.fromkeys(find_outcomes(paths)))
     if not files:
         message = f"{paths[0]}: expected an outcome.json, or a folder that contains some, got none"
         raise UsageError(message)
@@ -79,7 +94,7 @@ def _read(paths: Sequence[Path], known: Path | None) -> Triage:
     return found
 
 
-def _find_outcomes(paths: Sequence[Path]) -> Iterator[Path]:
+def find_outcomes(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield the given files, and those in the given folders, in order."""
     from eikon_engine.replay.artifacts import OUTCOME_FILE
 

@@ -18,6 +18,7 @@ from eikon_engine.errors import OutputError, RequirementError, SessionEndedError
 from eikon_engine.files.locking import is_locked
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.state_folder import state_folder
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.event_log import EVENTS_FILE
@@ -221,9 +222,7 @@ def sessions_dir(chosen: Path | None, environ: Mapping[str, str]) -> Path:
     named = environ.get(SESSIONS_DIR_VARIABLE)
     if named:
         return Path(named).absolute()
-    state = environ.get("XDG_STATE_HOME")
-    home = Path(state) if state and Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return home / "eikon" / "debug"
+    return state_folder(Path.home(), environ) / "debug"
 
 
 def new_session_id(now: datetime, suffix: str) -> str:

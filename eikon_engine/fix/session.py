@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 
 from pydantic import AwareDatetime, Field, ValidationError, field_validator
@@ -23,12 +22,14 @@ from pydantic import AwareDatetime, Field, ValidationError, field_validator
 from eikon_engine.errors import EikonError, FixTaskFailedError, OutputError, SessionError
 from eikon_engine.files.locking import hold_lock, is_locked
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.state_folder import state_folder
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.fix.models import CycleRecord, TextFix
 from eikon_engine.secrets.environment import EnvironmentSecrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from eikon_engine.fix.models import Analysis, AppliedFix, Context, Proposal, TaskResult, TestRun, Verification
     from eikon_engine.fix.options import LoopOptions
@@ -146,15 +147,9 @@ def cycle_folder(cycle: int) -> str:
 
 
 def sessions_folder(home: Path, environ: Mapping[str, str]) -> Path:
-    """Return the folder of all sessions: `EIKON_FIX_DIR`, else `eikon/fix` in the XDG state folder.
-
-    Source: https://specifications.freedesktop.org/basedir-spec/latest/
-    """
+    """Return the folder of all sessions: `EIKON_FIX_DIR`, else `fix` in the state folder."""
     chosen = environ.get(SESSIONS_DIR_VARIABLE)
-    if chosen:
-        return home / chosen
-    state = Path(environ.get("XDG_STATE_HOME") or "")
-    return (state if state.is_absolute() else home / ".local" / "state") / "eikon" / "fix"
+    return home / chosen if chosen else state_folder(home, environ) / "fix"
 
 
 @contextmanager

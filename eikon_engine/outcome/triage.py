@@ -20,6 +20,8 @@ Subject: TypeAlias = Literal["response", "request", "target", "page", "step", "s
 """What a cause is about: a response, a request, the target of an action, a part of a page, what a step returned, a
 skill, the environment, a whole run without a divergence; `unknown` if the explanation names no cause."""
 Confidence: TypeAlias = Literal["high", "medium", "low"]
+Recurrence: TypeAlias = Literal["new", "known", "back"]
+"""Whether a cause was seen in earlier runs: never; in the last ones; or before a run that passed."""
 SuggestionKind: TypeAlias = Literal["merge", "split"]
 
 
@@ -96,6 +98,17 @@ class KnownCause(FileModel):
     """Last day on which it is known, as `2026-12-31`; empty without an end."""
 
 
+class CauseHistory(FileModel):
+    """What is known about a cause from runs before those of the triage."""
+
+    recurrence: Recurrence
+    runs: int
+    """Number of earlier runs that it stopped."""
+    first_seen: AwareDatetime | None
+    last_seen: AwareDatetime | None
+    """None if it is new, as the other one."""
+
+
 class TriageGroup(FileModel):
     """Failed replays with one cause."""
 
@@ -121,6 +134,8 @@ class TriageGroup(FileModel):
     shared: tuple[SharedProperty, ...]
     varying: tuple[VaryingProperty, ...]
     known: KnownCause | None = None
+    history: CauseHistory | None = None
+    """None without a history, and for the group of unknown causes."""
 
 
 class TriageSuggestion(FileModel):

@@ -35,7 +35,7 @@ def render_triage_markdown(triage: Triage) -> str:
 def render_triage_page(triage: Triage) -> str:
     """Return a page; nothing of a mission is executed, and nothing is loaded."""
     return page_template("triage.html").render(
-        triage=triage, headline=_headline(triage), shown_runs=SHOWN_RUNS, extent=_extent, known=_known
+        triage=triage, headline=_headline(triage), shown_runs=SHOWN_RUNS, extent=_extent, known=_known, history=_history
     )
 
 
@@ -57,6 +57,8 @@ def _text(triage: Triage) -> Iterator[str]:
         yield f"   look at: {group.representative}"
         if group.known is not None:
             yield f"   known: {_known(group)}"
+        if group.history is not None:
+            yield f"   history: {_history(group)}"
         if group.shared:
             yield f"   all have {', '.join(f'{each.name} {each.value}' for each in group.shared)}"
         for each in group.varying:
@@ -82,8 +84,8 @@ def _markdown(triage: Triage) -> Iterator[str]:
     yield f"### {markdown_text(_headline(triage))}"
     yield ""
     if triage.groups:
-        yield "| runs | missions | cause | what changed | example | known |"
-        yield "|---:|---:|---|---|---|---|"
+        yield "| runs | missions | cause | what changed | example | known | history |"
+        yield "|---:|---:|---|---|---|---|---|"
     for group in triage.groups:
         change = ": ".join(filter(None, (group.signature.subject, group.signature.change)))
         cells = (
@@ -93,6 +95,7 @@ def _markdown(triage: Triage) -> Iterator[str]:
             f"{change} ({group.id})",
             f"{shorten(_example(group), _LENGTH)} ({group.representative})",
             _known(group),
+            _history(group),
         )
         yield f"| {' | '.join(map(markdown_cell, cells))} |"
     for line in _notes(triage):
@@ -116,6 +119,19 @@ def _known(group: TriageGroup) -> str:
         return ""
     until = f"until {known.until}" if known.until else ""
     return ", ".join(filter(None, (known.name, known.owner, known.ticket, until)))
+
+
+def _history(group: TriageGroup) -> str:
+    """Return what earlier runs say about a cause; empty if there is no history."""
+    history = group.history
+    if history is None:
+        return ""
+    if history.first_seen is None or history.last_seen is None:
+        return "new"
+    earlier = f"{pluralize(history.runs, 'earlier run')}, the last one {_minute(history.last_seen)}"
+    if history.recurrence == "back":
+        return f"back again: {earlier}; the mission passed after that"
+    return f"known since {_minute(history.first_seen)}: {earlier}"
 
 
 def _minute(moment: datetime) -> str:

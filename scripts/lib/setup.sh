@@ -84,6 +84,21 @@ install_project() {
     fingerprint "$1" >"$VENV/eikon-installed-${1:-core}"
 }
 
+# Finds the programs of PostgreSQL, one of the databases that a history may have, or installs them; starts no server.
+provide_postgresql() {
+    if command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+        return 0
+    fi
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+        fail "the tests need PostgreSQL: install it, on Debian and Ubuntu with 'sudo apt-get install postgresql', and" \
+            "run this again"
+    fi
+    say "Installing PostgreSQL"
+    apt-get update -qq >&2 &&
+        RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >&2 ||
+        fail "apt-get could not install postgresql (see above): install it by hand and run this again"
+}
+
 # Finds a browser, or gets one.
 provide_browser() {
     say "Looking for a browser"

@@ -1,0 +1,1 @@
+"""Migrations of the history database, run by Alembic when it is opened."""
