@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
@@ -46,7 +47,7 @@ def main() -> None:
 
 
 def _print_figures(place: HistoryPlace, runs: int) -> None:
-    written = [1000 * _seconds(lambda number=number: add_pending(place, make_run(number))) for number in range(WRITTEN)]
+    written = [1000 * _seconds(partial(add_pending, place, make_run(number))) for number in range(WRITTEN)]
     _print(f"write the file of a run: {median(written):.2f} ms, p95 {quantiles(written, n=20)[-1]:.2f} ms")
     with open_history(place) as history:
         seconds = _seconds(history.store_pending)

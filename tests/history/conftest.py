@@ -63,7 +63,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> HistoryPlace:
 
 
 def _new_database(request: pytest.FixtureRequest) -> str:
-    server, name = request.getfixturevalue("postgresql"), f"history{next(_NUMBERS)}"
+    server: str = request.getfixturevalue("postgresql")
+    name = f"history{next(_NUMBERS)}"
     with psycopg.connect(server.format("postgres").replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     return server.format(name)
