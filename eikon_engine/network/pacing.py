@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
+from eikon_engine.network.keys import is_json
 from eikon_engine.network.websocket import SocketMessage
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Pacing:
     answered_ms: Mapping[int, tuple[float, float]]
     """Recorded page times between which the others were sent and answered; these are sent at once."""
     moments: Mapping[int, Moment]
-    """When responses begin to reach their page."""
+    """When pages can use responses."""
     server_time_ms: Mapping[int, Mapping[int, float]]
     """Wall time that a server had, since these earlier requests, before it was asked again and had another response."""
 
@@ -68,7 +69,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
         if moment is None or is_telemetry(was) or (was.is_cancelled and not is_safe):
             continue
         interval = was.started_ms, float(moment.at_ms)
-        if was.pieces or (not is_safe and _has_between(pushed, interval)):
+        if _is_stream(was) or (not is_safe and _has_between(pushed, interval)):
             answered[was.ordinal] = interval
         else:
             held.add(was.ordinal)
@@ -83,12 +84,19 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
 
 
 def response_moment(exchange: Exchange) -> Moment | None:
-    """Return when a recorded response began to reach its page."""
-    return exchange.pieces[0].moment if exchange.pieces else exchange.moment
+    """Return when a page could use a recorded response: once it began to reach it, or JSON once it was whole."""
+    return exchange.pieces[0].moment if _is_stream(exchange) else exchange.moment
+
+
+def _is_stream(exchange: Exchange) -> bool:
+    """Return whether a page may use a part of a response before it has the rest: scripts parse JSON as a whole."""
+    headers = () if exchange.response is None else exchange.response.headers
+    content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
+    return bool(exchange.pieces) and not is_json(content_type.partition(";")[0].strip().lower())
 
 
 def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
-    """Return when responses begin to reach their page.
+    """Return when pages can use responses.
 
     A timeline leaves the moment of what no sealed replay requested, such as a second request that a stopped clock makes
     equal to the first one. Live, it comes no later than the responses to what was requested once it was there: their

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Moment
+from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Moment, Piece
 from eikon_engine.network.pacing import Pacing, plan_pacing
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketMessage
@@ -73,6 +73,22 @@ def test_what_a_timeline_leaves_behind_comes_with_what_followed_it(
     assert {each.at_ms for each in plan_pacing(before, lambda _each: False).moments.values()} == {
         round(each.completed_ms or 0.0) for each in kept
     }
+
+
+@pytest.mark.parametrize(
+    ("content_type", "comes_at_ms"),
+    [("application/json; charset=utf-8", 200), ("application/vnd.api+json", 200), ("application/x-ndjson", 100)],
+)
+def test_json_is_of_use_once_it_is_whole(tmp_path: Path, content_type: str, comes_at_ms: int) -> None:
+    """However many pieces it came in; any other response may be used as it comes, and is not held."""
+    exchange = made(0, 0, 200, pieces=(Piece(length=0, moment=Moment(order=1, at_ms=100, phase=1)),))
+    assert exchange.response is not None
+    response = exchange.response.model_copy(update={"headers": (("Content-Type", content_type),)})
+
+    plan = planned(tmp_path, exchange.model_copy(update={"response": response}))
+
+    assert plan.moments[0].at_ms == comes_at_ms
+    assert plan.held == (frozenset() if comes_at_ms == 100 else {0})
 
 
 def test_an_unsafe_request_is_sent_at_once_if_the_server_sent_a_message_meanwhile(tmp_path: Path) -> None:
