@@ -70,14 +70,14 @@ async def measure(worker: BrowserWorker, url: str, elements: int, rounds: int) -
     page = session.page(0)
     assert page is not None
     target = Target(selector=f"#r{elements // 8} span")
-    bound = await bind(page, target, session.stabilizer, Readiness(pointer=True), 0)
+    bound = await bind(page, target, session, Readiness(pointer=True), 0)
     known = target.model_copy(update={"identity": bound.identity})
     times: dict[str, list[float]] = {"click": [], "bind": [], "observe": [], "both": [], "explain": []}
     for _ in range(rounds):
         begin = time.perf_counter()
         await page.locator(target.selector).click()
         clicked = time.perf_counter()
-        bound = await bind(page, known, session.stabilizer, Readiness(pointer=True), 0)
+        bound = await bind(page, known, session, Readiness(pointer=True), 0)
         found = time.perf_counter()
         sight = await observe(session, bound)
         seen = time.perf_counter()

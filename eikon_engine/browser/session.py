@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from eikon_engine.secrets.redaction import FoundSecret
     from eikon_engine.secrets.search import RedactionRules
     from eikon_engine.trace.environment import Environment
+    from eikon_engine.trace.target import IsSameText
 
 
 STATIC_INIT_SCRIPTS: Final = (
@@ -130,6 +131,8 @@ class Session:
     uploads: BlobStore | None = None
     """Contents of uploaded files."""
     request_bodies: RequestBodies = field(default_factory=RequestBodies)
+    is_same_text: IsSameText | None = None
+    """Tells which texts of a target are the same though they differ: in a live replay, up to present times."""
     held_modifiers: dict[Page, frozenset[str]] = field(default_factory=dict)
     """Modifier keys that actions hold, by page."""
     pointers: dict[Page, tuple[float, float]] = field(default_factory=dict)

@@ -183,11 +183,11 @@ class SnapshotPlayback:
         await self._load_snapshot(action.page)
         readiness = readiness_for(action)
         page = require_page(self.session, 0)
-        bound = await bind(page, target, self.session.stabilizer, readiness, timeout_ms=0)
+        bound = await bind(page, target, self.session, readiness, timeout_ms=0)
         if isinstance(action, actions.SetValue) and bound.identity.tag != "select":  # it is filled
-            bound = await bind(page, target, self.session.stabilizer, replace(readiness, editable=True), timeout_ms=0)
+            bound = await bind(page, target, self.session, replace(readiness, editable=True), timeout_ms=0)
         if isinstance(action, actions.Drag):
-            await bind(page, action.to, self.session.stabilizer, Readiness(), timeout_ms=0)
+            await bind(page, action.to, self.session, Readiness(), timeout_ms=0)
         return bound
 
     async def _load_snapshot(self, ordinal: int) -> None:

@@ -48,6 +48,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="debug_command",
             summary="Pause a mission at any step, inspect it, go back, branch and compare.",
         ),
+        "diff": LazyCommand(
+            module="eikon_engine.cli.diff",
+            attribute="diff_command",
+            summary="Compare two bundles, two outcomes, or an outcome with its bundle.",
+        ),
         "doctor": LazyCommand(
             module="eikon_engine.cli.doctor",
             attribute="doctor_command",

@@ -8,8 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from eikon_engine.debug.branches.branch import open_branch, trace_sha256
-from eikon_engine.debug.branches.diff import compare_bundles
-from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.checkpoint_files import checkpoint_path, delete_checkpoint, read_checkpoint, screenshot_path
 from eikon_engine.debug.client import Output
 from eikon_engine.debug.results import CheckpointChange
@@ -18,10 +16,12 @@ from eikon_engine.debug.timeline import describe_doubts
 from eikon_engine.debug.timeline_queries import find_branch_with_steps, find_checkpoint, require_branch, require_no_fork
 from eikon_engine.debug.timeline_svg import render_timeline_svg
 from eikon_engine.debug.timeline_text import render_timeline_text
+from eikon_engine.divergence.bundle_diff import compare_bundles
 from eikon_engine.errors import SessionError
 from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
+from eikon_engine.report.diff_report import render_bundle_diff
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def diff_branches(folder: SessionFolder, one: str, other: str) -> Output:
             "second": compared.second.model_copy(update={"diverged": _diverged_steps(timeline, second)}),
         }
     )
-    return Output(render_branch_diff(found), found.model_dump(mode="json"))
+    return Output(render_bundle_diff(found), found.model_dump(mode="json"))
 
 
 def _diverged_steps(timeline: Timeline, branch: Branch) -> tuple[int, ...]:

@@ -14,8 +14,10 @@ later.
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -100,6 +102,8 @@ ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
 _AGE_TEXT: Final = re.compile(_AGE, re.IGNORECASE | re.ASCII)
 AGE_TOLERANCE: Final = timedelta(minutes=1)
 """How far a shown age may be off, in addition to one unit of what is shown."""
+_BEFORE_UNIT: Final = re.compile(r"(?:in|next) \d*$", re.ASCII)
+"""How a time that is ahead begins."""
 _DIGITS: Final = re.compile(r"\d+")
 _NAMES: Final = re.compile(r"[AaPp]\.?[Mm]\b|[A-Za-z]{3,}\.?")
 _NOON: Final = 12
@@ -179,7 +183,14 @@ class PresentTimes:
         return is_later
 
     def are_same(self, recorded: str, observed: str) -> bool:
-        """Return whether two different texts are the same up to present times."""
+        """Return whether two different texts are the same up to present times.
+
+        The text of an element has those of its parts without a space between them, as in `prices.csv13s ago`.
+        """
+        starts = (0, *_starts_within_word(recorded, observed))
+        return any(self._are_same(recorded[start:], observed[start:]) for start in starts)
+
+    def _are_same(self, recorded: str, observed: str) -> bool:
         ours, theirs = list(_find_times(recorded)), list(_find_times(observed))
         if not ours or len(ours) != len(theirs) or _around(recorded, ours) != _around(observed, theirs):
             return False
@@ -285,6 +296,15 @@ class PresentTimes:
         """Return whether a recorded time is one between the start of the recording and the step, in UTC or locally."""
         begin, end = self.begin - TOLERANCE, self.recorded + TOLERANCE
         return any(begin + offset <= time <= end + offset for offset in self._offsets(self.recorded))
+
+
+def _starts_within_word(recorded: str, observed: str) -> Iterator[int]:
+    """Yield where two texts differ first, if that is within a word, before the number or word that may begin there."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(recorded, observed, strict=False))
+    common = "".join(char for char, _ in same)
+    for kept in (common.rstrip(string.digits), _BEFORE_UNIT.sub("", common)):
+        if kept[-1:].isalnum():
+            yield len(kept)
 
 
 def find_dates(text: str) -> frozenset[date]:

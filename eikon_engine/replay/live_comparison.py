@@ -97,8 +97,14 @@ class LiveComparer:
             if each.completed_ms is not None
         )
         self._longest_response_ms = max(waits, default=0.0)
+        self._target_times = PresentTimes(begin=plan.trace.started_at, recorded=plan.trace.started_at, observed=now())
         self._counting_texts = cache(partial(_counting_texts, plan))
         self._entered_dates = cache(partial(_entered_dates, plan))
+
+    def begin_step(self, recorded: ActionTrace) -> Callable[[str, str], bool]:
+        """Return a function that tells which texts of a step's target are the same up to present times."""
+        self._target_times = self._times(recorded)
+        return self._target_times.are_same
 
     def adapt(self, comparison: Comparison) -> tuple[Comparison, tuple[str, ...]]:
         """Remove from a comparison what is not compared live; return the names of that, too."""
@@ -136,7 +142,7 @@ class LiveComparer:
                 known_requests=(*comparison.known_requests, *(each.key for each in timed)),
             )
             hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
-        return comparison, (*names, *hidden)
+        return comparison, tuple(dict.fromkeys((*names, *hidden, *self._target_times.not_compared)))
 
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
         return (key for key in seen.requests if key in self._sockets.heartbeats)

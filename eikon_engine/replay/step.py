@@ -357,6 +357,8 @@ class StepRunner:
             return _unperformed_outcome(recorded, changed)
         begin = time.perf_counter()
         self._performed_before = self.last_performed
+        if self._network_mode == "live":
+            self._worker.session.is_same_text = self._live.begin_step(recorded)
         performed, late_ms = await self._perform(planned, recorded, is_expected)
         self.last_performed = performed
         delay_ms = self._response_delay_ms(recorded)

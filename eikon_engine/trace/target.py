@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import Field
 
 from eikon_engine.files.models import FileModel
 from eikon_engine.trace.generated_ids import is_generated_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Box(FileModel):
@@ -98,8 +101,14 @@ def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int
     return recorded.ordinal_of_kind, observed.ordinal_of_kind
 
 
-def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
+IsSameText: TypeAlias = "Callable[[str, str], bool]"
+"""Whether two different texts, recorded and observed, count as the same."""
+
+
+def target_differences(target: Target, observed: Identity, is_same_text: IsSameText | None = None) -> tuple[str, ...]:
     """Return the properties in which the element of a target differs from the recorded one, as above.
+
+    Name, text and attributes for which `is_same_text` holds are the same.
 
     Unless the selector counts elements, too: the position of an element without text, which counts others whatever
     their names, is not compared if the selector finds the element by its name or its id; and ages in the text of such
@@ -109,6 +118,8 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
     recorded = target.identity
     if recorded is None:
         return ()
+    if is_same_text is not None:
+        recorded = _with_same_texts(recorded, observed, is_same_text)
     if _has_moved_title(recorded, observed):
         recorded, observed = map(_without_title, (recorded, observed))
     if _is_wrapped(recorded, observed):
@@ -121,6 +132,18 @@ def target_differences(target: Target, observed: Identity) -> tuple[str, ...]:
             place = {"ordinal": observed.ordinal, "ordinal_of_kind": observed.ordinal_of_kind}
             recorded = recorded.model_copy(update={**place, "text": observed.text if has_aged else ""})
     return identity_differences(recorded, observed)
+
+
+def _with_same_texts(recorded: Identity, observed: Identity, is_same_text: IsSameText) -> Identity:
+    """Return the recorded element with the observed texts where they count as the same."""
+
+    def text(ours: str, theirs: str) -> str:
+        return theirs if ours != theirs and is_same_text(ours, theirs) else ours
+
+    now = dict(observed.attributes)
+    attributes = tuple((name, text(value, now.get(name, value))) for name, value in recorded.attributes)
+    texts = {"name": text(recorded.name, observed.name), "text": text(recorded.text, observed.text)}
+    return recorded.model_copy(update={**texts, "attributes": attributes})
 
 
 def _has_moved_title(recorded: Identity, observed: Identity) -> bool:

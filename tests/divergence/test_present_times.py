@@ -125,6 +125,12 @@ def test_ages_grow_with_time(recorded: str, observed: str, *, is_same: bool) -> 
     ("recorded", "observed", "is_same"),
     [
         ("prices.csv 4s ago", "prices.csv next yr.", True),
+        ("prices.csv13s ago", "prices.csvnext yr.", True),
+        ("prices.csv13s ago", "prices.csv15s ago", True),
+        ("prices.csv13s ago", "prices.csv5d ago", False),
+        ("prices.csv13s ago", "orders.csv13s ago", False),
+        ("room 13s", "room 15s", False),
+        ("prices.csvin 9 min.", "prices.csvin 4 min.", True),
         ("4 sec. ago", "in 5 min.", True),
         ("2m ago", "in 3m", True),
         ("1 min. ago", "4 min. ago", True),

@@ -87,6 +87,43 @@ def test_a_dialog_with_the_present_time_is_the_recorded_one(tmp_path: Path) -> N
     assert click.masked == ("present time",)
 
 
+LISTED = "<!doctype html><title>t</title><ul><li title='{name}, saved {at}'><button>{name}<i>{age}</i></button></ul>"
+
+
+def test_a_target_with_the_present_time_is_the_recorded_one(chromium: Browser, tmp_path: Path) -> None:
+    """Its name and text may have the time of the replay, as in a list of files; another name is another target."""
+    now = utc_now()
+
+    def listing(at: datetime, name: str = "prices.csv", age: str = "4s ago") -> Answer:
+        return Answer(body=LISTED.format(name=name, at=f"{at:%Y-%m-%d %H:%M}", age=age))
+
+    with serve_pages() as site:
+        site.answers["/"] = listing(now)
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(f"{site.url}/")
+            agent.page.get_by_title("saved").click()
+            agent.page.get_by_role("button").click()
+        later = now + timedelta(minutes=5)
+        live = {
+            "same": listing(later, age="next yr."),
+            "other name": listing(later, name="orders.csv"),
+            "long ago": listing(now - timedelta(days=9)),
+        }
+        found = {}
+        for name, answer in live.items():
+            site.answers["/"] = answer
+            found[name] = replay(
+                tmp_path / "b", tmp_path / name, network="live", now=lambda: later, on_divergence="continue"
+            )
+
+    assert found["same"].verdict == "faithful", [str(each) for each in found["same"].divergences]
+    click = found["same"].subgoals[0].steps[-1]
+    assert isinstance(click, ActionOutcome)
+    assert click.masked == ("present time",)
+    for name in ("other name", "long ago"):
+        assert "target-changed" in {each.code for each in found[name].divergences}
+
+
 SCRIPTED = """<!doctype html><title>Ticket</title>
 <script>const ticket = {{"saved": "{saved}", "owner": "{owner}"}};</script>
 <script type=application/json>{{"saved": "{saved}"}}</script>

@@ -257,3 +257,16 @@ def test_a_title_may_be_taken_away_for_a_tooltip(title: str | None, name: str, i
     other = recorded.model_copy(update={"name": name, "attributes": left})
 
     assert (target_differences(Target(selector="a", identity=recorded), other) == ()) == is_same
+
+
+def test_texts_that_count_as_the_same_are_no_difference() -> None:
+    """In name, text and attributes; all else is compared."""
+    one = Identity(tag="li", name="prices, 1:35", text="1:35", attributes=(("title", "1:35"), ("id", "a")))
+    other = Identity(tag="li", name="prices, 1:38", text="1:38", attributes=(("title", "1:38"), ("id", "b")))
+
+    def is_same(recorded: str, observed: str) -> bool:
+        return recorded.replace("1:35", "1:38") == observed
+
+    found = target_differences(Target(selector="li", identity=one), other, is_same)
+
+    assert found == ("attribute id: 'a' -> 'b'",)

@@ -40,7 +40,7 @@ async def fill(session: Session, action: Fill) -> ActionEffect:
     """Set the text of the target at once."""
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
-    bound = await bind(page, action.target, session.stabilizer, readiness_for(action), action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness_for(action), action.timeout_ms)
     _redact_secret(session, bound, action)
     async with translated_errors(f"filling {action.target}"), delivery_barrier(session, page):
         await bound.locator.fill(text, force=action.force, timeout=ACT_TIMEOUT_MS)
@@ -52,7 +52,7 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
     readiness = Readiness(enabled=True, editable=True)
-    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness, action.timeout_ms)
     _redact_secret(session, bound, action)
     async with translated_errors(f"typing into {action.target}"):
         if action.delay_ms:
@@ -104,7 +104,7 @@ async def press(session: Session, action: Press) -> ActionEffect:
             async with delivery_barrier(session, page):
                 await page.keyboard.press(action.key)
         return ActionEffect()
-    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(), action.timeout_ms)
     async with translated_errors(f"pressing {action.key} on {action.target}"):
         if action.delay_ms:
             await _focus_to_type(session, bound)
@@ -150,7 +150,7 @@ async def select_option(session: Session, action: SelectOption) -> ActionEffect:
         ActionError: the target has no such option at the deadline.
     """
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, readiness_for(action), action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness_for(action), action.timeout_ms)
     await _wait_for_options(session, action, bound.locator)
     choice: dict[str, Any] = {
         action.by: [int(option) for option in action.options] if action.by == "index" else list(action.options)
@@ -166,7 +166,7 @@ async def select_option(session: Session, action: SelectOption) -> ActionEffect:
 async def set_value(session: Session, action: SetValue) -> ActionEffect:
     """Select the option of a select box with a value, or fill any other field."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(enabled=True), action.timeout_ms)
     _redact_secret(session, bound, action)
     if bound.identity.tag == "select":
         options = (session.secrets.resolve(action.text),)
@@ -202,7 +202,7 @@ async def _wait_for_options(session: Session, action: SelectOption, locator: Loc
 async def select_text(session: Session, action: SelectText) -> ActionEffect:
     """Select the text of the target."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, readiness_for(action), action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness_for(action), action.timeout_ms)
     async with translated_errors(f"selecting the text of {action.target}"), delivery_barrier(session, page):
         await bound.locator.select_text(force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
@@ -213,7 +213,7 @@ async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffe
     page = require_page(session, action.page)
     payloads = file_payloads(session, action)
     readiness = Readiness(visible=False, enabled=True)
-    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness, action.timeout_ms)
     async with translated_errors(f"uploading to {action.target}"):
         if not await bound.locator.evaluate(_IS_FILE_INPUT):
             message = f"{action.target}: expected a file input, found another element"
@@ -231,7 +231,7 @@ async def scroll(session: Session, action: Scroll) -> ActionEffect:
             await page.evaluate(f"by => ({_SCROLL})(null, by)", [action.dx, action.dy])
             await dispatch_scroll_events(page)
         return ActionEffect()
-    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(), action.timeout_ms)
     async with translated_errors(f"scrolling {action.target}"), delivery_barrier(session, page):
         await bound.locator.evaluate(_SCROLL, [action.dx, action.dy])
         await dispatch_scroll_events(page)
@@ -242,7 +242,7 @@ async def scroll_into_view(session: Session, action: ScrollIntoViewIfNeeded) -> 
     """Scroll to the target, which may be empty or covered."""
     page = require_page(session, action.page)
     readiness = Readiness(visible=False, rendered=True)
-    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness, action.timeout_ms)
     async with translated_errors(f"scrolling to {action.target}"), delivery_barrier(session, page):
         await bound.locator.scroll_into_view_if_needed(timeout=ACT_TIMEOUT_MS)
         await dispatch_scroll_events(page)

@@ -182,7 +182,7 @@ async def screenshot(session: Session, action: Screenshot) -> ActionEffect:
                 full_page=action.full_page, clip=_clip(action), animations="allow", caret="hide"
             )
         return ActionEffect(screenshot=picture)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(), action.timeout_ms)
     session.timeline.begin_acting_phase()
     async with translated_errors(f"taking a screenshot of {action.target}"):
         picture = await bound.locator.screenshot(animations="allow", caret="hide", timeout=ACT_TIMEOUT_MS)

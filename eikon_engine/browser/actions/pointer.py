@@ -235,8 +235,8 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
     page = require_page(session, action.page)
     readiness = Readiness() if action.force else Readiness(pointer=True, position=action.position)
     session.pointers.pop(page, None)
-    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
-    second = await bind(page, action.to, session.stabilizer, Readiness(), action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness, action.timeout_ms)
+    second = await bind(page, action.to, session, Readiness(), action.timeout_ms)
     async with (
         translated_errors(f"dragging {action.target} to {action.to}"),
         delivery_barrier(session, bound.locator.page),
@@ -260,7 +260,7 @@ async def drop(session: Session, action: Drop) -> ActionEffect:
     """
     page = require_page(session, action.page)
     readiness = Readiness(pointer=True, position=action.position)
-    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    bound = await bind(page, action.target, session, readiness, action.timeout_ms)
     payload: Any = {}
     if action.data:
         payload["data"] = {each.mime_type: session.secrets.resolve(each.value) for each in action.data}
@@ -332,7 +332,7 @@ async def _bind_pointer(
     readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
     if is_forced(action):
         readiness = Readiness(pointer=needs_point, may_be_covered=True, position=action.position)
-    return await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    return await bind(page, action.target, session, readiness, action.timeout_ms)
 
 
 def _known_point(session: Session, action: _PointerAction, bound: BoundTarget) -> tuple[float, float] | None:

@@ -135,7 +135,7 @@ async def insert_text(session: Session, action: InsertText) -> ActionEffect:
 async def focus(session: Session, action: Focus) -> ActionEffect:
     """Focus the target."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(visible=False), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(visible=False), action.timeout_ms)
     async with translated_errors(f"focusing {action.target}"), delivery_barrier(session, page):
         await bound.locator.focus(timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
@@ -144,7 +144,7 @@ async def focus(session: Session, action: Focus) -> ActionEffect:
 async def blur(session: Session, action: Blur) -> ActionEffect:
     """Take the focus from the target."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(visible=False), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(visible=False), action.timeout_ms)
     async with translated_errors(f"blurring {action.target}"), delivery_barrier(session, page):
         await bound.locator.blur(timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
@@ -153,7 +153,7 @@ async def blur(session: Session, action: Blur) -> ActionEffect:
 async def dispatch_event(session: Session, action: DispatchEvent) -> ActionEffect:
     """Dispatch an event on the target."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.stabilizer, Readiness(visible=False), action.timeout_ms)
+    bound = await bind(page, action.target, session, Readiness(visible=False), action.timeout_ms)
     init: Any = action.init
     async with translated_errors(f"dispatching {action.event} to {action.target}"), delivery_barrier(session, page):
         await bound.locator.dispatch_event(action.event, init, timeout=ACT_TIMEOUT_MS)

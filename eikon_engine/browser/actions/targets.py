@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Locator, Page
 
-    from eikon_engine.browser.stabilizer import PageStabilizer
+    from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import Point
+    from eikon_engine.trace.target import IsSameText
 
 POLL_MS: Final = 50.0
 """Page time between two checks of a target that is not ready."""
@@ -247,9 +248,7 @@ def poll_step_ms(waited_ms: float) -> float:
     return max(POLL_MS, waited_ms // _POLL_SLOWDOWN // POLL_MS * POLL_MS)
 
 
-async def bind(
-    page: Page, target: Target, stabilizer: PageStabilizer, readiness: Readiness, timeout_ms: float
-) -> BoundTarget:
+async def bind(page: Page, target: Target, session: Session, readiness: Readiness, timeout_ms: float) -> BoundTarget:
     """Wait, in page time, until the target is one element that is ready; verify that it is the recorded one.
 
     Raises:
@@ -268,12 +267,12 @@ async def bind(
         if seen.count > 1:
             raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
         if seen.identity is not None and not seen.obstacle:
-            _verify_identity(target, seen.identity)
+            _verify_identity(target, seen.identity, session.is_same_text)
             return BoundTarget(target=target, locator=locator, identity=seen.identity, point=seen.point)
         if waited >= timeout_ms:
             raise _not_ready_error(target, seen, timeout_ms)
-        step = await fast_forward(stabilizer, POLL_MS, timeout_ms - waited)
-        await stabilizer.pass_time_waiting(step)
+        step = await fast_forward(session.stabilizer, POLL_MS, timeout_ms - waited)
+        await session.stabilizer.pass_time_waiting(step)
         waited += step
 
 
@@ -282,10 +281,10 @@ def ambiguity_message(target: Target, seen: TargetInspection) -> str:
     return f"{target}: expected one element, found {seen.count}: {', '.join(seen.matches)}"
 
 
-def _verify_identity(target: Target, observed: Identity) -> None:
+def _verify_identity(target: Target, observed: Identity, is_same_text: IsSameText | None) -> None:
     if target.identity is None:
         return
-    differences = target_differences(target, observed)
+    differences = target_differences(target, observed, is_same_text)
     if differences:
         message = f"{target}: the element is not the recorded one: {'; '.join(differences)}"
         raise ActionError(message, code="target-changed")

@@ -12,10 +12,10 @@ from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.cli.replay import replay_command
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.branch_runner import NEW_STEP_NOTE
-from eikon_engine.debug.branches.diff import compare_bundles
-from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.branches.lifecycle import save_as_bundle, save_as_patch
+from eikon_engine.divergence.bundle_diff import compare_bundles
 from eikon_engine.outcome.events import ActionPerformed, DivergenceFound
+from eikon_engine.report.diff_report import render_bundle_diff
 from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import apply_patch
 from tests.debug.branches.conftest import FORK, TRACES, open_cart_first, run_branch
@@ -98,7 +98,7 @@ def test_a_saved_bundle_is_certified(run_branch_once: RunBranch, tmp_path: Path)
 def test_the_diff_to_the_parent_names_all_changes(run_branch_once: RunBranch) -> None:
     """It lists skipped and inserted steps, missing requests and different pages."""
     diff = compare_bundles(("main", run_branch_once.parent), ("other", run_branch_once.branch.bundle))
-    text = render_branch_diff(diff)
+    text = render_bundle_diff(diff)
 
     kinds = [each.kind for each in diff.steps]
     assert (kinds.count("only_first"), kinds.count("only_second"), kinds.count("changed")) == (3, 5, 0)

@@ -12,16 +12,16 @@ import pytest
 from eikon_engine.debug.branches.branch import insert_step, skip_step
 from eikon_engine.debug.branches.branch_runner import BranchRunner
 from eikon_engine.debug.branches.deviations import find_failed_steps
-from eikon_engine.debug.branches.diff import compare_bundles
-from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.branches.lifecycle import save_as_patch
 from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
 from eikon_engine.debug.history import History
+from eikon_engine.divergence.bundle_diff import compare_bundles
 from eikon_engine.errors import ActionError, UsageError
 from eikon_engine.outcome.events import ActionPerformed, Note, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.report.diff_report import render_bundle_diff
 from eikon_engine.trace.actions import AnswerDialog, Assert, AssertText, Navigate
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.target import Target
@@ -222,7 +222,7 @@ def test_a_live_branch_cannot_be_saved_as_a_patch(workflow: Workflow, tmp_path: 
 
 def test_the_diff_shows_where_the_branches_diverge(workflow: Workflow) -> None:
     """It lists the failed step, its replacements, their requests and both ends."""
-    text = render_branch_diff(compare_bundles(("main", workflow.parent), ("coupon", workflow.branch.bundle)))
+    text = render_bundle_diff(compare_bundles(("main", workflow.parent), ("coupon", workflow.branch.bundle)))
 
     assert "-   4 click #redeem-voucher  [target-missing]" in text
     assert "+   4 click #tab-coupon ('Coupon')" in text

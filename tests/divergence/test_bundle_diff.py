@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.debug.branches.diff import compare_bundles
-from eikon_engine.debug.branches.diff_text import render_branch_diff
+from eikon_engine.divergence.bundle_diff import compare_bundles
+from eikon_engine.report.diff_report import render_bundle_diff
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import RecordedTiming
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload, StoredItem, TargetState
@@ -48,7 +48,7 @@ def seeing(**fields: Any) -> Bundle:  # noqa: ANN401 - fields of an observation
 def test_anything_observed_on_one_side_only_is_a_difference(fields: dict[str, Any], words: str) -> None:
     """Includes dialogs, downloads, values, errors, storage and blocked requests."""
     diff = compare_bundles(("one", PASSING), ("two", seeing(**fields)))
-    text = render_branch_diff(diff)
+    text = render_bundle_diff(diff)
 
     assert not diff.is_same
     assert f"*   {STEP} navigate to" in text
@@ -63,7 +63,7 @@ def test_long_values_are_shown_where_they_differ() -> None:
         (ObservedDialog(page=0, kind="alert", message=f"{terms}{end}", answer="dismissed"),) for end in ("Yes", "No")
     ]
     more = ObservedDialog(page=1, kind="alert", message=f"{terms}Perhaps", answer="dismissed")
-    text = render_branch_diff(
+    text = render_bundle_diff(
         compare_bundles(("one", seeing(dialogs=sides[0])), ("two", seeing(dialogs=(*sides[1], more))))
     )
 
@@ -82,7 +82,7 @@ def test_short_lived_cookies_are_no_difference() -> None:
 
 def test_a_diff_claims_equality_only_for_observed_steps() -> None:
     """A step that one branch did not run may differ."""
-    known = render_branch_diff(compare_bundles(("one", PASSING), ("two", PASSING)))
+    known = render_bundle_diff(compare_bundles(("one", PASSING), ("two", PASSING)))
     undone = seeing()
     attempts = list(undone.trace.subgoal_traces)
     last = attempts[-1].actions_taken[-1]
@@ -92,4 +92,4 @@ def test_a_diff_claims_equality_only_for_observed_steps() -> None:
     unknown = compare_bundles(("one", other), ("two", other))
 
     assert known.endswith("\nno differences\n")
-    assert render_branch_diff(unknown).endswith("\nno known differences\n")
+    assert render_bundle_diff(unknown).endswith("\nno known differences\n")

@@ -1,4 +1,4 @@
-"""Compare two branches: their steps, pages, observations, requests and results."""
+"""Compare two bundles: their steps, pages, observations, requests and results."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ COMPARED_PARTS: Final = (
 
 
 class ObservedDifference(FileModel):
-    """Something observed on one of two branches only."""
+    """Something observed in one of two recordings only."""
 
     what: str
     """Field of the observation, or `output` of a skill."""
     first: tuple[str, ...]
-    """What only the first branch has, as JSON."""
+    """What only the first one has, as JSON."""
     second: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ UNKNOWN: Final = "not known"
 
 
 class StepSide(FileModel):
-    """One step on one of two branches."""
+    """One step of one of two recordings."""
 
     iteration: int
     id: str
@@ -91,11 +91,11 @@ class StepSide(FileModel):
 
 
 class PageDifference(FileModel):
-    """A page that two branches show differently at the same step."""
+    """A page that two recordings show differently at the same step."""
 
     page: int
     first: str | None
-    """URL on the first branch; None if it is not open."""
+    """URL in the first one; None if it is not open."""
     second: str | None
     changes: str
     """Rendered DOM differences, see `render_diff_tree`; empty if equal, or if a snapshot is missing."""
@@ -118,7 +118,7 @@ class StepDifference(FileModel):
     first: StepSide | None
     second: StepSide | None
     fields: tuple[FieldDifference, ...] = ()
-    """Changed fields of a step that both branches have."""
+    """Changed fields of a step that both have."""
     pages: tuple[PageDifference, ...] = ()
     """Page differences, if both results are known."""
     seen: tuple[ObservedDifference, ...] = ()
@@ -133,15 +133,15 @@ class StepDifference(FileModel):
 
 
 class RequestDifference(FileModel):
-    """A request made more often on one branch than on the other."""
+    """A request made more often in one recording than in the other."""
 
     key: str
     first: int
     second: int
 
 
-class BranchSummary(FileModel):
-    """Steps and result of one branch."""
+class BundleSummary(FileModel):
+    """Steps and result of one recording."""
 
     name: str
     steps: int
@@ -154,15 +154,15 @@ class BranchSummary(FileModel):
     """Steps that differed from their recording in the session; the comparison uses the recording."""
 
 
-class BranchDiff(FileModel):
-    """Two branches side by side."""
+class BundleDiff(FileModel):
+    """Two recordings side by side."""
 
-    first: BranchSummary
-    second: BranchSummary
+    first: BundleSummary
+    second: BundleSummary
     steps: tuple[StepDifference, ...]
     requests: tuple[RequestDifference, ...]
     ends: tuple[PageDifference, ...]
-    """Page differences after the last known step of each branch."""
+    """Page differences after the last known step of each."""
 
     @property
     def is_same(self) -> bool:
@@ -170,7 +170,7 @@ class BranchDiff(FileModel):
         return not self.requests and not self.ends and not any(each.differs for each in self.steps)
 
 
-def compare_bundles(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BranchDiff:
+def compare_bundles(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BundleDiff:
     """Compare two bundles, each with a display name.
 
     Steps are matched by what they do; among the rest, two steps with the same id count as one changed step.
@@ -178,8 +178,8 @@ def compare_bundles(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> Br
     Raises:
         AttachmentError: a snapshot cannot be read.
     """
-    left, right = _ComparedBranch(*first), _ComparedBranch(*second)
-    return BranchDiff(
+    left, right = _ComparedBundle(*first), _ComparedBundle(*second)
+    return BundleDiff(
         first=left.summary(),
         second=right.summary(),
         steps=tuple(_step_rows(left, right)),
@@ -188,7 +188,7 @@ def compare_bundles(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> Br
     )
 
 
-class _ComparedBranch:
+class _ComparedBundle:
     """A bundle with its steps."""
 
     def __init__(self, name: str, bundle: Bundle) -> None:
@@ -207,10 +207,10 @@ class _ComparedBranch:
     def last_observation(self) -> Observation | None:
         return next(reversed(self.observations()), None)
 
-    def summary(self) -> BranchSummary:
+    def summary(self) -> BundleSummary:
         sides = [self.step_side(place) for place in range(len(self.steps))]
         last = self.last_observation()
-        return BranchSummary(
+        return BundleSummary(
             name=self.name,
             steps=len(sides),
             known=sum(side.result != UNKNOWN for side in sides),
@@ -219,7 +219,7 @@ class _ComparedBranch:
         )
 
 
-def _step_rows(left: _ComparedBranch, right: _ComparedBranch) -> Iterator[StepDifference]:
+def _step_rows(left: _ComparedBundle, right: _ComparedBundle) -> Iterator[StepDifference]:
     matcher = SequenceMatcher(
         a=[_step_key(step) for step in left.steps], b=[_step_key(step) for step in right.steps], autojunk=False
     )
@@ -232,7 +232,7 @@ def _step_rows(left: _ComparedBranch, right: _ComparedBranch) -> Iterator[StepDi
 
 
 def _unmatched_rows(
-    left: _ComparedBranch, right: _ComparedBranch, places: range, others: range
+    left: _ComparedBundle, right: _ComparedBundle, places: range, others: range
 ) -> Iterator[StepDifference]:
     """Align steps that do different things: those with the same id are one changed step."""
     at = {right.steps[other].id: other for other in others}
@@ -253,7 +253,7 @@ def _unmatched_rows(
         done, other_done = place + 1, other + 1
 
 
-def _pair(kind: StepKind, left: _ComparedBranch, right: _ComparedBranch, places: tuple[int, int]) -> StepDifference:
+def _pair(kind: StepKind, left: _ComparedBundle, right: _ComparedBundle, places: tuple[int, int]) -> StepDifference:
     one, two = left.steps[places[0]], right.steps[places[1]]
     pages: tuple[PageDifference, ...] = ()
     if isinstance(one, ActionTrace) and isinstance(two, ActionTrace) and one.observation and two.observation:
@@ -274,7 +274,7 @@ def _fields(path: str, one: JsonValue, two: JsonValue) -> Iterator[FieldDifferen
 
 
 def _pages(
-    left: _ComparedBranch, right: _ComparedBranch, one: Observation | None, two: Observation | None
+    left: _ComparedBundle, right: _ComparedBundle, one: Observation | None, two: Observation | None
 ) -> Iterator[PageDifference]:
     before = {} if one is None else {page.page: page for page in one.pages}
     after = {} if two is None else {page.page: page for page in two.pages}
@@ -299,7 +299,7 @@ def _dom_changes(left: Bundle, right: Bundle, first: PageObservation | None, sec
     return "" if before is None or after is None else render_diff_tree(diff_snapshots(before, after))
 
 
-def _requests(left: _ComparedBranch, right: _ComparedBranch) -> Iterator[RequestDifference]:
+def _requests(left: _ComparedBundle, right: _ComparedBundle) -> Iterator[RequestDifference]:
     before = Counter(key for seen in left.observations() for key in seen.requests)
     after = Counter(key for seen in right.observations() for key in seen.requests)
     for key in sorted(before.keys() | after.keys()):
