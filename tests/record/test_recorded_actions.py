@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from eikon_engine.redact.scan import find_in_files
-from eikon_engine.trace.actions import Drag, FileInput, Mouse, SelectOption, SetInputFiles
+from eikon_engine.trace.actions import Drag, FileInput, Fill, Mouse, SelectOption, SetInputFiles
 from eikon_engine.trace.execution import Succeeded
 from tests.browser.pages import Answer, PageSite
 from tests.record.forms import FORM
@@ -240,6 +240,25 @@ def test_what_lay_under_the_pointer_when_a_busy_page_was_pressed_is_recorded(
     assert down.under is not None
     assert down.under.tag == "button"
     assert up.under is None or up.under.tag == "div"  # unknown if the page removed it before its state was kept
+
+
+SUGGESTING = """<input id=what aria-label=What onfocus="what.ariaLabel = 'What: Bread, Rent'">
+<script>setInterval(() => { const end = Date.now() + 80; while (Date.now() < end); }, 5);</script>"""
+"""A busy page, which an action reaches long after its target was probed."""
+
+
+def test_a_field_is_recorded_as_it_was_before_it_got_the_focus(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """A page may show suggestions then; a replay verifies the field before it acts."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(SUGGESTING))
+        agent.page.fill("#what", "Apples")
+
+    fill = recorded_actions(tmp_path / "b")[-1]
+    assert isinstance(fill, Fill)
+    assert fill.target.identity is not None
+    assert fill.target.identity.name == "What"
 
 
 def choose_path(page: Page, file: Path) -> None:

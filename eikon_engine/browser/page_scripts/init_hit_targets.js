@@ -13,10 +13,12 @@
   let hits = new WeakMap(), hasHits = false, lastElements = {};
   // A document that loaded after the call began has not been queried yet: it remembers the first hit.
   let expectsHit = true, isProbed = false;
+  // Identities of elements before the page handled that they got the focus: text is put in only after that.
+  let focused = new WeakMap();
   // A call acts right after its target was first probed, unless the page was busy, or the target not ready: then the first
-  // trusted event is reported, which tells when it acted. What it hit is remembered then, as the page may have replaced the
-  // probed element.
-  const PROMPT_HIT_MS = 4;
+  // trusted event is reported, which tells when it acted. What it hit later is remembered, as the page may have replaced the
+  // probed element; not what it hit promptly, as what comes before that event, such as the focus, may have changed it.
+  const PROMPT_HIT_MS = 30, REPORTED_DELAY_MS = 4;
   let probedAt = -Infinity, reportsHit = true;
   const { now } = Date;
 
@@ -28,10 +30,8 @@
     if (reportsHit && event.isTrusted) {
       reportsHit = false;
       const at = now();
-      if (at > probedAt + PROMPT_HIT_MS) {
-        own.report?.({ subject: 'hit', at });
-        expectsHit = true;
-      }
+      if (at > probedAt + REPORTED_DELAY_MS) own.report?.({ subject: 'hit', at });
+      if (at > probedAt + PROMPT_HIT_MS) expectsHit = true;
     }
     if (!expectsHit || !(event.isTrusted || UNTRUSTED.includes(event.type))) return;
     const path = event.composedPath().filter(node => node.nodeType === 1);
@@ -39,17 +39,24 @@
       .filter(element => acceptedElements(element).some(each => path.includes(each)));
     const fresh = [...new Set([...path, ...led])].filter(element => !hits.has(element));
     const identities = own.inspect(fresh, { identities: true });
-    fresh.forEach((element, place) => hits.set(element, identities[place]));
+    fresh.forEach((element, place) => hits.set(element, focused.get(element) ?? identities[place]));
     hasHits ||= event.isTrusted; // events of page scripts do not indicate an action
     expectsHit = isProbed;
   };
   for (const type of EVENTS) window.addEventListener(type, remember, { capture: true, passive: true });
+  window.addEventListener('focus', ({ isTrusted, target }) => {
+    if (!isTrusted || hasHits || target.nodeType !== 1 || now() <= probedAt + PROMPT_HIT_MS) return;
+    focused.set(target, own.inspect([target], { identities: true })[0]);
+  }, { capture: true, passive: true });
 
   // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
   // element found earlier, was hit; and its identity before the hit. An element that the page has removed since it was
   // found is no match, unless the action hit it.
   own.probeTarget = (found, [name, isFirst]) => {
-    if (isFirst) { hits = new WeakMap(); hasHits = false; lastElements = {}; expectsHit = false; reportsHit = true; }
+    if (isFirst) {
+      hits = new WeakMap(); focused = new WeakMap(); lastElements = {};
+      hasHits = false; expectsHit = false; reportsHit = true;
+    }
     const elements = found.filter(element => element.isConnected || isHit(element));
     const seen = own.inspect(elements, INSPECTION), [element] = elements;
     const isHitNow = Boolean(element && isHit(element));
