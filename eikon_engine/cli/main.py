@@ -138,6 +138,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="schema_command",
             summary="Print the JSON Schema of a format.",
         ),
+        "show": LazyCommand(
+            module="eikon_engine.cli.show",
+            attribute="show_command",
+            summary="Look at runs and bundles in a browser.",
+        ),
         "skills": LazyCommand(
             module="eikon_engine.cli.skills",
             attribute="skills_command",
