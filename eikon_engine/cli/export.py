@@ -93,6 +93,50 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     click.echo(escape_control_characters(f"{output}: {count} actions; next: pytest {output}"))
 
 
+@export_command.command("trace")
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write, such as trace.zip.",
+)
+@click.option(
+    "--outcome",
+    type=click.Path(path_type=Path),
+    metavar="OUTCOME",
+    help="Artifacts folder of a replay of BUNDLE, or its outcome.json: what it found is attached to the actions.",
+)
+def trace_command(bundle: Path, output: Path, outcome: Path | None) -> None:
+    """Write BUNDLE (a folder or its trace.json) as a trace for Playwright's trace viewer.
+
+    Secrets remain replaced by their stand-ins, as in the bundle.
+    """
+    from eikon_engine.files.writing import write_atomically
+
+    write_atomically(output, render_viewer_trace(bundle, outcome))
+
+
+def render_viewer_trace(bundle: Path, outcome: Path | None) -> bytes:
+    """Return a bundle, with an outcome of it, as a trace of Playwright."""
+    from eikon_engine.errors import UsageError
+    from eikon_engine.exporters.playwright_trace import export_trace
+    from eikon_engine.gates.event_sources import read_outcome
+    from eikon_engine.replay.artifacts import OUTCOME_FILE
+    from eikon_engine.trace.bundle import open_bundle
+
+    opened = open_bundle(bundle)
+    if outcome is None:
+        return export_trace(opened)
+    file = outcome / OUTCOME_FILE if outcome.is_dir() else outcome
+    replayed = read_outcome(file)
+    if replayed.trace_id != opened.trace.id:
+        message = f"{file}: expected an outcome of the bundle {opened.trace.id!r}, got one of {replayed.trace_id!r}"
+        raise UsageError(message)
+    return export_trace(opened, (replayed, file.parent))
+
+
 @export_command.command("bundle")
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Output file.")

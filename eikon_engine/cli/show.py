@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 _LIBRARIES: Final = ("starlette", "uvicorn")
+_VIEWER: Final = "driver/package/lib/vite/traceViewer"
+"""Folder of the trace viewer in the package of Playwright."""
 _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -26,7 +28,20 @@ _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on.  [default: a free one]"
 )
-def show_command(*, path: Path, host: str, port: int) -> int:
+@click.option(
+    "--viewer",
+    type=click.Choice(["eikon", "playwright"]),
+    default="eikon",
+    show_default=True,
+    help="playwright: a bundle in the trace viewer that comes with Playwright.",
+)
+@click.option(
+    "--outcome",
+    type=click.Path(path_type=Path),
+    metavar="OUTCOME",
+    help="Replay of the bundle that the viewer attaches.",
+)
+def show_command(*, path: Path, host: str, port: int, viewer: str, outcome: Path | None) -> int:
     """Show runs on a local site: a list that follows the folder, reports, triage, and differences; or a bundle.
 
     FOLDER is searched for runs. The site is stopped with Ctrl-C.
@@ -36,12 +51,16 @@ def show_command(*, path: Path, host: str, port: int) -> int:
     """
     from eikon_engine.errors import RequirementError, UsageError
 
+    if outcome is not None and viewer != "playwright":
+        message = "expected --viewer playwright with --outcome; or show the outcome itself"
+        raise UsageError(message)
     if not all(find_spec(name) is not None for name in _LIBRARIES):
         message = "the site needs the extra \"ui\"; run pip install 'eikon-engine[ui]'"
         raise RequirementError(message)
     is_loopback = _is_loopback(host)
     token = "" if is_loopback else secrets.token_urlsafe()
-    app = _make_app(path, [*_LOOPBACK_NAMES, host] if is_loopback else ["*"], token)
+    hosts = [*_LOOPBACK_NAMES, host] if is_loopback else ["*"]
+    app = _make_viewer(path, outcome, hosts, token) if viewer == "playwright" else _make_app(path, hosts, token)
     try:
         listening = socket.create_server((host, port), family=_family(host))
     except OSError as error:
@@ -77,6 +96,19 @@ def _make_app(path: Path, hosts: list[str], token: str) -> Starlette:
     if path.is_dir() and not (path / TRACE_FILE).is_file():
         return create_app(RunList(path), hosts=hosts, token=token)
     return create_app(open_bundle(path), hosts=hosts, token=token)
+
+
+def _make_viewer(path: Path, outcome: Path | None, hosts: list[str], token: str) -> Starlette:
+    from eikon_engine.cli.export import render_viewer_trace
+    from eikon_engine.errors import RequirementError
+    from eikon_engine.ui import create_viewer
+
+    found = find_spec("playwright")
+    folder = Path(found.origin or "").parent / _VIEWER if found is not None else None
+    if folder is None or not (folder / "index.html").is_file():
+        message = "Playwright has no trace viewer here; install it anew with pip install --force-reinstall playwright"
+        raise RequirementError(message)
+    return create_viewer(folder, render_viewer_trace(path, outcome), hosts=hosts, token=token)
 
 
 def _serve(app: Starlette, listening: socket.socket) -> None:

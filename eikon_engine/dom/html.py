@@ -137,7 +137,7 @@ def _render(
     base = f'<base href="{escape_html(base_url)}" {_GENERATED_ATTRIBUTE}="">' if base_url and not has_base else ""
     page = _HtmlPage(
         head=f"{CHARSET_META}{base}",
-        srcdocs=_child_documents(frame, rendered),
+        srcdocs=find_child_documents(frame, rendered),
         blocks=_rendered_blocks(frame),
         outlined=outlined,
     )
@@ -308,7 +308,7 @@ def safe_style_text(texts: Iterable[str]) -> str:
     return _MARKUP_IN_STYLE.sub(r"\\3c ", "".join(texts))
 
 
-def _child_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
+def find_child_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
     """Return the document of each frame element: by the recorded index, else in document order."""
     prefix = f"{frame.path}." if frame.path else ""
     noted = dict(frame.extras.frames)

@@ -6,14 +6,23 @@ import asyncio
 import hmac
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, StreamingResponse
-from starlette.routing import Route
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from eikon_engine.divergence.outcome_diff import compare_outcomes
 from eikon_engine.errors import BundlePathError, EikonError, UsageError
@@ -27,8 +36,9 @@ from eikon_engine.ui.runs import RunList
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
 
-    from starlette.responses import Response
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from eikon_engine.trace.bundle import Bundle
@@ -54,11 +64,29 @@ def create_app(shown: RunList | Bundle, *, hosts: Sequence[str], token: str = ""
     here. With a `token`, nothing is shown without it.
     """
     pages = _pages_of(shown) if isinstance(shown, RunList) else [Route("/", partial(_bundle_page, shown))]
+    return _guarded(pages, hosts, token)
+
+
+def create_viewer(folder: Path, trace: bytes, *, hosts: Sequence[str], token: str = "") -> Starlette:
+    """Make a site of Playwright's trace viewer, whose files are in a folder, that opens one trace."""
+
+    async def begin(request: Request) -> Response:
+        address = request.url.replace(path="/trace.zip", query="")
+        return RedirectResponse(f"/index.html?{urlencode({'trace': str(address)})}")
+
+    async def send_trace(_request: Request) -> Response:
+        return Response(trace, media_type="application/zip")
+
+    files = Mount("/", StaticFiles(directory=folder))
+    return _guarded([Route("/", begin), Route("/trace.zip", send_trace), files], hosts, token)
+
+
+def _guarded(routes: Sequence[BaseRoute], hosts: Sequence[str], token: str) -> Starlette:
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
         Middleware(_Guard, token=token),
     ]
-    return Starlette(routes=pages, middleware=middleware, exception_handlers={EikonError: _show_error})
+    return Starlette(routes=list(routes), middleware=middleware, exception_handlers={EikonError: _show_error})
 
 
 def _pages_of(runs: RunList) -> list[Route]:
@@ -176,7 +204,7 @@ class _Guard:
         request = Request(scope)
         given = request.query_params.get("token")
         if self._token and given is not None and hmac.compare_digest(given.encode(), self._token.encode()):
-            response: Response = RedirectResponse(str(request.url.replace(query="")))
+            response = RedirectResponse(str(request.url.replace(query="")))
             response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
             await response(scope, receive, send)
             return

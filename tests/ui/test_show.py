@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +16,7 @@ from eikon_engine.cli.shell import run_command
 from eikon_engine.cli.show import show_command
 from eikon_engine.gates.event_sources import events_of_outcome
 from tests.triage.test_groups import NIGHT
+from tests.ui.site import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,21 +25,6 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests/data/traces"
-
-
-@contextmanager
-def shown(*arguments: str | Path) -> Iterator[str]:
-    """Start the site; yield the address that it prints. It is stopped as by Ctrl-C, with its exit status."""
-    command = [sys.executable, "-m", "eikon_engine", "show", *map(str, arguments)]
-    site = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    try:
-        assert site.stdout is not None
-        yield site.stdout.readline().strip()
-        site.send_signal(signal.SIGINT)
-        assert site.wait(20) == 130
-    finally:
-        site.kill()
-        site.wait()
 
 
 def get(url: str, **headers: str) -> tuple[int, str]:
