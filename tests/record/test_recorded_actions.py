@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from eikon_engine.redact.scan import find_in_files
-from eikon_engine.trace.actions import Drag, FileInput, Fill, Mouse, SelectOption, SetInputFiles
+from eikon_engine.trace.actions import Click, Drag, FileInput, Fill, Mouse, SelectOption, SetInputFiles
 from eikon_engine.trace.execution import Succeeded
 from tests.browser.pages import Answer, PageSite
 from tests.record.forms import FORM
@@ -259,6 +259,30 @@ def test_a_field_is_recorded_as_it_was_before_it_got_the_focus(
     assert isinstance(fill, Fill)
     assert fill.target.identity is not None
     assert fill.target.identity.name == "What"
+
+
+REPLACED = """<div id=line><span>const total = 1;</span></div><script>
+addEventListener('pointermove', () => {
+  const end = Date.now() + 300;
+  while (Date.now() < end);
+  line.innerHTML = '<span>const</span> <span>total =</span> <span>1;</span>';
+}, { once: true });
+line.onmousedown = () => { line.innerHTML = line.innerHTML; };
+</script>"""
+
+
+def test_what_a_busy_page_replaced_before_it_was_hit_is_recorded_as_it_was_then(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """An editor divides a line into words once it has read it, and draws it again when it is clicked."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(REPLACED))
+        agent.page.get_by_text("total").click()
+
+    click = recorded_actions(tmp_path / "b")[-1]
+    assert isinstance(click, Click)
+    assert click.target.identity is not None
+    assert click.target.identity.text == "total ="
 
 
 def choose_path(page: Page, file: Path) -> None:

@@ -15,6 +15,8 @@
   let expectsHit = true, isProbed = false;
   // Identities of elements before the page handled that they got the focus: text is put in only after that.
   let focused = new WeakMap();
+  // The innermost element of the first hit, with its identity at that time.
+  let innermost = null;
   // A call acts right after its target was first probed, unless the page was busy, or the target not ready: then the first
   // trusted event is reported, which tells when it acted. What it hit later is remembered, as the page may have replaced the
   // probed element; not what it hit promptly, as what comes before that event, such as the focus, may have changed it.
@@ -40,6 +42,7 @@
     const fresh = [...new Set([...path, ...led])].filter(element => !hits.has(element));
     const identities = own.inspect(fresh, { identities: true });
     fresh.forEach((element, place) => hits.set(element, focused.get(element) ?? identities[place]));
+    if (event.isTrusted && path.length) innermost ??= { element: path[0], identity: hits.get(path[0]) };
     hasHits ||= event.isTrusted; // events of page scripts do not indicate an action
     expectsHit = isProbed;
   };
@@ -49,12 +52,16 @@
     focused.set(target, own.inspect([target], { identities: true })[0]);
   }, { capture: true, passive: true });
 
+  // Whether a page replaced what was hit, both before and after that, and what is found now looks as that did.
+  const isReplaced = (identity, known) => innermost && identity && !innermost.element.isConnected && !known?.isConnected &&
+    ['tag', 'role', 'name', 'text'].every(each => identity[each] === innermost.identity[each]);
+
   // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
   // element found earlier, was hit; and its identity before the hit. An element that the page has removed since it was
   // found is no match, unless the action hit it.
   own.probeTarget = (found, [name, isFirst]) => {
     if (isFirst) {
-      hits = new WeakMap(); focused = new WeakMap(); lastElements = {};
+      hits = new WeakMap(); focused = new WeakMap(); lastElements = {}; innermost = null;
       hasHits = false; expectsHit = false; reportsHit = true;
     }
     const elements = found.filter(element => element.isConnected || isHit(element));
@@ -62,7 +69,8 @@
     const isHitNow = Boolean(element && isHit(element));
     const is_early = !hasHits && !isHitNow;
     const was_hit = isHitNow || Boolean(lastElements[name] && isHit(lastElements[name]));
-    const before = (isHitNow && hits.get(element)) || null;
+    const before = isHitNow ? hits.get(element)
+      : element && hasHits && isReplaced(seen.identity, lastElements[name]) ? innermost.identity : null;
     if (element && is_early) lastElements[name] = element;
     const at = now(), isReady = seen.count === 1 && !seen.obstacle;
     isProbed = true;
