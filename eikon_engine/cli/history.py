@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "json"]
 _LIBRARIES: Final = ("sqlalchemy", "alembic")
 _MAX_RUNS: Final = 10_000
+SHOWN_RUNS: Final = 50
+"""Runs of each mission that are looked at unless another number is given."""
 
 _FORMAT: Final = click.option(
     "--format",
@@ -44,7 +46,7 @@ def _last_option(default: int, what: str) -> Callable[[Callable[..., int]], Call
 
 @click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("mission", required=False)
-@_last_option(50, "Runs of each mission to look at, the last ones.")
+@_last_option(SHOWN_RUNS, "Runs of each mission to look at, the last ones.")
 @click.option(
     "--add",
     "added",
@@ -86,7 +88,7 @@ def history_command(*, mission: str | None, last: int, added: tuple[Path, ...], 
 
 
 @click.command("flaky", context_settings={"help_option_names": ["-h", "--help"]})
-@_last_option(50, "Runs of each mission to look at, the last ones.")
+@_last_option(SHOWN_RUNS, "Runs of each mission to look at, the last ones.")
 @_FORMAT
 def flaky_command(*, last: int, kind: Format) -> int:
     """List the missions that are flaky, and those that are broken, with the reasons.
@@ -173,6 +175,20 @@ def compare_with_history(triage: Triage, print_line: Callable[[str], None]) -> T
     except HistoryError as error:
         print_line(f"history: {error.message}")
         return triage
+
+
+def read_missions() -> list[MissionHistory]:
+    """Return what the history says about each mission; nothing if there is no history.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    place = _find_place()
+    if place is None or not _has_libraries() or not _has_runs(place):
+        return []
+    with _opened() as history:
+        _store_pending(history)
+        return _summaries(history, SHOWN_RUNS)
 
 
 def _has_runs(place: HistoryPlace) -> bool:

@@ -86,15 +86,16 @@ def _family(host: str) -> socket.AddressFamily:
 
 
 def _make_app(path: Path, hosts: list[str], token: str) -> Starlette:
+    from eikon_engine.cli.history import read_missions
     from eikon_engine.replay.artifacts import OUTCOME_FILE
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.trace_file import TRACE_FILE
     from eikon_engine.ui import RunList, create_app
 
     if path.name == OUTCOME_FILE and path.is_file():
-        return create_app(RunList(path.parent), hosts=hosts, token=token)
+        return create_app(RunList(path.parent), hosts=hosts, token=token, read_history=read_missions)
     if path.is_dir() and not (path / TRACE_FILE).is_file():
-        return create_app(RunList(path), hosts=hosts, token=token)
+        return create_app(RunList(path), hosts=hosts, token=token, read_history=read_missions)
     return create_app(open_bundle(path), hosts=hosts, token=token)
 
 

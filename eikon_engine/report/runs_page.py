@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eikon_engine.history.runs import HistoryRun
+    from eikon_engine.history.stability import MissionHistory
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.steps import Step
 
@@ -81,6 +82,15 @@ def render_runs_page(runs: Sequence[ListedRun], chosen: Sequence[ListedRun], *, 
         states=STATES,
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def render_history_page(missions: Sequence[MissionHistory]) -> str:
+    """Return what became of each mission: flaky ones first, then broken ones."""
+    order = ("flaky", "broken", "steady")
+    return page_template("history.html").render(
+        headline=f"History of {pluralize(len(missions), 'mission')}",
+        missions=sorted(missions, key=lambda each: (order.index(each.stability), each.mission_id)),
     )
 
 

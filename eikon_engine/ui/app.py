@@ -29,7 +29,7 @@ from eikon_engine.errors import BundlePathError, EikonError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.report.diff_report import render_diff_page
 from eikon_engine.report.html_report import render_report
-from eikon_engine.report.runs_page import render_bundle_page, render_runs_page
+from eikon_engine.report.runs_page import render_bundle_page, render_history_page, render_runs_page
 from eikon_engine.report.triage_report import render_triage_page
 from eikon_engine.triage.groups import TriageBuilder
 from eikon_engine.ui.runs import RunList
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from eikon_engine.history import MissionHistory
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.ui.runs import ShownRun
 
@@ -57,14 +58,22 @@ _PICTURES: Final = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/j
 _SANDBOX: Final = "default-src 'none'; sandbox"
 
 
-def create_app(shown: RunList | Bundle, *, hosts: Sequence[str], token: str = "") -> Starlette:
+def create_app(
+    shown: RunList | Bundle,
+    *,
+    hosts: Sequence[str],
+    token: str = "",
+    read_history: Callable[[], Sequence[MissionHistory]] = tuple,
+) -> Starlette:
     """Make the site of a folder with runs, or of a bundle.
 
     `hosts` are the names by which it may be addressed, so that no other site's page can read it by a name that leads
     here. With a `token`, nothing is shown without it.
     """
-    pages = _pages_of(shown) if isinstance(shown, RunList) else [Route("/", partial(_bundle_page, shown))]
-    return _guarded(pages, hosts, token)
+    if not isinstance(shown, RunList):
+        return _guarded([Route("/", partial(_bundle_page, shown))], hosts, token)
+    history = Route("/history", partial(_history_page, read_history))
+    return _guarded([history, *_pages_of(shown)], hosts, token)
 
 
 def create_viewer(folder: Path, trace: bytes, *, hosts: Sequence[str], token: str = "") -> Starlette:
@@ -147,6 +156,10 @@ def _render_triage(runs: RunList) -> str:
         elif run.summary is not None:
             builder.add(run.path, runs.outcome(run))
     return render_triage_page(builder.build())
+
+
+async def _history_page(read_history: Callable[[], Sequence[MissionHistory]], _request: Request) -> Response:
+    return HTMLResponse(render_history_page(await run_in_threadpool(read_history)))
 
 
 async def _diff_page(runs: RunList, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import urllib.error
 import urllib.request
@@ -15,6 +16,9 @@ from playwright.sync_api import Browser, Page, expect
 from eikon_engine.cli.shell import run_command
 from eikon_engine.cli.show import show_command
 from eikon_engine.gates.event_sources import events_of_outcome
+from eikon_engine.history import find_history
+from eikon_engine.history.database import open_history
+from tests.history.runs import make_runs
 from tests.triage.test_groups import NIGHT
 from tests.ui.site import shown
 
@@ -81,6 +85,21 @@ def test_runs_are_listed_filtered_and_shown(night: Path, page: Page) -> None:
         page.get_by_label("Second").select_option("a/3")
         page.get_by_role("button", name="Compare").click()
         expect(page.get_by_role("heading").first).to_contain_text("ifferences")
+        page.goto("about:blank")
+
+
+def test_the_history_is_shown(night: Path, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of this machine, whatever folder is shown; flaky missions come first."""
+    monkeypatch.setenv("EIKON_HISTORY", str(tmp_path / "runs.db"))
+    place = find_history(tmp_path, os.environ)
+    assert place is not None
+    with open_history(place) as history:
+        history.add([*make_runs("+++"), *make_runs("+-+", mission="unsure")])
+    with shown(night) as url:
+        page.goto(url)
+        page.get_by_role("link", name="History").click()
+        expect(page.get_by_role("heading")).to_have_text("History of 2 missions")
+        expect(page.get_by_role("row").nth(1)).to_contain_text("unsure flaky")
         page.goto("about:blank")
 
 
