@@ -99,8 +99,8 @@ def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
     """Return when pages can use responses.
 
     A timeline leaves the moment of what no sealed replay requested, such as a second request that a stopped clock makes
-    equal to the first one. Live, it comes no later than the responses to what was requested once it was there: their
-    pages did not wait for it.
+    equal to the first one, and puts it last. Live, it comes no later than the responses to what was requested once it
+    was there: their pages did not wait for it.
     """
     pairs = (
         (was, response_moment(was), response_moment(now))
@@ -110,14 +110,20 @@ def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:
     known.sort(key=lambda each: each[0].started_ms, reverse=True)
     started_ms = [-was.started_ms for was, _, _ in known]
     soonest = [*accumulate(((now.phase, now.at_ms) for _, _, now in known), min)]
+    last_orders = [*accumulate((-1 if _is_kept(recorded, now) else now.order for _, recorded, now in known), max)]
     found: dict[int, Moment] = {}
     for was, recorded, now in known:
         phase, at_ms = now.phase, now.at_ms
         later = bisect_left(started_ms, -float(recorded.at_ms))
-        if later and (phase, at_ms) == (recorded.phase, recorded.at_ms):
+        if later and _is_kept(recorded, now) and last_orders[later - 1] < now.order:
             phase, at_ms = min(soonest[later - 1], (phase, at_ms))
         found[was.ordinal] = now.model_copy(update={"phase": phase, "at_ms": at_ms})
     return found
+
+
+def _is_kept(recorded: Moment, now: Moment) -> bool:
+    """Return whether a timeline has the recorded time of a response."""
+    return (now.phase, now.at_ms) == (recorded.phase, recorded.at_ms)
 
 
 def _find_server_times(exchanges: Iterable[Exchange]) -> dict[int, Mapping[int, float]]:

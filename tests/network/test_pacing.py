@@ -48,18 +48,19 @@ def test_a_request_is_held(tmp_path: Path, method: str) -> None:
     assert plan.answered_ms == {}
 
 
-@pytest.mark.parametrize(("next_began", "comes_at_ms"), [(1310, 20), (1290, 1300)])
+@pytest.mark.parametrize(("next_began", "order", "comes_at_ms"), [(1310, 9, 20), (1290, 9, 1300), (1310, 1, 1300)])
 def test_what_a_timeline_leaves_behind_comes_with_what_followed_it(
-    tmp_path: Path, next_began: float, comes_at_ms: int
+    tmp_path: Path, next_began: float, order: int, comes_at_ms: int
 ) -> None:
     """A sealed replay answers two equal requests with the first response, so that the second one has no new moment.
 
-    What was requested before it had come shows nothing: a page may wait for both.
+    What was requested before it had come shows nothing: a page may wait for both. Nor is it left behind if it precedes
+    what was requested later.
     """
     began = (1000, 1200, next_began, next_began + 10)
     recorded = tuple(made(ordinal, began[ordinal], 1100 + 200 * ordinal) for ordinal in range(4))
     moved = tuple(
-        each if each.ordinal == 1 else each.model_copy(update={"completed_ms": 10.0 * each.ordinal})
+        each.model_copy(update={"completion": order} if each.ordinal == 1 else {"completed_ms": 10.0 * each.ordinal})
         for each in recorded[: 4 if next_began > 1300 else 3]
     )
     kept = recorded[: len(moved)]
