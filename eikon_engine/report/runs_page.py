@@ -67,8 +67,19 @@ class _ShownStep(NamedTuple):
     begun_ms: int | None
 
 
-def render_runs_page(runs: Sequence[ListedRun], chosen: Sequence[ListedRun], *, words: str, verdict: str) -> str:
+class ListedRuns(NamedTuple):
+    """The runs of a folder at one time."""
+
+    every: Sequence[ListedRun]
+    chosen: Sequence[ListedRun]
+    """Those that are listed."""
+    state: str
+    """Changes whenever a run starts, goes on or ends."""
+
+
+def render_runs_page(listed: ListedRuns, *, words: str, verdict: str) -> str:
     """Return the list of the chosen runs; it follows the folder while it is open."""
+    runs, chosen, state_of_folder = listed
     script = page_file("runs.js")
     counts = {state: sum(run.state == state for run in runs) for state in STATES}
     return page_template("runs.html").render(
@@ -80,6 +91,7 @@ def render_runs_page(runs: Sequence[ListedRun], chosen: Sequence[ListedRun], *, 
         words=words,
         verdict=verdict,
         states=STATES,
+        state=state_of_folder,
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

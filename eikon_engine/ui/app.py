@@ -29,7 +29,7 @@ from eikon_engine.errors import BundlePathError, EikonError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.report.diff_report import render_diff_page
 from eikon_engine.report.html_report import render_report
-from eikon_engine.report.runs_page import render_bundle_page, render_history_page, render_runs_page
+from eikon_engine.report.runs_page import ListedRuns, render_bundle_page, render_history_page, render_runs_page
 from eikon_engine.report.triage_report import render_triage_page
 from eikon_engine.triage.groups import TriageBuilder
 from eikon_engine.ui.runs import RunList
@@ -115,12 +115,14 @@ async def _bundle_page(bundle: Bundle, _request: Request) -> Response:
 
 
 async def _list_page(runs: RunList, request: Request) -> Response:
+    state = await run_in_threadpool(runs.state)
     found = await run_in_threadpool(runs.runs)
     if len(found) == 1 and found[0].path == "." and found[0].summary is not None:
         return RedirectResponse(f"run/{found[0].id}/")
     words, verdict = request.query_params.get("q", ""), request.query_params.get("verdict", "")
     chosen = [run for run in found if _fits(run, words, verdict)]
-    return HTMLResponse(await run_in_threadpool(render_runs_page, found, chosen, words=words, verdict=verdict))
+    shown = ListedRuns(found, chosen, state)
+    return HTMLResponse(await run_in_threadpool(render_runs_page, shown, words=words, verdict=verdict))
 
 
 def _fits(run: ShownRun, words: str, verdict: str) -> bool:
@@ -128,20 +130,19 @@ def _fits(run: ShownRun, words: str, verdict: str) -> bool:
     return all(word in text for word in words.casefold().split()) and verdict in {"", run.state}
 
 
-async def _events(runs: RunList, _request: Request) -> Response:
-    return StreamingResponse(_changes(runs), media_type="text/event-stream")
+async def _events(runs: RunList, request: Request) -> Response:
+    return StreamingResponse(_changes(runs, request.query_params.get("state", "")), media_type="text/event-stream")
 
 
-async def _changes(runs: RunList) -> AsyncIterator[str]:
-    """Yield an event whenever a run starts, goes on or ends."""
-    state = await run_in_threadpool(runs.state)
+async def _changes(runs: RunList, state: str) -> AsyncIterator[str]:
+    """Yield an event whenever a run has started, gone on or ended since the list with this state was made."""
     yield ": connected\n\n"
     while True:
-        await asyncio.sleep(POLL_S)
         now = await run_in_threadpool(runs.state)
         if now != state:
             state = now
             yield "data: changed\n\n"
+        await asyncio.sleep(POLL_S)
 
 
 async def _triage_page(runs: RunList, _request: Request) -> Response:

@@ -20,12 +20,12 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 def shown(*arguments: str | Path) -> Iterator[str]:
     """Start the site; yield the address that it prints. It is stopped as by Ctrl-C, with its exit status."""
     command = [sys.executable, "-m", "eikon_engine", "show", *map(str, arguments)]
-    site = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    try:
-        assert site.stdout is not None
-        yield site.stdout.readline().strip()
-        site.send_signal(signal.SIGINT)
-        assert site.wait(20) == 130
-    finally:
-        site.kill()
-        site.wait()
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as site:
+        try:
+            assert site.stdout is not None
+            yield site.stdout.readline().strip()
+            site.send_signal(signal.SIGINT)
+            assert site.wait(20) == 130
+        finally:
+            site.kill()

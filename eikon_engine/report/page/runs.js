@@ -1,5 +1,5 @@
 // The list of runs: is loaded again whenever the folder changes, and keeps what is chosen and has the focus.
-const follow = new EventSource('events');
+const follow = new EventSource(`events?state=${document.body.dataset.state}`);
 follow.addEventListener('message', async () => {
   const response = await fetch(location.href, { cache: 'no-store' });
   if (!response.ok) return;
