@@ -173,6 +173,7 @@ def _summary(name: str, outcome: ReplayOutcome) -> RunSummary:
 def _run_differences(one: ReplayOutcome, two: ReplayOutcome) -> Iterator[RunDifference]:
     for what, first, second in (
         ("verdict", one.verdict, two.verdict),
+        ("cause", _cause(one), _cause(two)),
         ("recording", one.trace_id, two.trace_id),
         ("plan", one.plan_digest or "unknown", two.plan_digest or "unknown"),
         ("network", one.network_mode, two.network_mode),
@@ -183,6 +184,11 @@ def _run_differences(one: ReplayOutcome, two: ReplayOutcome) -> Iterator[RunDiff
     ):
         if first != second:
             yield RunDifference(what=what, first=first, second=second)
+
+
+def _cause(outcome: ReplayOutcome) -> str:
+    explanation = outcome.explanation
+    return "none" if explanation is None else f"{explanation.cause}: {explanation.why}"
 
 
 def _gates(outcome: ReplayOutcome) -> str:
