@@ -127,7 +127,7 @@ class RunList:
             folder,
             summary=None,
             mission_id=folder.name if start is None else start.mission_id,
-            steps=(performed, 0 if start is None else start.steps),
+            steps=(performed, 0 if start is None else start.steps or 0),
         )
 
     def _make(
