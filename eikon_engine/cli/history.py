@@ -93,8 +93,8 @@ def history_command(*, mission: str | None, last: int, added: tuple[Path, ...], 
 def flaky_command(*, last: int, kind: Format) -> int:
     """List the missions that are flaky, and those that are broken, with the reasons.
 
-    Flaky: equal runs ended differently: sealed ones, ones with one build, or, if the build is unknown, ones that
-    changed twice. Broken: the last runs failed.
+    Flaky: equal runs ended differently; sealed ones, and ones of an unknown build, at least twice. Broken: the last
+    runs failed.
 
     Exit status: 0 listed; 2 usage; 69 the database cannot be used; 78 its library is missing.
     """
@@ -142,13 +142,15 @@ def quarantine_command(*, mission: str | None, reason: str | None, until: dateti
 
 def remember_replay(outcome: ReplayOutcome, file: Path, print_line: Callable[[str], None]) -> None:
     """Keep a replay in the history, if there is one; whatever goes wrong is a line, as it changes no verdict."""
-    place = _find_place()
-    if place is None or not _has_libraries():
+    if not _has_libraries():
         return
     from eikon_engine.errors import EikonError
     from eikon_engine.history import add_pending, find_build, summarize_run
 
     try:
+        place = _find_place()
+        if place is None:
+            return
         add_pending(place, summarize_run(outcome, str(file.absolute()), find_build(os.environ)))
         if place.is_shared:
             from eikon_engine.history.database import open_history
@@ -161,14 +163,16 @@ def remember_replay(outcome: ReplayOutcome, file: Path, print_line: Callable[[st
 
 def compare_with_history(triage: Triage, print_line: Callable[[str], None]) -> Triage:
     """Add to the groups of a triage what earlier runs say about them; as they are if there is no history."""
-    place = _find_place()
-    if place is None or not _has_libraries() or not _has_runs(place):
+    if not _has_libraries():
         return triage
     from eikon_engine.errors import HistoryError
     from eikon_engine.history.database import open_history
     from eikon_engine.history.recurrence import add_recurrence
 
     try:
+        place = _find_place()
+        if place is None or not _has_runs(place):
+            return triage
         with open_history(place) as history:
             _store_pending(history)
             return add_recurrence(triage, history)
@@ -196,9 +200,17 @@ def _has_runs(place: HistoryPlace) -> bool:
 
 
 def _find_place() -> HistoryPlace | None:
+    from eikon_engine.errors import HistoryError
     from eikon_engine.history import find_history
+    from eikon_engine.history.pending import HISTORY_OFF, HISTORY_VARIABLE
 
-    return find_history(Path.home(), os.environ)
+    if os.environ.get(HISTORY_VARIABLE) == HISTORY_OFF:
+        return None
+    try:
+        return find_history(Path.home(), os.environ)
+    except RuntimeError as error:  # a user without a home
+        message = f"the history has no place: {error}; set EIKON_HISTORY to `off`, or HOME"
+        raise HistoryError(message) from error
 
 
 def _has_libraries() -> bool:

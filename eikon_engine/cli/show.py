@@ -51,6 +51,9 @@ def show_command(*, path: Path, host: str, port: int, viewer: str, outcome: Path
     """
     from eikon_engine.errors import RequirementError, UsageError
 
+    if viewer == "playwright" and not _is_loopback(host):
+        message = f"expected a loopback address with --viewer playwright, got {host}: that viewer works over https only"
+        raise UsageError(message)
     if outcome is not None and viewer != "playwright":
         message = "expected --viewer playwright with --outcome; or show the outcome itself"
         raise UsageError(message)
@@ -87,12 +90,14 @@ def _family(host: str) -> socket.AddressFamily:
 
 def _make_app(path: Path, hosts: list[str], token: str) -> Starlette:
     from eikon_engine.cli.history import read_missions
+    from eikon_engine.gates.event_sources import read_outcome
     from eikon_engine.replay.artifacts import OUTCOME_FILE
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.trace_file import TRACE_FILE
     from eikon_engine.ui import RunList, create_app
 
     if path.name == OUTCOME_FILE and path.is_file():
+        read_outcome(path)
         return create_app(RunList(path.parent), hosts=hosts, token=token, read_history=read_missions)
     if path.is_dir() and not (path / TRACE_FILE).is_file():
         return create_app(RunList(path), hosts=hosts, token=token, read_history=read_missions)

@@ -142,7 +142,7 @@ def compare_with_recording(first: tuple[str, Bundle], second: tuple[str, ReplayO
     return OutcomeDiff(
         first=summary,
         second=_summary(*second),
-        runs=(),
+        runs=tuple(_failures(outcome)),
         steps=tuple(rows),
         responses_only_first=(),
         responses_only_second=_response_lines(outcome),
@@ -181,9 +181,26 @@ def _run_differences(one: ReplayOutcome, two: ReplayOutcome) -> Iterator[RunDiff
         ("certified", one.certified, two.certified),
         ("ended early", one.ended_early or "no", two.ended_early or "no"),
         ("gates", _gates(one), _gates(two)),
+        ("extractions", _extractions(one), _extractions(two)),
     ):
         if first != second:
             yield RunDifference(what=what, first=first, second=second)
+
+
+def _failures(outcome: ReplayOutcome) -> Iterator[RunDifference]:
+    """Yield what keeps a whole run from being faithful."""
+    for what, expected, found in (
+        ("verdict", "faithful", outcome.verdict),
+        ("cause", "none", _cause(outcome)),
+        ("ended early", "no", outcome.ended_early or "no"),
+        ("gates", "none failed", ", ".join(each.message for each in outcome.gates if each.passed is not True)),
+    ):
+        if found and found != expected:
+            yield RunDifference(what=what, first=expected, second=found)
+
+
+def _extractions(outcome: ReplayOutcome) -> str:
+    return ", ".join(f"{each.name} {each.verdict}" for each in outcome.extractions) or "none"
 
 
 def _cause(outcome: ReplayOutcome) -> str:

@@ -20,6 +20,7 @@ from eikon_engine.errors import BundlePathError
 from eikon_engine.exporters.har import export_har
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.store import read_network
+from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.trace.bundle import load_page
 from eikon_engine.trace.execution import ActionTrace, Failed
 from eikon_engine.trace.labels import step_label
@@ -44,6 +45,8 @@ TRACE_VERSION: Final = 8
 _ZIP_TIME: Final = (1980, 1, 1, 0, 0, 0)
 """Time of all files, so that the same bundle is the same trace."""
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
+_PNG_HEADER_BYTES: Final = 24
+"""Up to width and height, in pixels: https://www.w3.org/TR/png-3/#11IHDR."""
 _STATE_ATTRIBUTES: Final = {
     "value": "__playwright_value_",
     "checked": "__playwright_checked_",
@@ -236,8 +239,8 @@ class _TraceWriter:
         """Add the screenshot of a replayed step to the film strip."""
         for artifact in () if outcome is None else outcome.artifacts:
             data = self._artifact(artifact.path) if artifact.name == "screenshot" else None
-            if data is not None and data.startswith(_PNG):
-                width, height = struct.unpack(">II", data[16:24])
+            if data is not None and data.startswith(_PNG) and len(data) >= _PNG_HEADER_BYTES:
+                width, height = struct.unpack(">II", data[16:_PNG_HEADER_BYTES])
                 self._add(
                     {
                         "type": "screencast-frame",
@@ -254,7 +257,8 @@ class _TraceWriter:
         if outcome is None:
             return []
         found: list[JsonValue] = []
-        for each in outcome.divergences:
+        findings = outcome.findings if isinstance(outcome, ActionOutcome) else ()
+        for each in (*outcome.divergences, *findings):
             text = f"{each.message}\n\nexpected\n{each.expected}\n\nobserved\n{each.observed}\n\n{each.detail}"
             name = self._store(text.encode("utf-8", "replace"), ".txt")
             found.append({"name": f"{each.layer}: {each.code}", "contentType": "text/plain", "sha1": name})

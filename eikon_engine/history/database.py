@@ -17,6 +17,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.util import CommandError
+from pydantic import ValidationError
 
 from eikon_engine.errors import HistoryError
 from eikon_engine.history.pending import read_pending
@@ -124,9 +125,9 @@ class History:
             for attempt in range(1, _STORE_ATTEMPTS + 1):
                 try:
                     self._insert_new(chunk)
-                except sa.exc.IntegrityError:  # another process was faster
+                except sa.exc.IntegrityError as error:  # another process was faster
                     if attempt == _STORE_ATTEMPTS:
-                        raise
+                        _raise_unusable(self._engine.url, error)
                 else:
                     break
 
@@ -196,7 +197,10 @@ class History:
                 yield connection
         except sa.exc.IntegrityError:
             raise
-        except (sa.exc.SQLAlchemyError, OSError) as error:
+        except ValidationError as error:
+            message = f"{_without_password(self._engine.url)}: a run is of a newer version of Eikon; use that version"
+            raise HistoryError(message) from error
+        except Exception as error:  # noqa: BLE001 - drivers raise what they like
             _raise_unusable(self._engine.url, error)
 
 
@@ -210,7 +214,7 @@ def open_history(place: HistoryPlace) -> Iterator[History]:
     try:
         url = sa.make_url(place.url) if place.file is None else sa.URL.create("sqlite", database=str(place.file))
         engine = sa.create_engine(url, connect_args=_connect_arguments(url))
-    except (sa.exc.SQLAlchemyError, ImportError) as error:
+    except Exception as error:  # noqa: BLE001 - a URL of the user, and any driver
         _raise_unusable(place.url, error)
     if url.get_backend_name() == "sqlite":
         _use_write_ahead_log(engine)
@@ -218,13 +222,13 @@ def open_history(place: HistoryPlace) -> Iterator[History]:
         if place.file is not None:
             place.file.parent.mkdir(parents=True, exist_ok=True)
         _migrate(engine)
-    except (sa.exc.SQLAlchemyError, OSError) as error:
-        engine.dispose()
-        _raise_unusable(url, error)
     except CommandError as error:
         engine.dispose()
         message = f"{_without_password(url)}: the history is of a newer version of Eikon; use that version ({error})"
         raise HistoryError(message) from error
+    except Exception as error:  # noqa: BLE001 - drivers raise what they like
+        engine.dispose()
+        _raise_unusable(url, error)
     history = History(engine, place)
     try:
         yield history
@@ -253,8 +257,6 @@ def _use_write_ahead_log(engine: sa.Engine) -> None:
         connection.isolation_level = None  # SQLAlchemy begins transactions, see below
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sa.exc.DBAPIError:
-            raise
         except Exception as error:  # noqa: BLE001 - of the driver: a database that cannot be written is still read
             _LOG.debug("no write-ahead log: %s", error)
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 HISTORY_RUN_VERSION: Literal[1] = 1
 BUILD_VARIABLE: Final = "EIKON_BUILD"
+_MAX_MISSION_ID: Final = 600
+"""Characters: an index of PostgreSQL holds 2,704 bytes."""
+_MAX_DURATION_MS: Final = 2**31 - 1
 _CI_BUILD_VARIABLES: Final = (
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
@@ -84,8 +87,8 @@ def summarize_run(outcome: ReplayOutcome, path: str, build: str) -> HistoryRun:
     signature = None if verdict == "faithful" else sign(outcome).signature
     seconds = (outcome.ended_at - outcome.started_at).total_seconds()
     return HistoryRun(
-        id=_run_id(outcome, verdict, "" if signature is None else signature.id),
-        mission_id=_storable(outcome.mission_id),
+        id=_run_id(outcome),
+        mission_id=_storable(outcome.mission_id)[:_MAX_MISSION_ID],
         trace_id=_storable(outcome.trace_id),
         plan_digest=outcome.plan_digest or "",
         build=_storable(build),
@@ -95,7 +98,7 @@ def summarize_run(outcome: ReplayOutcome, path: str, build: str) -> HistoryRun:
         signature="" if signature is None else signature.id,
         signature_text="" if signature is None else _storable(str(signature)),
         started_at=outcome.started_at,
-        duration_ms=max(0, round(seconds * 1000)),
+        duration_ms=min(max(0, round(seconds * 1000)), _MAX_DURATION_MS),
         path=_storable(path),
     )
 
@@ -110,7 +113,6 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
-def _run_id(outcome: ReplayOutcome, verdict: Verdict, signature: str) -> str:
-    times = (outcome.started_at.timestamp(), outcome.ended_at.timestamp())
-    parts = (outcome.mission_id, outcome.trace_id, outcome.plan_digest, *times, verdict, signature)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+def _run_id(outcome: ReplayOutcome) -> str:
+    """Return a digest of an outcome, wherever its bundle was."""
+    return hashlib.sha256(outcome.model_dump_json(exclude={"trace_path"}).encode("utf-8", "replace")).hexdigest()[:32]

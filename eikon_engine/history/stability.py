@@ -23,8 +23,8 @@ Stability: TypeAlias = Literal["steady", "flaky", "broken"]
 TREND_RUNS: Final = 10
 """Verdicts of a trend."""
 MIN_CHANGES: Final = 2
-"""Changes between passed and failed, with one plan and an unknown build, from which on a mission is flaky: a single one
-may be the day on which the site was changed."""
+"""Changes between passed and failed, sealed or with an unknown build, from which on a mission is flaky: a single one
+may be the day on which the site, or what is ignored, was changed."""
 SHOWN_CAUSES: Final = 3
 """Causes that a reason names."""
 
@@ -78,16 +78,18 @@ def _sign(run: HistoryRun) -> str:
 
 
 def _flaky_reasons(runs: Sequence[HistoryRun]) -> list[str]:
-    """Return a reason for each plan that ended differently with one build, or sealed."""
-    alike: defaultdict[tuple[str, str], list[HistoryRun]] = defaultdict(list)
+    """Return a reason for each plan of a recording that ended differently with one build, or sealed."""
+    alike: defaultdict[tuple[str, str, str], list[HistoryRun]] = defaultdict(list)
     for run in runs:
-        alike[run.plan_digest, "sealed" if run.network_mode == "sealed" else f"build {run.build}"].append(run)
-    return [_flaky_reason(what, group) for (_, what), group in alike.items() if _is_flaky(what, group)]
+        if run.plan_digest:
+            what = "sealed" if run.network_mode == "sealed" else f"build {run.build}"
+            alike[run.trace_id, run.plan_digest, what].append(run)
+    return [_flaky_reason(what, group) for (*_, what), group in alike.items() if _is_flaky(what, group)]
 
 
 def _is_flaky(what: str, runs: Sequence[HistoryRun]) -> bool:
     changes = sum(before.has_passed != after.has_passed for before, after in pairwise(runs))
-    return changes >= (MIN_CHANGES if what == "build " else 1)
+    return changes >= (MIN_CHANGES if what in {"sealed", "build "} else 1)
 
 
 def _flaky_reason(what: str, runs: Sequence[HistoryRun]) -> str:

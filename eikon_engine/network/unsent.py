@@ -97,7 +97,7 @@ def find_unsent_requests(
             or _explain_repetition(exchange, group, sent)
             or _explain_save(exchange, recording, playback, sent)
         )
-        is_late = exchange.started_ms > min(sent.end_ms, sent.recorded_end_ms) - SLACK_MS
+        is_late = exchange.started_ms > sent.end_ms - SLACK_MS
         by_timer = any(other.ordinal in sent.by_timer for other in group)
         if (is_late and (by_timer or not _has_effect(exchange))) or _is_put_off(exchange, used, playback, sent):
             explanation = AFTER_END
@@ -199,12 +199,16 @@ def _is_put_off(exchange: Exchange, used: tuple[Exchange, ...], playback: Playba
     """Return whether a save would be sent after the end: a timer sends what its page saves there, each time later."""
     if exchange.request.method != SAVE_METHOD or sent.has_other_scripts:
         return False
-    if exchange.started_ms <= min(sent.end_ms, sent.recorded_end_ms) - PUT_OFF_MS:
-        return False
     address = playback.address(exchange)
     earlier = [each for each in used if each.request.method == SAVE_METHOD and playback.address(each) == address]
     last = max(earlier, key=lambda each: each.ordinal, default=None)
-    return last is not None and last.ordinal < exchange.ordinal and last.ordinal in sent.by_timer
+    if last is None or last.ordinal >= exchange.ordinal or last.ordinal not in sent.by_timer:
+        return False
+    last_ms = sent.sent_ms[last.ordinal]
+    places = {each.ordinal for each in playback.find_saves(address)}
+    is_merged = any(each.has_other_body and each.sent_ms > last_ms and each.ordinal in places for each in sent.saves)
+    end_ms = min(sent.end_ms, sent.recorded_end_ms) if is_merged else sent.end_ms
+    return exchange.started_ms > end_ms - PUT_OFF_MS
 
 
 def _find_other_saves(recording: NetworkRecording, playback: Playback, sent: SentRequests) -> Iterator[Unsent]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN_RUNS: Final = 500
 """Runs that the list shows."""
-STATES: Final = ("faithful", "diverged", "unverifiable", "running", "unreadable")
+STATES: Final = ("faithful", "diverged", "unverifiable", "running", "interrupted", "unreadable")
 
 
 class ListedRun(Protocol):
@@ -42,7 +42,7 @@ class ListedRun(Protocol):
 
     @property
     def state(self) -> str:
-        """Return its verdict, `running` or `unreadable`."""
+        """Return its verdict, `running`, `interrupted` or `unreadable`."""
 
     @property
     def summary(self) -> HistoryRun | None:

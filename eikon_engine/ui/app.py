@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
 
 POLL_S: Final = 1.0
 """Time between two looks at the folder, for pages that are open."""
-COOKIE: Final = "eikon_show"
+COOKIE: Final = "eikon_show_"
+"""Begin of the name of the cookie, which has a digest of the token: cookies are shared by all ports of a host."""
 _HEADERS: Final = (
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
@@ -178,13 +180,13 @@ async def _run_page(runs: RunList, request: Request) -> Response:
 
 
 def _render_run(runs: RunList, run: ShownRun) -> str:
-    return render_report(runs.outcome(run), runs.folder(run))
+    return render_report(runs.outcome(run), run.folder)
 
 
 async def _run_file(runs: RunList, request: Request) -> Response:
     """Send an artifact: a picture as such, all else as text, of which nothing is executed."""
     run = _require(runs, request.path_params["id"])
-    path = resolve_inside(runs.folder(run), request.path_params["path"], "the path of an artifact")
+    path = resolve_inside(run.folder, request.path_params["path"], "the path of an artifact")
     if not path.is_file():
         return PlainTextResponse("no such artifact\n", status_code=404)
     kind = _PICTURES.get(path.suffix.lower(), "text/plain; charset=utf-8")
@@ -210,6 +212,7 @@ class _Guard:
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token
+        self._cookie = COOKIE + hashlib.sha256(token.encode()).hexdigest()[:8]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -219,10 +222,10 @@ class _Guard:
         given = request.query_params.get("token")
         if self._token and given is not None and hmac.compare_digest(given.encode(), self._token.encode()):
             response = RedirectResponse(str(request.url.replace(query="")))
-            response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             await response(scope, receive, send)
             return
-        known = request.cookies.get(COOKIE, "")
+        known = request.cookies.get(self._cookie, "")
         if self._token and not hmac.compare_digest(known.encode(), self._token.encode()):
             refused = PlainTextResponse("open the address that `eikon show` printed, with its token\n", status_code=403)
             await refused(scope, receive, send)

@@ -1,12 +1,15 @@
-"""The runs in a folder: those with an outcome, and those that have not ended yet."""
+"""The runs in a folder: those with an outcome, those that go on, and those that were interrupted."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import EikonError, EventsError
+from eikon_engine.files.locking import is_locked
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.history import summarize_run
 from eikon_engine.outcome.event_log import EVENTS_FILE
@@ -16,7 +19,6 @@ from eikon_engine.replay.artifacts import OUTCOME_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from eikon_engine.history import HistoryRun
     from eikon_engine.outcome.outcomes import ReplayOutcome
@@ -32,8 +34,9 @@ class ShownRun:
 
     id: str
     """Part of the addresses of its pages: a digest of the path of its folder."""
+    folder: Path
     path: str
-    """Its folder, relative to that of the list; `.` for that itself."""
+    """Its folder, relative to that of the list, as it is shown; `.` for that itself."""
     summary: HistoryRun | None
     """None if it has not ended, or cannot be read."""
     mission_id: str
@@ -44,10 +47,12 @@ class ShownRun:
 
     @property
     def state(self) -> str:
-        """Return the verdict, `running` or `unreadable`."""
+        """Return the verdict, `running`, `interrupted` or `unreadable`."""
         if self.summary is not None:
             return self.summary.verdict
-        return "unreadable" if self.problem else "running"
+        if self.problem:
+            return "unreadable"
+        return "running" if is_locked(self.folder / EVENTS_FILE) else "interrupted"
 
 
 class RunList:
@@ -57,10 +62,13 @@ class RunList:
         """Show the runs below a folder."""
         self.root = root
         self._known: dict[Path, tuple[_FileState, ShownRun]] = {}
+        self._by_id: dict[str, ShownRun] = {}
+        """The runs of the last scan."""
 
     def runs(self) -> list[ShownRun]:
         """Return the runs: those that have not ended first, then the others, the last one first."""
         found = [run for run in map(self._read, self._folders()) if run is not None]
+        self._by_id = {run.id: run for run in found}
         return sorted(found, key=_order)
 
     def state(self) -> str:
@@ -70,11 +78,10 @@ class RunList:
 
     def find(self, run_id: str) -> ShownRun | None:
         """Return the run with this id; None if there is none."""
-        return next((run for run in self.runs() if run.id == run_id), None)
-
-    def folder(self, run: ShownRun) -> Path:
-        """Return the artifacts folder of a run."""
-        return self.root / run.path
+        if run_id not in self._by_id:
+            self.runs()
+        known = self._by_id.get(run_id)
+        return None if known is None else self._read(known.folder)
 
     def outcome(self, run: ShownRun) -> ReplayOutcome:
         """Read the outcome of a run.
@@ -82,10 +89,12 @@ class RunList:
         Raises:
             TraceError: it cannot be read.
         """
-        return read_outcome(self.folder(run) / OUTCOME_FILE)
+        return read_outcome(run.folder / OUTCOME_FILE)
 
     def _folders(self) -> list[Path]:
-        return sorted({file.parent for name in (OUTCOME_FILE, EVENTS_FILE) for file in self.root.rglob(name)})
+        """Return the folders with a run; one that vanishes meanwhile is none."""
+        walked = os.walk(self.root)
+        return sorted(Path(folder) for folder, _, names in walked if {OUTCOME_FILE, EVENTS_FILE} & set(names))
 
     def _files(self) -> Iterator[tuple[Path, _FileState]]:
         for folder in self._folders():
@@ -139,15 +148,27 @@ class RunList:
         problem: str = "",
         steps: tuple[int, int] = (0, 0),
     ) -> ShownRun:
-        path = str(folder.relative_to(self.root))
-        name = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:_ID_LENGTH]
-        return ShownRun(id=name, path=path, summary=summary, mission_id=mission_id, problem=problem, steps=steps)
+        path = os.fsencode(folder.relative_to(self.root))
+        return ShownRun(
+            id=hashlib.sha256(path).hexdigest()[:_ID_LENGTH],
+            folder=folder,
+            path=_showable(str(folder.relative_to(self.root))),
+            summary=summary,
+            mission_id=_showable(mission_id),
+            problem=_showable(problem),
+            steps=steps,
+        )
 
 
 def _order(run: ShownRun) -> tuple[int, float, str]:
     if run.summary is None:
-        return (0 if run.state == "running" else 2, 0.0, run.path)
+        return (2 if run.problem else 0), 0.0, run.path
     return 1, -run.summary.started_at.timestamp(), run.path
+
+
+def _showable(text: str) -> str:
+    """Replace the halves of surrogate pairs by which Python stands for bytes that are no text."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _file_state(file: Path) -> _FileState | None:

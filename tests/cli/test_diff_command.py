@@ -100,6 +100,8 @@ def test_an_outcome_is_compared_with_its_bundle(tmp_path: Path, capsys: pytest.C
     assert call(outcome, TRACES / "shop_failing") == 1
     assert capsys.readouterr().out == forward
 
+    assert any(line == "verdict: faithful -> diverged" for line in forward.splitlines())
+
     assert call(TRACES / "shop_failing", other) == 2
     assert "expected an outcome of the bundle" in capsys.readouterr().err
 

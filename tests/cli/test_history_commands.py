@@ -188,6 +188,21 @@ def test_a_history_that_cannot_be_used_changes_no_verdict(tmp_path: Path, monkey
     assert len(list((tmp_path / "state/eikon/history").glob("pending-*/*.json"))) == 1
 
 
+def test_a_user_without_a_home_has_no_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container; a replay says so, and nothing if the history is off."""
+    lines: list[str] = []
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("pathlib.Path.home", no_home)
+    remember_replay(NIGHT["a/1"], tmp_path / "outcome.json", lines.append)
+    assert lines[0].startswith("history: the history has no place")
+
+    monkeypatch.setenv("EIKON_HISTORY", "off")
+    remember_replay(NIGHT["a/1"], tmp_path / "outcome.json", pytest.fail)
+
+
 @pytest.mark.browser
 def test_each_replay_is_in_the_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever its verdict."""

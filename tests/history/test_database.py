@@ -185,6 +185,18 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_a_run_of_a_newer_version_is_said(tmp_path: Path) -> None:
+    """It may have a cause that this version does not know."""
+    place = find_history(tmp_path, {})
+    assert place is not None
+    with open_history(place) as history:
+        history.add([make_run(1)])
+        with sqlite3.connect(str(place.file)) as connection:
+            connection.execute("UPDATE runs SET cause = 'moon-phase'")
+        with pytest.raises(HistoryError, match="newer version of Eikon"):
+            history.last_runs(5)
+
+
 def test_many_runs_are_stored_and_listed_quickly(tmp_path: Path) -> None:
     """A limit far from the figure of the benchmark, against statements that take one round trip a run."""
     place = find_history(tmp_path, {})

@@ -206,6 +206,7 @@ def test_what_the_page_saved_just_before_the_recording_ended_may_differ(
     sent_ms = {0: 1000.0, 1: 2200.0}
 
     assert site.explain(sent_ms, other_ms=3400.0, recorded_end_ms=recorded_end_ms) == found
+    assert site.explain(sent_ms, recorded_end_ms=recorded_end_ms) == {2: ""}  # nothing was saved later
     assert site.explain(sent_ms, other_ms=3400.0, recorded_end_ms=recorded_end_ms, has_other_scripts=True) == {2: ""}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import urllib.error
@@ -110,8 +111,12 @@ def test_the_list_follows_the_folder(night: Path, page: Page) -> None:
         page.goto(url)
         (night / "f").mkdir()
         (night / "f/events.jsonl").write_text(f"{start.model_dump_json()}\n")
-        row = page.get_by_role("row", name="running")
-        expect(row).to_contain_text("running 0 of")
+        with (night / "f/events.jsonl").open() as events:
+            fcntl.flock(events, fcntl.LOCK_EX)  # as a replay does while it runs
+            expect(page.get_by_role("row", name="running")).to_contain_text("running 0 of")
+        row = page.get_by_role("row", name="interrupted")
+        page.reload()
+        expect(row).to_contain_text("interrupted 0 of")
         (night / "f/outcome.json").write_text(NIGHT["d/1"].model_dump_json())
         expect(row).to_have_count(0)
         expect(page.get_by_role("heading")).to_have_text("9 runs: 2 faithful, 6 diverged, 1 unreadable")
@@ -150,6 +155,32 @@ def test_one_run_is_its_report(night: Path, page: Page) -> None:
             page.goto("about:blank")
 
 
+def test_a_run_that_ends_while_it_is_the_only_one_leads_to_its_report(tmp_path: Path, page: Page) -> None:
+    """The list is left for it."""
+    start = next(events_of_outcome(NIGHT["b/1"]))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/events.jsonl").write_text(f"{start.model_dump_json()}\n")
+    with shown(tmp_path / "run") as url:
+        page.goto(url)
+        expect(page.get_by_role("heading")).to_have_text("1 run: 1 interrupted")
+        (tmp_path / "run/outcome.json").write_text(NIGHT["b/1"].model_dump_json())
+        page.wait_for_url("**/run/*/")
+        page.goto("about:blank")
+
+
+def test_a_folder_whose_name_is_no_text_is_listed(night: Path, page: Page) -> None:
+    """By what can be shown of its name."""
+    folder = night / os.fsdecode(b"g\xff")
+    folder.mkdir()
+    (folder / "outcome.json").write_text(NIGHT["d/1"].model_dump_json())
+    with shown(night) as url:
+        page.goto(url)
+        expect(page.get_by_role("heading")).to_have_text("9 runs: 2 faithful, 6 diverged, 1 unreadable")
+        page.get_by_role("row", name="g?").get_by_role("link").click()
+        page.wait_for_url("**/run/*/")
+        page.goto("about:blank")
+
+
 def test_nothing_outside_the_runs_is_sent(night: Path, tmp_path: Path) -> None:
     """Nor to pages that reach it by another name; artifacts are not executed."""
     (tmp_path / "secret.txt").write_text("secret")
@@ -186,6 +217,8 @@ def test_others_need_the_token(night: Path) -> None:
     [
         (["missing"], 65, "missing"),
         ([str(TRACES / "shop_passing"), "--host", "203.0.113.1"], 2, "cannot listen on 203.0.113.1"),
+        ([str(TRACES / "shop_passing"), "--host", "203.0.113.1", "--viewer", "playwright"], 2, "loopback"),
+        ([str(TRACES / "shop_passing"), "--outcome", "x"], 2, "--viewer playwright"),
         ([str(TRACES / "shop_passing"), "--port", "70000"], 2, "70000"),
     ],
 )

@@ -69,7 +69,7 @@
     const isHitNow = Boolean(element && isHit(element));
     const is_early = !hasHits && !isHitNow;
     const was_hit = isHitNow || Boolean(lastElements[name] && isHit(lastElements[name]));
-    const before = isHitNow ? hits.get(element)
+    const before = isHitNow ? hits.get(element) ?? null
       : element && hasHits && isReplaced(seen.identity, lastElements[name]) ? innermost.identity : null;
     if (element && is_early) lastElements[name] = element;
     const at = now(), isReady = seen.count === 1 && !seen.obstacle;

@@ -2,7 +2,8 @@
 const follow = new EventSource(`events?state=${document.body.dataset.state}`);
 follow.addEventListener('message', async () => {
   const response = await fetch(location.href, { cache: 'no-store' });
-  if (!response.ok) return;
+  if (response.redirected) location.replace(response.url); // the only run has ended: to its report
+  if (!response.ok || response.redirected) return;
   const next = new DOMParser().parseFromString(await response.text(), 'text/html');
   for (const id of ['headline', 'runs']) document.getElementById(id).replaceWith(next.getElementById(id));
   document.getElementById('live').textContent = `Updated ${new Date().toLocaleTimeString()}`;
