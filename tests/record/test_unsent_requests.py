@@ -306,7 +306,7 @@ def test_a_timer_at_the_end_of_a_step_fires_in_each_run(chromium: Browser, tmp_p
     report = certify(bundle)
 
     assert report.status == "proposed", report.findings
-    assert report.rounds == 2
+    assert report.rounds <= 2
 
 
 def test_a_close_soon_after_its_page_loaded_is_missed(chromium: Browser, tmp_path: Path) -> None:
