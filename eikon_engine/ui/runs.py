@@ -1,4 +1,4 @@
-"""The runs in a folder: those with an outcome, those that go on, and those that were interrupted."""
+"""The runs in a folder: those with an outcome, those that have not ended, and those that were interrupted."""
 
 from __future__ import annotations
 
