@@ -26,6 +26,8 @@ _COUNTER_DIGITS: Final = 3
 """How many digits a counter may have more than the largest value that was seen."""
 _GROUP_LENGTH: Final = 3
 _USUAL_STEP: Final = 3
+_MANY_VALUES: Final = 5
+"""Different values from which on drawn numbers rarely rise only: once in 120 times."""
 _MAX_MULTIPLE: Final = 10
 _SHOWN: Final = 6
 _SHOWN_DECIMALS: Final = 2
@@ -46,8 +48,8 @@ class VaryingNumber:
 def classify_number(values: Sequence[str], *, is_shown: bool = True) -> VaryingNumber | None:
     """Return what a number with these values, in the order in which they were seen, is; None if it has no type.
 
-    * A *counter* never falls, and grows by at most half of it, or by one to ten times a step greater than 1. It may be
-      any greater number.
+    * A *counter* never falls, and grows by at most a twentieth of it, or half of it if there are five different values,
+      as three drawn numbers may well rise; or by one to ten times a step greater than 1. It may be any greater number.
     * A *number* rises and falls. It may be as far outside of the values that were seen as these are from each other,
       but not below zero, and not above 100 if it is a percentage. A page may show it with two decimal places.
 
@@ -109,7 +111,8 @@ def _alternates(values: Sequence[str]) -> bool:
 def _is_regular(least: int, steps: Sequence[int]) -> bool:
     """Return whether a number grows as a counter does: by little, or by small multiples of one step."""
     smallest = min(step for step in steps if step)
-    if sum(steps) <= max(least // 2, _USUAL_STEP * len(steps)):
+    part = 2 if sum(step > 0 for step in steps) + 1 >= _MANY_VALUES else 20
+    if sum(steps) <= max(least // part, _USUAL_STEP * len(steps)):
         return True
     return smallest > 1 and max(steps) <= _MAX_MULTIPLE * smallest and all(step % smallest == 0 for step in steps)
 

@@ -86,6 +86,17 @@ def test_a_counter_may_grow_by_multiples_of_a_step() -> None:
     assert classify_number(("5", "15", "125")) is None
 
 
+def test_few_numbers_that_rise_by_much_are_no_counter() -> None:
+    """Drawn numbers of orders may rise three times; five times they hardly do."""
+    drawn = ("352812", "401933", "514001", "514992", "520000")
+
+    assert classify_number(drawn[:3]) is None
+    assert classify_number(("352812", "353933", "360001")) is not None
+    found = classify_number(drawn)
+    assert found is not None
+    assert found.kind == "counter"
+
+
 def test_a_percentage_is_at_most_100() -> None:
     """Unless one was larger."""
     usual, large = classify_percentage(("90", "70", "95")), classify_percentage(("90", "70", "105"))
