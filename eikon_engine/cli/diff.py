@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.shared_options import output_file_option
+
 if TYPE_CHECKING:
     from eikon_engine.divergence.bundle_diff import BundleDiff
     from eikon_engine.divergence.outcome_diff import OutcomeDiff
@@ -27,9 +29,7 @@ Format: TypeAlias = Literal["text", "html", "json"]
     show_default=True,
     help="text: lines; html: a page; json: all of it.",
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write.  [default: standard output]"
-)
+@output_file_option
 def diff_command(*, first: Path, second: Path, kind: Format, output: Path | None) -> int:
     """Compare FIRST and SECOND: two bundles, two outcomes of one mission, or a bundle and an outcome of it.
 

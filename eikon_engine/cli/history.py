@@ -126,7 +126,7 @@ def quarantine_command(*, mission: str | None, reason: str | None, until: dateti
     today = utc_now().date()
     if mission is None and (reason or until or end):
         raise UsageError("expected MISSION, got none")
-    if mission is not None and not end and not (reason and until):
+    if mission is not None and (bool(reason or until) if end else not (reason and until)):
         raise UsageError("expected --reason and --until, or --end")
     if until is not None and until.date() < today:
         raise UsageError(f"expected a day from today ({today}) on, got {until.date()}")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.shared_options import output_file_option
+
 if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
@@ -24,9 +26,7 @@ Format: TypeAlias = Literal["text", "html", "md", "junit", "github", "gitlab"]
     help="text: the summary; html: a page; md: Markdown for the page of a job; junit: XML; github: annotations; "
     "gitlab: code quality.",
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write.  [default: standard output]"
-)
+@output_file_option
 def report_command(*, outcome: Path, kind: Format, output: Path | None) -> int:
     """Render the outcome of a replay: OUTCOME is its artifacts folder or its outcome.json.
 

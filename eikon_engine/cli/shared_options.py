@@ -53,6 +53,13 @@ def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path
     return read_ignore_file(path)
 
 
+def output_file_option(command: Command) -> Command:
+    """Add `output`, the file to write instead of standard output."""
+    return click.option(
+        "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write.  [default: standard output]"
+    )(command)
+
+
 def policy_option(command: Command) -> Command:
     """Add `policy`, `strict` or `effects`."""
     return click.option(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.shared_options import output_file_option
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -41,9 +43,7 @@ Format: TypeAlias = Literal["text", "md", "html", "json"]
     show_default=True,
     help="text: lines; md: Markdown for the page of a job; html: a page; json: all of it.",
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write.  [default: standard output]"
-)
+@output_file_option
 def triage_command(
     *, paths: tuple[Path, ...], known: Path | None, uses_history: bool, kind: Format, output: Path | None
 ) -> int:

@@ -129,6 +129,7 @@ def test_a_quarantine_is_listed_until_it_ends(
         ("quarantine", ["--end"], "expected MISSION"),
         ("quarantine", ["order"], "expected --reason and --until, or --end"),
         ("quarantine", ["order", "--end"], "expected a mission in quarantine"),
+        ("quarantine", ["order", "--end", "--reason", "x"], "expected --reason and --until, or --end"),
         ("quarantine", ["order", "--reason", "x", "--until", "2020-01-01"], "expected a day from today"),
     ],
 )
