@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 DRAWN_ID: Final = "id that the page draws"
 """Name under which steps report what was not compared."""
 _DRAWN: Final = re.compile("([0-9a-f]{6,})")
+_MIN_DIGITS: Final = 20
+"""A drawn number, a counter and a time in milliseconds have as many digits; a number of anything has fewer."""
+_LENGTH_SLACK: Final = 4
 _REFERENCES: Final = frozenset(
     {"class", "for", "form", "headers", "id", "list", "popovertarget"}
     | {f"aria-{name}" for name in ("activedescendant", "controls", "describedby", "details", "errormessage")}
@@ -88,7 +91,12 @@ def _split_pairs(one: str, other: str) -> Iterator[tuple[str, str]]:
 
 
 def _are_drawn(pair: tuple[str, str]) -> bool:
-    """Return whether both are hexadecimal, with digits, one of them also with letters, and equally long."""
+    """Return whether both look drawn.
+
+    They are hexadecimal, with digits, one of them also with letters, and equally long; or have digits only, and many.
+    """
     one, other = pair
+    if all(each.isdecimal() for each in pair):
+        return min(map(len, pair)) >= _MIN_DIGITS and abs(len(one) - len(other)) <= _LENGTH_SLACK
     is_hexadecimal = all(_DRAWN.fullmatch(each) and any(map(str.isdigit, each)) for each in pair)
-    return is_hexadecimal and len(one) == len(other) and any(map(str.isalpha, one + other))
+    return is_hexadecimal and len(one) == len(other)

@@ -22,7 +22,9 @@ from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.nearest import MAX_QUERY_PAIRS
+from eikon_engine.network.saves import SAVE_METHOD
 from eikon_engine.network.websocket import SOCKET_METHOD
+from eikon_engine.replay.caused_requests import Address
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
 from eikon_engine.replay.live_sockets import PageMessages
 from eikon_engine.trace.actions import (
@@ -70,6 +72,8 @@ class LiveComparer:
         self._zone = page_zone(plan.trace.environment)
         recording = plan.recorded_network() if plan.network == "live" else None
         steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
+        self._stand_ins = frozenset[str]()
+        """Keys of recorded saves that stand, in certified observations, for others whose bodies are not recorded."""
         self._sockets = PageMessages() if recording is None else PageMessages.of(plan.trace, steps, recording)
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
@@ -82,6 +86,10 @@ class LiveComparer:
                 if isinstance(each.step, ActionTrace) and each.step.baseline is not None:
                     self._recorded.update(each.step.baseline.requests)
                     self._later_errors.update(_errors(each.step.baseline))
+        if recording is not None:
+            stored = Counter(each.key for each in recording.exchanges)
+            more = (self._recorded - stored).keys() & stored.keys()
+            self._stand_ins = frozenset(key for key in more if key.startswith(f"{SAVE_METHOD} "))
         self._later: Counter[str] = Counter()
         """Requests of the steps that were not replayed yet, as far as an earlier step may send them."""
         for subgoal in plan.subgoals:
@@ -122,6 +130,7 @@ class LiveComparer:
         comparison = self._without_early_errors(comparison)
         repeated = Counter(key for key in recorded.timer_requests if _is_safe(key) or self._recorded[key] > 1)
         known = Counter(key for key in observed.timer_requests if key in self._recorded)
+        known.update(self._unrecorded_saves(recorded, observed))
         later = self._later - self._movable(action) - self._early
         comparison = replace(
             comparison,
@@ -143,6 +152,15 @@ class LiveComparer:
             )
             hidden = tuple(dict.fromkeys((*hidden, PRESENT_TIME)))
         return comparison, tuple(dict.fromkeys((*names, *hidden, *self._target_times.not_compared)))
+
+    def _unrecorded_saves(self, recorded: Observation, observed: Observation) -> Iterator[str]:
+        """Yield what a timer saved with another body, where the baseline has a save of another body, too."""
+        missing = Counter(recorded.timer_requests) - Counter(observed.timer_requests)
+        free = Counter(Address.of(key) for key in missing.elements() if key in self._stand_ins)
+        for key in observed.timer_requests:
+            if key not in self._recorded and free[Address.of(key)] > 0:
+                free[Address.of(key)] -= 1
+                yield key
 
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
         return (key for key in seen.requests if key in self._sockets.heartbeats)

@@ -52,6 +52,8 @@ def test_a_drawn_id_may_differ_wherever_the_page_refers_to_it(name: str, recorde
         ("navigation", "information", False),
         ("defs-d59708", "defs-9708c0e", False),
         ("tab-1", "tab-2", False),
+        ("dialog_4170549203491795932774819", "dialog_176711473501795932774819", True),
+        ("order-417054920349", "order-417054920351", False),
         ("first-d59708", "second-9708c0", False),
     ],
 )

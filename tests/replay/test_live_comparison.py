@@ -12,7 +12,7 @@ import pytest
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.exchange import Moment
+from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketAccepted, SocketMessage, SocketOpened, message_key, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
@@ -145,6 +145,22 @@ def test_a_timer_may_not_send_what_was_never_recorded() -> None:
     assert codes([seen()], [seen(DELETE, timers=(DELETE,))]) == [["request-unexpected"]]
     assert codes([seen(SAVE, timers=(SAVE,))], [seen()]) == [["request-missing"]]
     assert codes([seen(SAVE, SAVE, timers=(SAVE, SAVE))], [seen()]) == [[]]
+
+
+def test_a_timer_may_save_another_body_where_the_baseline_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A sealed replay reports an unrecorded save as the recorded one that answered it: once more than it was sent."""
+    layout, other = "PUT http://a/layout?1 sha256:a", "PUT http://a/layout?2 sha256:b"
+    request = RecordedRequest(method="PUT", url="http://a/layout?1", resource_type="fetch", is_navigation=False)
+    saved = Exchange(ordinal=0, key=layout, occurrence=0, request=request, started_ms=0.0)
+    recording = NetworkRecording(exchanges=(saved,), truncation=None, blobs=BlobStore(tmp_path))
+    monkeypatch.setattr(Plan, "recorded_network", lambda _plan: recording)
+    once, unrecorded = seen(layout, timers=(layout,)), seen(other, timers=(other,))
+
+    assert codes([once, once], [once, unrecorded]) == [[], []]
+    assert codes([once], [unrecorded]) == [["request-missing", "request-unexpected"]]
+    assert codes([once, once], [once, seen(other)]) == [[], ["request-unexpected"]]
+    elsewhere = "PUT http://a/price sha256:b"
+    assert codes([once, once], [once, seen(elsewhere, timers=(elsewhere,))]) == [[], ["request-unexpected"]]
 
 
 def test_a_safe_request_may_come_in_an_earlier_step() -> None:

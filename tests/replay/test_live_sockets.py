@@ -69,6 +69,8 @@ class Tasks:
         """Wall time between two pings."""
         self.answer = "Added"
         self.answers_after_s = 0.0
+        self.times_ready = 1
+        """How often the server says that it is ready."""
         self.client = ""
         """Id of the client and its listeners; they are drawn for each page if it is empty."""
         self.acknowledges_after_ms = 60_000
@@ -109,7 +111,8 @@ class Tasks:
     async def answer_to(self, socket: web.WebSocketResponse, message: str, listeners: set[str]) -> None:
         """Answer one message."""
         if message == "40":
-            await socket.send_str('42["ready",{"state":"Ready"}]')
+            for _ in range(self.times_ready):
+                await socket.send_str('42["ready",{"state":"Ready"}]')
         kind, value = json.loads(message[2:]) if message.startswith("42") else ("", {})
         if kind == "add":
             listeners.add(listener := self.client or draw())
@@ -272,3 +275,25 @@ def test_an_answer_that_the_agent_did_not_wait_for_may_come_earlier(
     assert same.verdict == "faithful"
     first = other.divergences[0]
     assert (first.sequence, first.observed) == (6, '"Saved"')
+
+
+def test_how_often_a_server_says_something_before_the_page_asks_does_not_matter(
+    chromium: Browser, tasks: Tasks, tmp_path: Path
+) -> None:
+    """A process that starts says more or less of its state; the answers to later messages keep their moments."""
+    tasks.client, tasks.answers_after_s, tasks.pings_after_s, tasks.times_ready = "ada", 1.0, 60.0, 4
+    try:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+            agent.page.goto(tasks.url)
+            expect(agent.page.locator("#state")).to_have_text("Ready")
+            agent.page.get_by_label("Task").fill("Water")
+            agent.page.get_by_role("button", name="Add").click()
+            agent.page.get_by_label("Task").fill("")
+            expect(agent.page.locator("#state")).to_have_text("Added")
+        tasks.answers_after_s, tasks.times_ready = 0.0, 2
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+    finally:
+        tasks.client, tasks.answers_after_s, tasks.times_ready = "", 0.0, 1
+
+    assert differences(outcome) == []
+    assert outcome.verdict == "faithful"

@@ -88,6 +88,21 @@ class _PacedSocket:
         """Return what comes next; None if nothing does."""
         return min((each[0] for each in self.left.values() if each), key=lambda push: push.moment.order, default=None)
 
+    def count_sent(self) -> tuple[_Push, ...]:
+        """Count a message of the page; return what did not come before it and is no longer expected.
+
+        A server may send more or less before the page asks for something else, as a process that starts does.
+        """
+        self.sent += 1
+        push = self.next()
+        if push is None or self.given_up is not push.moment or self.sent > len(self.sent_ms):
+            return ()
+        gone = list[_Push]()
+        for pushes in self.left.values():
+            while pushes and pushes[0].sent_before < self.sent:
+                gone.append(pushes.popleft())
+        return tuple(gone)
+
     def take(self, kind: PushKind) -> _Push | None:
         """Return the recorded counterpart of what comes now; None if there is none."""
         return self.left[kind].popleft() if self.left.get(kind) else None
@@ -219,7 +234,7 @@ class LivePace:
         """Count what the page sends."""
         recorded = self._recorded(socket)
         if sender == "page" and recorded is not None and not _answers(self._heartbeat(socket), _bytes(content)):
-            recorded.sent += 1
+            self._schedule.queue.stop_expecting([push.moment.order for push in recorded.count_sent()])
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:  # noqa: ARG002
         """Expect nothing more on a socket."""
