@@ -99,6 +99,25 @@ provide_postgresql() {
         fail "apt-get could not install postgresql (see above): install it by hand and run this again"
 }
 
+# Gets the schema of JUnit XML that Jenkins publishes, which the source distribution of pytest has.
+provide_junit_schema() {
+    schema=$VENV/share/junit-10.xsd
+    if [ -s "$schema" ]; then
+        return 0
+    fi
+    say "Getting the schema of JUnit XML"
+    version=$("$VENV_PYTHON" -c 'import pytest; print(pytest.__version__)')
+    folder=$(mktemp -d)
+    "$VENV_PYTHON" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary pytest --dest "$folder" \
+        "pytest==$version" >&2 || fail "pip could not download the source of pytest $version (see above)"
+    mkdir -p "$VENV/share"
+    tar -xzOf "$folder/pytest-$version.tar.gz" "pytest-$version/testing/example_scripts/junit-10.xsd" >"$schema" || {
+        rm -f "$schema"
+        fail "the source of pytest $version has no junit-10.xsd"
+    }
+    rm -rf "$folder"
+}
+
 # Finds a browser, or gets one.
 provide_browser() {
     say "Looking for a browser"

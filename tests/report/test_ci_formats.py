@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
+from functools import cache
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
+from xmlschema import XMLSchema10
 
 from eikon_engine.report.ci_formats import render_github, render_gitlab, render_junit, render_markdown
 from tests.report.outcomes import make_outcome
@@ -15,6 +19,12 @@ from tests.report.outcomes import make_outcome
 def parse(text: str) -> ET.Element:
     """Parse XML."""
     return ET.fromstring(text.encode())  # noqa: S314 - our own
+
+
+@cache
+def junit_schema() -> XMLSchema10:
+    """Return the schema that Jenkins publishes; scripts/test gets it."""
+    return XMLSchema10(Path(sys.prefix) / "share" / "junit-10.xsd")
 
 
 def test_junit_has_a_case_for_each_recorded_step() -> None:
@@ -44,6 +54,7 @@ def test_junit_is_red_if_only_the_run_failed() -> None:
         update={"verdict": "unverifiable", "reasons": ("interrupted",), "subgoals": (), "explanation": None}
     )
 
+    junit_schema().validate(render_junit(incomplete))
     (suite,) = parse(render_junit(incomplete))
 
     assert suite.get("errors") == "1"
@@ -55,7 +66,7 @@ def test_all_formats_are_well_formed(text: str) -> None:
     """XML has no forbidden character, a table has its cells, a command is one line, and JSON is JSON."""
     outcome = make_outcome(text)
 
-    parse(render_junit(outcome))
+    junit_schema().validate(render_junit(outcome))
     rows = [line for line in render_markdown(outcome).splitlines() if line.startswith("|")]
     assert [len(row.replace("\\\\", "").replace("\\|", "").split("|")) for row in rows] == [6] * 4
     commands = render_github(outcome).split("\n")
