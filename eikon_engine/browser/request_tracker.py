@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.frames import frame_of
 from eikon_engine.network.exchange import ABORTED_ERROR, FETCH_TYPES, SAFE_METHODS
-from eikon_engine.outcome.outcomes import FailedRequest
+from eikon_engine.outcome.outcomes import FailedRequest, RequestTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +81,60 @@ NO_DOCUMENT_STATUSES: Final = (204, 205)
 FIRST_ERROR_STATUS: Final = 400
 NULL_BODY_STATUSES: Final = frozenset({101, 103, 204, 205, 304})
 """Statuses of responses without a body (https://fetch.spec.whatwg.org/#null-body-status)."""
+LOGGED_TRAFFIC: Final = 10_000
+"""How many of the last requests and responses a session remembers."""
 NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:", "javascript:")
+
+
+@dataclass(slots=True)
+class _TimedRequest:
+    """When a request was sent and answered, on the clock of `time.perf_counter`."""
+
+    request: Request
+    sent_s: float
+    ended_s: float | None = None
+
+
+class RequestTimes:
+    """When the last requests of a context were sent and answered, in wall time."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        """Listen to the context from now on."""
+        self._latest: deque[_TimedRequest] = deque(maxlen=LOGGED_TRAFFIC)
+        self._open: dict[Request, _TimedRequest] = {}
+        context.on("request", self._on_request)
+        context.on("requestfinished", self._on_end)
+        context.on("requestfailed", self._on_end)
+
+    def take(self, begin_s: float, redact: Callable[[str], str]) -> tuple[RequestTime, ...]:
+        """Return the requests that were sent since the last call, as far as they got.
+
+        `begin_s` is the time of the same clock as of which they are given.
+        """
+        taken = tuple(_describe_timed(each, begin_s, redact) for each in self._latest)
+        self._latest.clear()
+        self._open.clear()
+        return taken
+
+    def _on_request(self, request: Request) -> None:
+        if not request.url.startswith(NON_NETWORK_SCHEMES):
+            self._open[request] = timed = _TimedRequest(request, time.perf_counter())
+            self._latest.append(timed)
+
+    def _on_end(self, request: Request) -> None:
+        if (timed := self._open.pop(request, None)) is not None:
+            timed.ended_s = time.perf_counter()
+
+
+def _describe_timed(timed: _TimedRequest, begin_s: float, redact: Callable[[str], str]) -> RequestTime:
+    request, response = timed.request, timed.request.existing_response
+    return RequestTime(
+        method=request.method,
+        url=redact(request.url),
+        begin_ms=(timed.sent_s - begin_s) * 1000,
+        duration_ms=None if timed.ended_s is None else (timed.ended_s - timed.sent_s) * 1000,
+        what=str(response.status) if response is not None else request.failure or "",
+    )
 
 
 class RequestTracker:
@@ -106,6 +159,7 @@ class RequestTracker:
         """How many requests began or ended."""
         self.failed: list[FailedRequest] = []
         """Requests without a response, or with a status from 400 on, since the session began."""
+        self.times = RequestTimes(context)
         self._longest_s = 0.0
         self.blocking = BlockingRequests(context)
         self._changed = changed
@@ -276,10 +330,6 @@ class LoggedTraffic:
         """Return the page that sent the request; None for a service worker."""
         frame = frame_of(self.request)
         return None if frame is None else frame.page
-
-
-LOGGED_TRAFFIC: Final = 10_000
-"""How many of the last requests and responses a session remembers, for steps that wait for one."""
 
 
 class TrafficLog:

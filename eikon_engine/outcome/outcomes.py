@@ -57,6 +57,19 @@ ViolationKind: TypeAlias = Literal["page", "browser"]
 EXIT_STATUS: dict[Verdict, int] = {"faithful": 0, "diverged": 1, "unverifiable": 3}
 
 
+class RequestTime(FileModel):
+    """When a request was sent and answered, in wall time."""
+
+    method: str
+    url: str
+    begin_ms: float
+    """When it was sent, since the action began; negative if that was before the action."""
+    duration_ms: float | None
+    """How long it took until its response was there, or it failed; None if it had not ended by the end of the step."""
+    what: str = ""
+    """The status, or the browser's error; empty if there is none yet."""
+
+
 class ActionOutcome(FileModel):
     """The result of replaying one action."""
 
@@ -79,6 +92,8 @@ class ActionOutcome(FileModel):
     masked: tuple[str, ...] = ()
     """Names of the masks that hid a difference; reported as reduced coverage."""
     duration_ms: float = 0.0
+    request_times: tuple[RequestTime, ...] = ()
+    """The requests that were sent since the action before, in the order sent."""
     artifacts: tuple[Artifact, ...] = ()
     dependents: tuple[Consequence, ...] = ()
     """Later steps expected to fail because of this one. Only set for the first action that diverged."""

@@ -355,10 +355,10 @@ class StepRunner:
         changed = self._environment_changes(planned)
         if changed and self._options.on_divergence == "stop":
             return _unperformed_outcome(recorded, changed)
-        begin = time.perf_counter()
+        begin, session = time.perf_counter(), self._worker.session
         self._performed_before = self.last_performed
         if self._network_mode == "live":
-            self._worker.session.is_same_text = self._live.begin_step(recorded)
+            session.is_same_text = self._live.begin_step(recorded)
         performed, late_ms = await self._perform(planned, recorded, is_expected)
         self.last_performed = performed
         delay_ms = self._response_delay_ms(recorded)
@@ -390,6 +390,7 @@ class StepRunner:
             unverifiable=unverifiable,
             masked=compared.masked,
             dependents=affected,
+            request_times=session.tracker.requests.times.take(begin, session.redactor.redact_text),
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, assert_never
 from urllib.parse import quote
 
+from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
 from eikon_engine.errors import TraceError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.outcome.outcomes import ReplayOutcome, ResponseChange, StepOutcome, SubgoalOutcome
+    from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime, ResponseChange, StepOutcome, SubgoalOutcome
     from eikon_engine.trace.execution import Artifact, Result
 
 REPORT_FILE: Final = "report.html"
@@ -33,6 +35,8 @@ MAX_PICTURE_BYTES: Final = 4_000_000
 """Size of a picture that is part of the page; larger ones are linked."""
 MAX_TEXT_LINES: Final = 400
 """Lines of a text file that are part of the page."""
+MAX_REQUEST_BARS: Final = 2_000
+"""Requests on the time axis; of more, the longest ones are shown."""
 _EXPECTED: Final = ("page expected, differences outlined", "screenshot recorded")
 _OBSERVED: Final = ("page observed, differences outlined", "screenshot")
 _DIFFERENCE: Final = "difference of the screenshots"
@@ -98,6 +102,28 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _RequestBar:
+    """A request, and where it is on the time axis, in percent."""
+
+    time: RequestTime
+    begin: float
+    width: float
+
+    @property
+    def verdict(self) -> str:
+        """Return `diverged` for a request that failed or got a status of 400 or more."""
+        what = self.time.what
+        is_failed = int(what) >= FIRST_ERROR_STATUS if what.isdecimal() else bool(what)
+        return "diverged" if is_failed else ""
+
+    @property
+    def text(self) -> str:
+        """Describe it."""
+        took = "not answered" if self.time.duration_ms is None else f"{self.time.duration_ms:.0f} ms"
+        return ", ".join(filter(None, (f"{self.time.method} {self.time.url}", self.time.what, took)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
     """A step, and where it is on the time axis, in percent."""
 
@@ -105,6 +131,7 @@ class _Step:
     subgoal: SubgoalOutcome
     begin: float
     width: float
+    request_bars: tuple[_RequestBar, ...]
     pictures: tuple[_Picture, ...]
     """Those that are no part of the comparison."""
     compared: tuple[_Picture, _Picture] | None
@@ -158,6 +185,10 @@ class _Step:
         return () if seen is None else seen.requests
 
 
+def _request_times(step: StepOutcome) -> Sequence[RequestTime]:
+    return step.request_times if step.kind == "action" else ()
+
+
 def _result_text(result: Result) -> str:
     match result:
         case Succeeded():
@@ -178,6 +209,16 @@ class _Subgoal:
     """Changed responses that its steps received."""
 
     @property
+    def request_bars(self) -> Sequence[_RequestBar]:
+        """Return those of its steps."""
+        return [bar for step in self.steps for bar in step.request_bars]
+
+    @property
+    def requests(self) -> str:
+        """Say how many requests are drawn."""
+        return pluralize(len(self.request_bars), "request")
+
+    @property
     def missing(self) -> str:
         """Say how many steps were not replayed; empty if all were."""
         count = max(0, self.outcome.steps_recorded - len(self.steps))
@@ -193,6 +234,9 @@ class _Subgoals:
         durations = [step.duration_ms for subgoal in outcome.subgoals for step in subgoal.steps]
         self._total_ms = sum(durations) or 1.0
         self._begins_ms = iter([0.0, *accumulate(durations)])
+        times = [time for subgoal in outcome.subgoals for step in subgoal.steps for time in _request_times(step)]
+        longest = sorted(times, key=lambda time: time.duration_ms or math.inf, reverse=True)
+        self._drawn = {id(time) for time in longest[:MAX_REQUEST_BARS]}
 
     def __iter__(self) -> Iterator[_Subgoal]:
         for each in self._outcome.subgoals:
@@ -211,10 +255,12 @@ class _Subgoals:
         compared = _take_pair(pictures)
         difference = pictures.pop(_DIFFERENCE, None)
         dom = next((there[each.path] for each in known if each.name == _DOM_DIFFERENCE), None)
+        begin_ms = next(self._begins_ms)
         return _Step(
             outcome=outcome,
             subgoal=subgoal,
-            begin=100 * next(self._begins_ms) / self._total_ms,
+            begin=100 * begin_ms / self._total_ms,
+            request_bars=tuple(self._request_bars(outcome, begin_ms)),
             width=100 * outcome.duration_ms / self._total_ms,
             pictures=tuple(pictures.values()),
             compared=compared,
@@ -223,6 +269,16 @@ class _Subgoals:
             files=tuple(each for each in known if not each.path.endswith(".png")),
             missing=tuple(each for each in outcome.artifacts if each.path not in there),
         )
+
+    def _request_bars(self, step: StepOutcome, begin_ms: float) -> Iterator[_RequestBar]:
+        """Yield those of the step that are drawn; one that did not end lasts until the end of the step."""
+        for time in _request_times(step):
+            if id(time) not in self._drawn:
+                continue
+            sent_ms = begin_ms + max(0.0, time.begin_ms)
+            took_ms = begin_ms + step.duration_ms - sent_ms if time.duration_ms is None else time.duration_ms
+            begin, end = (100 * min(ms, self._total_ms) / self._total_ms for ms in (sent_ms, sent_ms + took_ms))
+            yield _RequestBar(time=time, begin=begin, width=max(0.0, end - begin))
 
     def _path_of(self, artifact: Artifact) -> Path | None:
         """Return the file of an artifact; None if it is missing, or out of the folder."""

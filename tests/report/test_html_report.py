@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.outcome.outcomes import ReplayOutcome
+from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime
 from eikon_engine.report import HtmlReport
 from eikon_engine.report.html_report import render_report
 from eikon_engine.report.templates import MAX_LINE_LENGTH
@@ -195,3 +195,39 @@ def test_a_large_mission_stays_small(tmp_path: Path) -> None:
     large: ReplayOutcome = outcome.model_copy(update={"subgoals": (subgoal,)})
 
     assert len(render_report(large, tmp_path)) < 2_000_000
+
+
+@pytest.mark.browser
+def test_requests_are_on_the_time_axis(chromium: Browser, tmp_path: Path) -> None:
+    """Each is where it was sent, and as long as its response took; one that failed is marked, and the step lists it."""
+    outcome = make_outcome()
+    subgoal = outcome.subgoals[0]
+    times = (
+        RequestTime(method="GET", url="http://shop.test/api", begin_ms=50.0, duration_ms=25.0, what="200"),
+        RequestTime(method="POST", url="http://shop.test/save", begin_ms=100.0, duration_ms=50.0, what="500"),
+        RequestTime(method="GET", url="http://shop.test/poll", begin_ms=150.0, duration_ms=None),
+    )
+    lost = subgoal.steps[1].model_copy(update={"request_times": times})
+    changed = subgoal.model_copy(update={"steps": (subgoal.steps[0], lost, subgoal.steps[2])})
+    path = tmp_path / "report.html"
+    path.write_text(render_report(outcome.model_copy(update={"subgoals": (changed,)}), tmp_path), encoding="utf-8")
+
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+
+    bars = page.locator(".request")
+    expect(bars).to_have_count(3)
+    axis = page.locator(".axis").first.evaluate("each => each.getBoundingClientRect().toJSON()")
+    places = bars.evaluate_all("all => all.map(each => [each.getBoundingClientRect().x, each.style.width, each.title])")
+    begins_ms = [(x - axis["x"]) / axis["width"] * 600 for x, _, _ in places]
+    assert begins_ms == pytest.approx([150, 200, 250], abs=2)
+    assert [width for _, width, _ in places] == ["4.167%", "8.333%", "8.333%"]
+    assert [title for _, _, title in places] == [
+        "GET http://shop.test/api, 200, 25 ms",
+        "POST http://shop.test/save, 500, 50 ms",
+        "GET http://shop.test/poll, not answered",
+    ]
+    expect(page.locator(".request.diverged")).to_have_count(1)
+    page.get_by_text("Times of requests: 3").click()
+    expect(page.get_by_text("POST http://shop.test/save, 500, 50 ms")).to_be_visible()
+    page.close()
