@@ -14,6 +14,7 @@ from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
 from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.schema import build_schema
 
 
 class GateResult(FileModel):
@@ -462,3 +463,13 @@ class ReplayOutcome(FileModel):
     def exit_status(self) -> int:
         """Return the exit status of the command; a failed gate counts as a divergence."""
         return EXIT_STATUS[combine_verdicts((self.verdict, *(gate.verdict for gate in self.gates)))]
+
+
+def outcome_schema() -> dict[str, object]:
+    """Return the schema of version 1 of an outcome, in JSON Schema 2020-12."""
+    return build_schema(
+        ReplayOutcome,
+        schema_id=f"urn:eikon-engine:outcome:{OUTCOME_VERSION}",
+        title="Eikon outcome",
+        description="What a replay did and found: outcome.json of its artifacts. See docs/outcome-format.md.",
+    )

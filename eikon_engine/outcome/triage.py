@@ -10,6 +10,7 @@ from pydantic import AwareDatetime
 from eikon_engine.files.models import FileModel
 from eikon_engine.outcome.divergence import Cause
 from eikon_engine.outcome.outcomes import Verdict
+from eikon_engine.trace.schema import build_schema
 
 TRIAGE_VERSION: Literal[1] = 1
 
@@ -167,3 +168,13 @@ class Triage(FileModel):
     unreadable: tuple[UnreadableOutcome, ...] = ()
     expired: tuple[KnownCause, ...] = ()
     """Known causes that would apply if they were not over."""
+
+
+def triage_schema() -> dict[str, object]:
+    """Return the schema of version 1 of a triage, in JSON Schema 2020-12."""
+    return build_schema(
+        Triage,
+        schema_id=f"urn:eikon-engine:triage:{TRIAGE_VERSION}",
+        title="Eikon triage",
+        description="Failed replays, grouped by cause: `eikon triage --format json`. See docs/triage.md.",
+    )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SCHEMA_ID: Final = f"urn:eikon-engine:trace:{TRACE_VERSION}"
 
-REQUIRED_TAGS: Final = ("kind", "type", "trace_version", "events_version")
+REQUIRED_TAGS: Final = ("kind", "type", "trace_version", "events_version", "outcome_version", "triage_version")
 
 
 def trace_schema() -> dict[str, object]:
