@@ -15,6 +15,7 @@ from eikon_engine.outcome.outcomes import (
     NetworkOutcome,
     ReplayCounts,
     ReplayOutcome,
+    RequestTime,
     ResponseChange,
     SubgoalOutcome,
     ValueChange,
@@ -77,6 +78,9 @@ def make_outcome(text: str = "Save", folder: Path | None = None) -> ReplayOutcom
             "verdict": "diverged",
             "result": Failed(code="target-missing", message=f"no {text}"),
             "divergences": (make_divergence(2, text),),
+            "request_times": (
+                RequestTime(method="GET", url=f"http://shop.test/{text}", begin_ms=50.0, duration_ms=25.0, what=text),
+            ),
         }
     )
     unknown = make_step(3, text).model_copy(update={"verdict": "unverifiable", "unverifiable": (f"{text}: unknown",)})
