@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 DRAWN_ID: Final = "id that the page draws"
 """Name under which steps report what was not compared."""
 _DRAWN: Final = re.compile("([0-9a-f]{6,})")
-_MIN_DIGITS: Final = 20
-"""A drawn number, a counter and a time in milliseconds have as many digits; a number of anything has fewer."""
-_LENGTH_SLACK: Final = 4
+_NUMBER_AND_TIME: Final = re.compile("[1-9][0-9]{6,}([12][0-9]{12})")
+"""A drawn number, with a counter, and a Unix time in milliseconds behind it; TinyMCE makes such ids."""
+_NEAR_MS: Final = 3_600_000
 _REFERENCES: Final = frozenset(
     {"class", "for", "form", "headers", "id", "list", "popovertarget"}
     | {f"aria-{name}" for name in ("activedescendant", "controls", "describedby", "details", "errormessage")}
@@ -93,10 +93,11 @@ def _split_pairs(one: str, other: str) -> Iterator[tuple[str, str]]:
 def _are_drawn(pair: tuple[str, str]) -> bool:
     """Return whether both look drawn.
 
-    They are hexadecimal, with digits, one of them also with letters, and equally long; or have digits only, and many.
+    They are hexadecimal, with digits, one of them also with letters, and equally long; or a number and the time.
     """
     one, other = pair
     if all(each.isdecimal() for each in pair):
-        return min(map(len, pair)) >= _MIN_DIGITS and abs(len(one) - len(other)) <= _LENGTH_SLACK
+        times = [int(found[1]) for found in map(_NUMBER_AND_TIME.fullmatch, pair) if found is not None]
+        return len(times) == len(pair) and abs(times[0] - times[1]) < _NEAR_MS
     is_hexadecimal = all(_DRAWN.fullmatch(each) and any(map(str.isdigit, each)) for each in pair)
     return is_hexadecimal and len(one) == len(other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
@@ -22,9 +23,8 @@ from eikon_engine.dom.tree import HTML_WHITESPACE
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.nearest import MAX_QUERY_PAIRS
-from eikon_engine.network.saves import SAVE_METHOD
+from eikon_engine.network.saves import group_saves
 from eikon_engine.network.websocket import SOCKET_METHOD
-from eikon_engine.replay.caused_requests import Address
 from eikon_engine.replay.effects_policy import RESOURCE_ERROR
 from eikon_engine.replay.live_sockets import PageMessages
 from eikon_engine.trace.actions import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.observation import Observation, PageObservation
@@ -72,8 +73,8 @@ class LiveComparer:
         self._zone = page_zone(plan.trace.environment)
         recording = plan.recorded_network() if plan.network == "live" else None
         steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
-        self._stand_ins = frozenset[str]()
-        """Keys of recorded saves that stand, in certified observations, for others whose bodies are not recorded."""
+        self._other_saves: Counter[str] = Counter()
+        """How many saves of each place the baselines have in place of recorded ones, with bodies that are not known."""
         self._sockets = PageMessages() if recording is None else PageMessages.of(plan.trace, steps, recording)
         self._recorded: Counter[str] = Counter()
         """The requests of all steps, with how often they were recorded."""
@@ -87,9 +88,7 @@ class LiveComparer:
                     self._recorded.update(each.step.baseline.requests)
                     self._later_errors.update(_errors(each.step.baseline))
         if recording is not None:
-            stored = Counter(each.key for each in recording.exchanges)
-            more = (self._recorded - stored).keys() & stored.keys()
-            self._stand_ins = frozenset(key for key in more if key.startswith(f"{SAVE_METHOD} "))
+            self._other_saves = _count_other_saves(recording, self._recorded)
         self._later: Counter[str] = Counter()
         """Requests of the steps that were not replayed yet, as far as an earlier step may send them."""
         for subgoal in plan.subgoals:
@@ -154,12 +153,12 @@ class LiveComparer:
         return comparison, tuple(dict.fromkeys((*names, *hidden, *self._target_times.not_compared)))
 
     def _unrecorded_saves(self, recorded: Observation, observed: Observation) -> Iterator[str]:
-        """Yield what a timer saved with another body, where the baseline has a save of another body, too."""
+        """Yield what a timer saved with another body, where the baseline has a save whose body is not known, too."""
         missing = Counter(recorded.timer_requests) - Counter(observed.timer_requests)
-        free = Counter(Address.of(key) for key in missing.elements() if key in self._stand_ins)
+        free = Counter(map(_save_place, missing.elements())) & self._other_saves
         for key in observed.timer_requests:
-            if key not in self._recorded and free[Address.of(key)] > 0:
-                free[Address.of(key)] -= 1
+            if key not in self._recorded and free[_save_place(key)] > 0:
+                free[_save_place(key)] -= 1
                 yield key
 
     def _heartbeats_among(self, seen: Observation) -> Iterator[str]:
@@ -281,6 +280,7 @@ class LiveComparer:
             sent = Counter(observed.requests)
             self._early += (sent - due) & (self._later - self._early)
             self._early -= due - sent
+            self._other_saves -= Counter(map(_save_place, self._unrecorded_saves(recorded.baseline, observed)))
 
     def _movable(self, action: ActionTrace) -> Counter[str]:
         """Return the requests of a step that may be sent in an earlier one, since the page waited longer there.
@@ -419,6 +419,26 @@ def _counts(times: list[tuple[timedelta, timedelta, timedelta]]) -> bool:
     return any(shown for _, shown in passed) and all(
         abs(shown - time) <= unit + ELAPSED_TOLERANCE for time, shown in passed
     )
+
+
+def _count_other_saves(recording: NetworkRecording, baselines: Counter[str]) -> Counter[str]:
+    """Count, by places, the saves in baselines that stand for bodies that are not known.
+
+    A sealed replay reports such a save as the recorded one that answered it, so that this one was sent more often than
+    it was recorded; and another recorded save of that place was never sent.
+    """
+    places = group_saves(recording.exchanges, lambda each: _save_place(each.key))
+    counts: Counter[str] = Counter()
+    for place, saves in places.items():
+        stored = Counter(each.key for each in saves)
+        sent = Counter({key: baselines[key] for key in stored})
+        counts[place] = min((sent - stored).total(), (stored - sent).total())
+    return counts
+
+
+def _save_place(key: str) -> str:
+    """Return the method and URL of a request without times, such as those of cache-busters."""
+    return re.sub("[0-9]{10,}", "#", " ".join(key.split(" ")[:2]))
 
 
 def _is_safe(key: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, assert_never
@@ -18,6 +17,7 @@ from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
 from eikon_engine.errors import TraceError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
+from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.report.templates import page_file, page_template
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
@@ -36,7 +36,7 @@ MAX_PICTURE_BYTES: Final = 4_000_000
 MAX_TEXT_LINES: Final = 400
 """Lines of a text file that are part of the page."""
 MAX_REQUEST_BARS: Final = 2_000
-"""Requests on the time axis; of more, the longest ones are shown."""
+"""Requests of a subgoal on the time axis; of more, the longest ones are shown."""
 _EXPECTED: Final = ("page expected, differences outlined", "screenshot recorded")
 _OBSERVED: Final = ("page observed, differences outlined", "screenshot")
 _DIFFERENCE: Final = "difference of the screenshots"
@@ -110,16 +110,15 @@ class _RequestBar:
     width: float
 
     @property
-    def verdict(self) -> str:
-        """Return `diverged` for a request that failed or got a status of 400 or more."""
+    def has_failed(self) -> bool:
+        """Whether it failed, or got a status of 400 or more; the page may have cancelled it."""
         what = self.time.what
-        is_failed = int(what) >= FIRST_ERROR_STATUS if what.isdecimal() else bool(what)
-        return "diverged" if is_failed else ""
+        return int(what) >= FIRST_ERROR_STATUS if what.isdecimal() else what not in {"", ABORTED_ERROR}
 
     @property
     def text(self) -> str:
         """Describe it."""
-        took = "not answered" if self.time.duration_ms is None else f"{self.time.duration_ms:.0f} ms"
+        took = "not ended" if self.time.duration_ms is None else f"{self.time.duration_ms:.0f} ms"
         return ", ".join(filter(None, (f"{self.time.method} {self.time.url}", self.time.what, took)))
 
 
@@ -185,10 +184,6 @@ class _Step:
         return () if seen is None else seen.requests
 
 
-def _request_times(step: StepOutcome) -> Sequence[RequestTime]:
-    return step.request_times if step.kind == "action" else ()
-
-
 def _result_text(result: Result) -> str:
     match result:
         case Succeeded():
@@ -210,13 +205,15 @@ class _Subgoal:
 
     @property
     def request_bars(self) -> Sequence[_RequestBar]:
-        """Return those of its steps."""
-        return [bar for step in self.steps for bar in step.request_bars]
+        """Return the longest ones of its steps, as many as are drawn."""
+        bars = [bar for step in self.steps for bar in step.request_bars]
+        return sorted(bars, key=lambda bar: bar.width, reverse=True)[:MAX_REQUEST_BARS]
 
     @property
     def requests(self) -> str:
-        """Say how many requests are drawn."""
-        return pluralize(len(self.request_bars), "request")
+        """Say how many requests there were, and how many are drawn."""
+        count = sum(len(step.request_bars) for step in self.steps)
+        return pluralize(count, "request") + (f", {MAX_REQUEST_BARS} shown" if count > MAX_REQUEST_BARS else "")
 
     @property
     def missing(self) -> str:
@@ -234,9 +231,6 @@ class _Subgoals:
         durations = [step.duration_ms for subgoal in outcome.subgoals for step in subgoal.steps]
         self._total_ms = sum(durations) or 1.0
         self._begins_ms = iter([0.0, *accumulate(durations)])
-        times = [time for subgoal in outcome.subgoals for step in subgoal.steps for time in _request_times(step)]
-        longest = sorted(times, key=lambda time: time.duration_ms or math.inf, reverse=True)
-        self._drawn = {id(time) for time in longest[:MAX_REQUEST_BARS]}
 
     def __iter__(self) -> Iterator[_Subgoal]:
         for each in self._outcome.subgoals:
@@ -271,13 +265,11 @@ class _Subgoals:
         )
 
     def _request_bars(self, step: StepOutcome, begin_ms: float) -> Iterator[_RequestBar]:
-        """Yield those of the step that are drawn; one that did not end lasts until the end of the step."""
-        for time in _request_times(step):
-            if id(time) not in self._drawn:
-                continue
-            sent_ms = begin_ms + max(0.0, time.begin_ms)
-            took_ms = begin_ms + step.duration_ms - sent_ms if time.duration_ms is None else time.duration_ms
-            begin, end = (100 * min(ms, self._total_ms) / self._total_ms for ms in (sent_ms, sent_ms + took_ms))
+        """Yield those of a step; one that did not end lasts until the end of the step."""
+        for time in step.request_times if step.kind == "action" else ():
+            sent_ms = begin_ms + time.begin_ms
+            ended_ms = begin_ms + step.duration_ms if time.duration_ms is None else sent_ms + time.duration_ms
+            begin, end = (100 * min(max(0.0, ms), self._total_ms) / self._total_ms for ms in (sent_ms, ended_ms))
             yield _RequestBar(time=time, begin=begin, width=max(0.0, end - begin))
 
     def _path_of(self, artifact: Artifact) -> Path | None:

@@ -107,15 +107,15 @@ provide_junit_schema() {
     fi
     say "Getting the schema of JUnit XML"
     version=$("$VENV_PYTHON" -c 'import pytest; print(pytest.__version__)')
-    folder=$(mktemp -d)
-    "$VENV_PYTHON" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary pytest --dest "$folder" \
+    source=$VENV/pytest-source
+    rm -rf "$source"
+    "$VENV_PYTHON" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary pytest --dest "$source" \
         "pytest==$version" >&2 || fail "pip could not download the source of pytest $version (see above)"
+    tar -xzf "$source/pytest-$version.tar.gz" -C "$source" "pytest-$version/testing/example_scripts/junit-10.xsd" ||
+        fail "could not get junit-10.xsd out of the source of pytest $version (see above)"
     mkdir -p "$VENV/share"
-    tar -xzOf "$folder/pytest-$version.tar.gz" "pytest-$version/testing/example_scripts/junit-10.xsd" >"$schema" || {
-        rm -f "$schema"
-        fail "the source of pytest $version has no junit-10.xsd"
-    }
-    rm -rf "$folder"
+    mv "$source/pytest-$version/testing/example_scripts/junit-10.xsd" "$schema"
+    rm -rf "$source"
 }
 
 # Finds a browser, or gets one.

@@ -53,7 +53,11 @@ def test_a_drawn_id_may_differ_wherever_the_page_refers_to_it(name: str, recorde
         ("defs-d59708", "defs-9708c0e", False),
         ("tab-1", "tab-2", False),
         ("dialog_4170549203491795932774819", "dialog_176711473501795932774819", True),
+        ("dialog_4170549203491795932774819", "dialog_4170549203491795939974819", False),
         ("order-417054920349", "order-417054920351", False),
+        ("account-DE89370400440532013000", "account-DE12500105170648489890", False),
+        ("slot-20261129103000000000", "slot-20261129104500000000", False),
+        ("row-00000000000000000042", "row-00000000000000000043", False),
         ("first-d59708", "second-9708c0", False),
     ],
 )

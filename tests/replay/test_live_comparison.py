@@ -12,7 +12,7 @@ import pytest
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest
+from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest, RecordedResponse
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketAccepted, SocketMessage, SocketOpened, message_key, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
@@ -147,20 +147,32 @@ def test_a_timer_may_not_send_what_was_never_recorded() -> None:
     assert codes([seen(SAVE, SAVE, timers=(SAVE, SAVE))], [seen()]) == [[]]
 
 
+def saved(ordinal: int, key: str) -> Exchange:
+    """Return a recorded save whose response has no content."""
+    request = RecordedRequest(method="PUT", url=key.split(" ")[1], resource_type="fetch", is_navigation=False)
+    response = RecordedResponse(url=request.url, status=204, status_text="", headers=())
+    return Exchange(ordinal=ordinal, key=key, occurrence=0, request=request, response=response, started_ms=0.0)
+
+
 def test_a_timer_may_save_another_body_where_the_baseline_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A sealed replay reports an unrecorded save as the recorded one that answered it: once more than it was sent."""
-    layout, other = "PUT http://a/layout?1 sha256:a", "PUT http://a/layout?2 sha256:b"
-    request = RecordedRequest(method="PUT", url="http://a/layout?1", resource_type="fetch", is_navigation=False)
-    saved = Exchange(ordinal=0, key=layout, occurrence=0, request=request, started_ms=0.0)
-    recording = NetworkRecording(exchanges=(saved,), truncation=None, blobs=BlobStore(tmp_path))
-    monkeypatch.setattr(Plan, "recorded_network", lambda _plan: recording)
+    stamp = 1_700_000_000_000
+    layout, later, other = (f"PUT http://a/layout?{stamp + number} sha256:{number}" for number in range(3))
+    stored = [saved(0, layout), saved(1, later)]
+    blobs = BlobStore(tmp_path)
+    monkeypatch.setattr(
+        Plan, "recorded_network", lambda _: NetworkRecording(exchanges=tuple(stored), truncation=None, blobs=blobs)
+    )
     once, unrecorded = seen(layout, timers=(layout,)), seen(other, timers=(other,))
 
     assert codes([once, once], [once, unrecorded]) == [[], []]
+    assert codes([once, once], [unrecorded, unrecorded]) == [[], ["request-unexpected"]]
     assert codes([once], [unrecorded]) == [["request-missing", "request-unexpected"]]
     assert codes([once, once], [once, seen(other)]) == [[], ["request-unexpected"]]
-    elsewhere = "PUT http://a/price sha256:b"
+    elsewhere = other.replace("/layout?", "/layout?of=ada&")
     assert codes([once, once], [once, seen(elsewhere, timers=(elsewhere,))]) == [[], ["request-unexpected"]]
+    del stored[1]
+    assert codes([once, once], [once, unrecorded]) == [[], ["request-unexpected"]]
 
 
 def test_a_safe_request_may_come_in_an_earlier_step() -> None:

@@ -225,9 +225,9 @@ def test_requests_are_on_the_time_axis(chromium: Browser, tmp_path: Path) -> Non
     assert [title for _, _, title in places] == [
         "GET http://shop.test/api, 200, 25 ms",
         "POST http://shop.test/save, 500, 50 ms",
-        "GET http://shop.test/poll, not answered",
+        "GET http://shop.test/poll, not ended",
     ]
-    expect(page.locator(".request.diverged")).to_have_count(1)
+    expect(page.locator(".request.failed")).to_have_count(1)
     page.get_by_text("Times of requests: 3").click()
     expect(page.get_by_text("POST http://shop.test/save, 500, 50 ms")).to_be_visible()
     page.close()

@@ -5,36 +5,34 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from bisect import bisect_left
-from collections import defaultdict, deque
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from eikon_engine.browser.frames import is_main_document
+from eikon_engine.browser.traffic.paced_sockets import PacedSocket, find_pushes, is_answer_to
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.long_polls import MIN_POLL_MS
 from eikon_engine.network.pacing import plan_pacing, response_moment
-from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
+from eikon_engine.network.websocket import SocketOpened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
     from playwright.async_api import Request
 
     from eikon_engine.browser.request_tracker import RequestTracker
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.delivery_queue import Delivery
+    from eikon_engine.browser.traffic.paced_sockets import Push, PushKind
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.exchange import Exchange, Moment
     from eikon_engine.network.heartbeats import ServerHeartbeat
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.network.websocket import SocketEvent, SocketSide
+    from eikon_engine.network.websocket import SocketSide
 
-PushKind: TypeAlias = Literal["accepted", "message", "closed"]
-"""What a server does on a WebSocket."""
 RESPONSE_S: Final = 5.0
 """Wall time after which a response that does not end no longer holds back later ones."""
 EARLY_MS: Final = 500.0
@@ -50,62 +48,6 @@ MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
 _NEVER_FETCHED: Final = frozenset({"eventsource", "media", "ping"})
 """Types of requests whose responses are streamed, or read by no script."""
-
-
-class _Push(NamedTuple):
-    """Something that a server did on a recorded socket."""
-
-    kind: PushKind
-    moment: Moment
-    recorded_ms: float
-    """Page time at which it was recorded; the moment may be another one."""
-    sent_before: int
-    """How many messages the page had sent on the socket by then."""
-
-
-@dataclass(slots=True)
-class _PacedSocket:
-    """What a server sent on a recorded socket, and how much of it has come on the live one; without heartbeats."""
-
-    left: Mapping[PushKind, deque[_Push]]
-    """What has not come yet."""
-    sent_ms: Sequence[float]
-    """Recorded page times at which the page sent messages."""
-    opened_ms: float
-    """Recorded page time at which the page opened it."""
-    sent: int = 0
-    """How many messages the page has sent on the live socket."""
-    awaited_since_s: float | None = None
-    """Wall time at which the next one was due; None if it is not."""
-    given_up: Moment | None = None
-    """The moment of the last one that was not waited for any longer."""
-    connecting: asyncio.Event | None = None
-    """Set while the page waits until the server may get the live one; happens once the server has answered."""
-    is_connected_in_turn: bool = False
-    """Whether the server got it at the moment at which it accepted the recorded one."""
-
-    def next(self) -> _Push | None:
-        """Return what comes next; None if nothing does."""
-        return min((each[0] for each in self.left.values() if each), key=lambda push: push.moment.order, default=None)
-
-    def count_sent(self) -> tuple[_Push, ...]:
-        """Count a message of the page; return what did not come before it and is no longer expected.
-
-        A server may send more or less before the page asks for something else, as a process that starts does.
-        """
-        self.sent += 1
-        push = self.next()
-        if push is None or self.given_up is not push.moment or self.sent > len(self.sent_ms):
-            return ()
-        gone = list[_Push]()
-        for pushes in self.left.values():
-            while pushes and pushes[0].sent_before < self.sent:
-                gone.append(pushes.popleft())
-        return tuple(gone)
-
-    def take(self, kind: PushKind) -> _Push | None:
-        """Return the recorded counterpart of what comes now; None if there is none."""
-        return self.left[kind].popleft() if self.left.get(kind) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -198,10 +140,10 @@ class LivePace:
         """Unsafe ones that were let through at once and are not answered yet; see `Pacing.answered_ms`."""
         self._sent_s: dict[int, float] = {}
         """Wall time at which requests were let through, by the ordinals of their exchanges."""
-        pushes, sent = _pushes(recording, names)
+        pushes, sent = find_pushes(recording, names)
         opened = (each for each in recording.as_recorded.sockets if isinstance(each, SocketOpened))
         self._sockets = {
-            each.socket: _PacedSocket(pushes.get(each.socket, {}), sent.get(each.socket, ()), each.moment.at_ms)
+            each.socket: PacedSocket(pushes.get(each.socket, {}), sent.get(each.socket, ()), each.moment.at_ms)
             for each in opened
         }
         """The recorded sockets, by number."""
@@ -233,7 +175,7 @@ class LivePace:
     def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
         """Count what the page sends."""
         recorded = self._recorded(socket)
-        if sender == "page" and recorded is not None and not _answers(self._heartbeat(socket), _bytes(content)):
+        if sender == "page" and recorded is not None and not is_answer_to(self._heartbeat(socket), _bytes(content)):
             self._schedule.queue.stop_expecting([push.moment.order for push in recorded.count_sent()])
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:  # noqa: ARG002
@@ -364,7 +306,7 @@ class LivePace:
     def held_before_message(self, socket: int, content: str | bytes) -> Sequence[HeldRequest]:
         """Return the held requests that the server answered when it got the message that a page sent last."""
         recorded = self._recorded(socket)
-        if recorded is None or _answers(self._heartbeat(socket), _bytes(content)):
+        if recorded is None or is_answer_to(self._heartbeat(socket), _bytes(content)):
             return ()
         place = recorded.sent - 1
         if place >= len(recorded.sent_ms):
@@ -451,7 +393,7 @@ class LivePace:
                     async with asyncio.timeout(MESSAGE_S):
                         await is_answered.wait()
 
-    def _is_connected_late(self, recorded: _PacedSocket, push: _Push) -> bool:
+    def _is_connected_late(self, recorded: PacedSocket, push: Push) -> bool:
         """Return whether the server answered a held request before it accepted a socket that was opened by then."""
         answers = (response_moment(each) for each in self._as_recorded.values() if each.ordinal in self._pacing.held)
         return push.kind == "accepted" and any(
@@ -462,7 +404,7 @@ class LivePace:
     async def push_turn(self, socket: int, kind: PushKind, content: str | bytes) -> AsyncIterator[None]:
         """Wait until what a server sent on a socket may reach its page, by the body of the `with` statement."""
         recorded = None if kind == "message" and self.is_heartbeat(socket, content) else self._recorded(socket)
-        push = None if recorded is None else recorded.take(kind)
+        push = None if recorded is None else recorded.take(kind, _bytes(content))
         if recorded is not None:
             recorded.awaited_since_s = None
         is_in_turn = kind == "accepted" and recorded is not None and recorded.is_connected_in_turn
@@ -477,7 +419,7 @@ class LivePace:
         heartbeat = self._heartbeat(socket)
         return heartbeat is not None and heartbeat.is_sent_in(_bytes(content))
 
-    def _is_part_of_answer(self, push: _Push) -> bool:
+    def _is_part_of_answer(self, push: Push) -> bool:
         """Return whether the recording has it while an unsafe request was answered that is answered right now."""
         in_flight = self._session.tracker.requests.in_flight
         self._in_flight = {request: times for request, times in self._in_flight.items() if request in in_flight}
@@ -516,7 +458,7 @@ class LivePace:
             self._schedule.queue.stop_expecting((held.moment.order,))
             self._allow(request)
 
-    def _allow_connection(self, socket: _PacedSocket) -> None:
+    def _allow_connection(self, socket: PacedSocket) -> None:
         """Let the server get a socket that the page is connecting."""
         push = None if socket.connecting is None else socket.next()
         if push is not None:
@@ -537,7 +479,7 @@ class LivePace:
         delivery.allowed.set()
         return True
 
-    def _recorded(self, socket: int) -> _PacedSocket | None:
+    def _recorded(self, socket: int) -> PacedSocket | None:
         """Return the recorded socket that a live one is paired with, in the order in which they were opened."""
         if self._names.recorded_socket(socket) is None:
             for earlier, url in self._urls.items():
@@ -561,53 +503,3 @@ async def _wait_until_answered(requests: RequestTracker, request: Request) -> No
 
 def _bytes(content: str | bytes) -> bytes:
     return content.encode() if isinstance(content, str) else content
-
-
-def _pushes(
-    recording: NetworkRecording, names: RecordedSocketNames
-) -> tuple[Mapping[int, Mapping[PushKind, deque[_Push]]], Mapping[int, Sequence[float]]]:
-    """Return what the servers of the recorded sockets did, and when pages sent messages, by the numbers of the sockets.
-
-    Both are without heartbeats.
-    """
-    heartbeats = {each.socket: names.heartbeat(each) for each in recording.sockets if isinstance(each, SocketOpened)}
-    recorded_ms: defaultdict[tuple[int, PushKind | None], deque[float]] = defaultdict(deque)
-    sent: defaultdict[int, list[float]] = defaultdict(list)
-    for event in recording.as_recorded.sockets:
-        recorded_ms[event.socket, _kind(event)].append(event.moment.at_ms)
-        match event:
-            case SocketMessage(sender="page") if not _answers(heartbeats.get(event.socket), recording.message(event)):
-                sent[event.socket].append(event.moment.at_ms)
-    found: defaultdict[int, dict[PushKind, deque[_Push]]] = defaultdict(dict)
-    for event in recording.sockets:
-        kind, heartbeat = _kind(event), heartbeats.get(event.socket)
-        if kind is None:
-            continue
-        at_ms = recorded_ms[event.socket, kind].popleft()
-        is_heartbeat = (
-            isinstance(event, SocketMessage)
-            and heartbeat is not None
-            and heartbeat.is_sent_in(recording.message(event))
-        )
-        if not is_heartbeat:
-            push = _Push(kind, event.moment, at_ms, bisect_left(sent[event.socket], at_ms))
-            found[event.socket].setdefault(kind, deque()).append(push)
-    return found, sent
-
-
-def _answers(heartbeat: ServerHeartbeat | None, content: bytes) -> bool:
-    """Return whether a message of a page answers a heartbeat."""
-    return heartbeat is not None and heartbeat.answer is not None and heartbeat.is_answered_by(content)
-
-
-def _kind(event: SocketEvent) -> PushKind | None:
-    """Return what a server did in an event of a socket; None for what a page did."""
-    match event:
-        case SocketAccepted():
-            return "accepted"
-        case SocketMessage(sender="server"):
-            return "message"
-        case SocketClosed(closer="server"):
-            return "closed"
-        case _:
-            return None

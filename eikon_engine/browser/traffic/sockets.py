@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from playwright.async_api import WebSocketRoute
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.traffic.live_pace import HeldRequest, LivePace, PushKind
+    from eikon_engine.browser.traffic.live_pace import HeldRequest, LivePace
+    from eikon_engine.browser.traffic.paced_sockets import PushKind
     from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
     from eikon_engine.network.websocket import SocketSide
     from eikon_engine.trace.execution import LostData
