@@ -1,8 +1,8 @@
 """The digest of an outcome: equal for two replays that observed, compared and found the same.
 
-It omits wall times (`started_at`, `ended_at`, `duration_ms`, `request_times`), `trace_path`, the folder of the bundle, and
-`timer_requests`, which no sealed replay compares: whether a request counts as sent by a timer depends on how busy the
-machine is. It covers all else: every observation with the DOM digests of all frames and its page times, results,
+It omits wall times (`started_at`, `ended_at`, `duration_ms`, `request_times`), `trace_path`, the folder of the bundle,
+and `timer_requests`, which no sealed replay compares: whether a request counts as sent by a timer depends on how busy
+the machine is. It covers all else: every observation with the DOM digests of all frames and its page times, results,
 outputs of skills, divergences, masks, the environment, counts and verdicts; and, in a separate digest, how requests
 matched the recording, notes included.
 """

@@ -207,7 +207,8 @@ class _Subgoal:
     def request_bars(self) -> Sequence[_RequestBar]:
         """Return the longest ones of its steps, as many as are drawn."""
         bars = [bar for step in self.steps for bar in step.request_bars]
-        return sorted(bars, key=lambda bar: bar.width, reverse=True)[:MAX_REQUEST_BARS]
+        is_too_many = len(bars) > MAX_REQUEST_BARS
+        return sorted(bars, key=lambda bar: bar.width, reverse=True)[:MAX_REQUEST_BARS] if is_too_many else bars
 
     @property
     def requests(self) -> str:
