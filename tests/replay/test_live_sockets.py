@@ -149,6 +149,16 @@ def add_and_finish(page: Page, url: str) -> None:
     expect(page.locator("#state")).to_have_text("Done")
 
 
+def add_without_waiting(page: Page, url: str) -> None:
+    """Add a task, and do something else before the server has answered."""
+    page.goto(url)
+    expect(page.locator("#state")).to_have_text("Ready")
+    page.get_by_label("Task").fill("Water")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_label("Task").fill("")
+    expect(page.locator("#state")).to_have_text("Added")
+
+
 @pytest.fixture(scope="module")
 def tasks() -> Iterator[Tasks]:
     """Serve the tasks."""
@@ -268,12 +278,7 @@ def test_an_answer_that_the_agent_did_not_wait_for_may_come_earlier(
     tasks.client, tasks.answers_after_s, tasks.pings_after_s = "ada", 1.0, 60.0
     try:
         with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
-            agent.page.goto(tasks.url)
-            expect(agent.page.locator("#state")).to_have_text("Ready")
-            agent.page.get_by_label("Task").fill("Water")
-            agent.page.get_by_role("button", name="Add").click()
-            agent.page.get_by_label("Task").fill("")
-            expect(agent.page.locator("#state")).to_have_text("Added")
+            add_without_waiting(agent.page, tasks.url)
         tasks.answers_after_s = 0.0
         same = replay(tmp_path / "b", tmp_path / "same", network="live", secrets={})
         tasks.answer = "Saved"
@@ -291,19 +296,14 @@ def test_an_answer_that_the_agent_did_not_wait_for_may_come_earlier(
 def test_a_server_may_say_less_before_the_page_asks(
     chromium: Browser, tasks: Tasks, tmp_path: Path, answers_after_s: float
 ) -> None:
-    """A process that starts says more or less of its state; the answers to later messages keep their moments.
+    """A process that starts may say less of its state; the answers to later messages keep their moments.
 
     They are waited for, too.
     """
     tasks.client, tasks.answers_after_s, tasks.pings_after_s, tasks.times_ready = "ada", 1.0, 60.0, 4
     try:
         with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
-            agent.page.goto(tasks.url)
-            expect(agent.page.locator("#state")).to_have_text("Ready")
-            agent.page.get_by_label("Task").fill("Water")
-            agent.page.get_by_role("button", name="Add").click()
-            agent.page.get_by_label("Task").fill("")
-            expect(agent.page.locator("#state")).to_have_text("Added")
+            add_without_waiting(agent.page, tasks.url)
         tasks.answers_after_s, tasks.times_ready = answers_after_s, 2
         outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
     finally:
