@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,11 +42,10 @@ def shop(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """Record an agent that sees how the page waits for a response, as only its own timing repeats."""
     bundle = tmp_path_factory.mktemp("shop") / "b"
     with serve_pages() as site:
-        delays_s = [2.0]
+        seen = Event()
 
         def answer(_: Asked) -> Answer:
-            if delays_s:
-                site.released.wait(delays_s.pop())
+            seen.wait(20.0)
             return Answer(body=STOCK, content_type="text/javascript")
 
         serve_shop(site)
@@ -53,6 +53,7 @@ def shop(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         with recorded_page(chromium, bundle, TWICE) as agent:
             agent.page.goto(site.url)
             expect(agent.page.locator("#busy")).to_be_visible()
+            seen.set()
             agent.page.get_by_text("12 left").wait_for()
         yield site, bundle
 

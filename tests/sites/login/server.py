@@ -60,7 +60,7 @@ class LoginSite:
         """Serve the application, with tokens in its script that no name identifies as secrets, one of them short."""
         page = (_STATIC / "app.html").read_text(encoding="utf-8")
         late = self.give("late", secrets.token_hex(20))
-        page = page.replace("LATE", late).replace("WEAK", self.give("weak", f"a{secrets.token_hex(4)}7"))
+        page = page.replace("LATE", late).replace("WEAK", self.give("weak", f"a7c9e{secrets.token_hex(3)}"))
         return web.Response(text=page, content_type="text/html")
 
     async def token(self, request: web.Request) -> web.Response:
