@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MAX_SERVER_TIME_MS: Final = 5000.0
 """Wall time that a live server gets before a poll, at most. Servers keep an answer for a second or two, and a replay
 should not last as long as a mission whose agent thinks."""
+WHOLE_MS: Final = 50.0
+"""Page time in which a response comes as a whole, though its head and its body are told apart."""
 _CACHE_BUSTER: Final = re.compile(r"(?<==)\d+(?=&|$)")
 
 
@@ -40,6 +42,8 @@ class Pacing:
     """Safe ones that were not answered when the recording ended: sent at once, and never waited for."""
     answered_ms: Mapping[int, tuple[float, float]]
     """Recorded page times between which the others were sent and answered; these are sent at once."""
+    pushed_during: frozenset[int]
+    """Unsafe ones of them that are no streams: a server sent messages on WebSockets before it answered."""
     moments: Mapping[int, Moment]
     """When pages can use responses."""
     server_time_ms: Mapping[int, Mapping[int, float]]
@@ -56,7 +60,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
     pushed = sorted(
         each.moment.at_ms for each in recorded.sockets if isinstance(each, SocketMessage) and each.sender == "server"
     )
-    held, withheld, unanswered, answered = set(), set(), set(), {}
+    held, withheld, unanswered, pushed_during, answered = set(), set(), set(), set(), {}
     for was, now in zip(recorded.exchanges, recording.exchanges, strict=True):
         moment = response_moment(was)
         is_safe = was.request.method in SAFE_METHODS
@@ -69,7 +73,10 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
         if moment is None or is_telemetry(was) or (was.is_cancelled and not is_safe):
             continue
         interval = was.started_ms, float(moment.at_ms)
-        if _is_stream(was) or (not is_safe and _has_between(pushed, interval)):
+        is_overlapped = not is_safe and _has_between(pushed, interval)
+        if is_overlapped and not _is_read_in_pieces(was):
+            pushed_during.add(was.ordinal)
+        if is_overlapped or _is_stream(was):
             answered[was.ordinal] = interval
         else:
             held.add(was.ordinal)
@@ -78,6 +85,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
         frozenset(withheld),
         frozenset(unanswered),
         answered,
+        frozenset(pushed_during),
         _find_moments(recording),
         _find_server_times(each for each in recorded.exchanges if not is_telemetry(each)),
     )
@@ -93,6 +101,11 @@ def _is_stream(exchange: Exchange) -> bool:
     headers = () if exchange.response is None else exchange.response.headers
     content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
     return bool(exchange.pieces) and not is_json(content_type.partition(";")[0].strip().lower())
+
+
+def _is_read_in_pieces(exchange: Exchange) -> bool:
+    """Return whether a page may use a part of a response long before it has the rest."""
+    return _is_stream(exchange) and exchange.pieces[-1].moment.at_ms - exchange.pieces[0].moment.at_ms > WHOLE_MS
 
 
 def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:

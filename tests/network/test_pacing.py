@@ -99,7 +99,18 @@ def test_an_unsafe_request_is_sent_at_once_if_the_server_sent_a_message_meanwhil
     )
 
     assert plan.held == {1, 2}
+    assert (plan.answered_ms, plan.pushed_during) == ({0: (0, 100)}, {0})
+
+
+@pytest.mark.parametrize(("last_ms", "is_whole"), [(105, True), (400, False)])
+def test_head_and_body_are_no_stream(tmp_path: Path, last_ms: int, *, is_whole: bool) -> None:
+    """A response whose body follows its head at once is kept as a whole; its page reads a stream as it comes."""
+    pieces = tuple(Piece(length=n, moment=Moment(order=n, at_ms=at, phase=1)) for n, at in enumerate((100, last_ms)))
+
+    plan = planned(tmp_path, made(0, 0, None, method="POST", pieces=pieces), messages=(message("server", 50),))
+
     assert plan.answered_ms == {0: (0, 100)}
+    assert plan.pushed_during == ({0} if is_whole else set())
 
 
 def test_a_cancelled_save_is_sent_at_once(tmp_path: Path) -> None:

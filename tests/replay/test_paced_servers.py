@@ -182,7 +182,7 @@ class Prices:
 
     async def tell(self, _request: web.Request) -> web.Response:
         """Send an announcement to the listeners."""
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(0.1 if self.hurries else 1.0)
         for each in self._listeners:
             await each.send_str("announced")
         await asyncio.sleep(0.2)
@@ -380,6 +380,23 @@ def test_a_socket_reaches_the_server_in_its_turn(
         agent.page.get_by_role("button", name="Listen").click()
         expect(agent.page.locator(seen)).to_be_visible()
         expect(agent.page.locator("#listeners")).to_have_text("0 listeners")
+    site.hurries = True
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert outcome.divergences == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_what_a_request_makes_a_server_send_comes_when_it_came(chromium: Browser, site: Prices, tmp_path: Path) -> None:
+    """A socket is accepted, and has a message, before the request that made the server send it is answered."""
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(f"{site.url}/telling")
+        agent.page.get_by_role("button", name="Listen").click()
+        expect(agent.page.locator("#listeners")).to_have_text("0 listeners")
+        agent.page.get_by_role("button", name="Listen").hover()
+        assert agent.page.locator("#state").inner_text() == "new"
+        expect(agent.page.locator("#news")).to_have_text("announced")
     site.hurries = True
 
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -77,19 +78,17 @@ class HeldRequest:
         """Whether its response is all that comes of it."""
         return self.recorded.request.method in SAFE_METHODS
 
-    @property
-    def can_be_fetched(self) -> bool:
-        """Whether we can send it ourselves: the browser does not tell the files in a body."""
-        is_form = "multipart/" in self.request.headers.get("content-type", "")
-        return not (is_main_document(self.request) or is_form or self.request.resource_type in _NEVER_FETCHED)
-
-    def was_in_flight(self, at_ms: float) -> bool:
+    def was_in_flight(self, at_ms: float, before: int | None = None) -> bool:
         """Return whether the server had it, and no response yet, at a page time of the recording.
 
-        A long poll may be answered because of what the server gets at that time.
+        `before` is the ordinal of a request that was sent at that time. A long poll may be answered because of what the
+        server gets at that time.
         """
         is_poll = self.answered_ms - self.started_ms >= MIN_POLL_MS
-        return self.started_ms < at_ms < self.answered_ms - (0.0 if is_poll else TRANSIT_MS)
+        is_earlier = self.started_ms < at_ms or (
+            before is not None and (self.started_ms, self.recorded.ordinal) < (at_ms, before)
+        )
+        return is_earlier and at_ms < self.answered_ms - (0.0 if is_poll else TRANSIT_MS)
 
 
 class LivePace:
@@ -152,7 +151,8 @@ class LivePace:
         self._open: set[int] = set()
         """The live sockets that are open."""
         pushed = (push.moment for left in pushes.values() for own in left.values() for push in own)
-        held = [moment for ordinal, moment in self._pacing.moments.items() if ordinal in self._pacing.held]
+        kept = self._pacing.held | self._pacing.pushed_during
+        held = [moment for ordinal, moment in self._pacing.moments.items() if ordinal in kept]
         self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*held, *pushed))
         session.stabilizer.paced_deliveries = self._schedule.queue
         session.stabilizer.pending_work.append(lambda: sum(map(self._is_awaited, self._open)))
@@ -202,7 +202,7 @@ class LivePace:
         try:
             recorded = self._exchanges.pop(request, None)
             moment = None if recorded is None else self._pacing.moments.get(recorded.ordinal)
-            if recorded is not None and moment is not None and recorded.ordinal in self._pacing.held:
+            if recorded is not None and moment is not None and self._is_kept(request, recorded.ordinal):
                 async with self._held_turn(request, recorded, moment, is_background=is_background) as early:
                     yield early
                 return
@@ -221,9 +221,25 @@ class LivePace:
         self._schedule.queue.mark_kept(early.request)
         async with self._schedule.in_turn(early.moment, early.request, is_background=early.is_background):
             yield
+            if self._as_recorded[early.recorded.ordinal].moment is None:
+                return  # a fetch whose body no script reads never ends
             with suppress(TimeoutError):
                 async with asyncio.timeout(RESPONSE_S):
                     await _wait_until_answered(self._session.tracker.requests, early.request)
+
+    def _is_kept(self, request: Request, ordinal: int) -> bool:
+        """Return whether a response waits for its turn, or the request does."""
+        return ordinal in self._pacing.held or (ordinal in self._pacing.pushed_during and self._can_be_fetched(request))
+
+    def _can_be_fetched(self, request: Request) -> bool:
+        """Return whether we can send a request ourselves: the browser does not tell the files in a body."""
+        is_form = "multipart/" in request.headers.get("content-type", "")
+        return not (
+            is_main_document(request)
+            or is_form
+            or request.resource_type in _NEVER_FETCHED
+            or request in self._session.tracker.requests.blocking
+        )
 
     async def _send_at_once(self, request: Request, recorded: Exchange) -> None:
         """Prepare a request that is not held; one that never reached the server waits until its page cancels it."""
@@ -240,6 +256,8 @@ class LivePace:
             if request.method not in SAFE_METHODS:
                 self._in_flight[request] = self._pacing.answered_ms[ordinal]
             queue.mark_answered_by_site(request, self._answers[ordinal])
+        if ordinal in self._pacing.pushed_during:
+            queue.stop_expecting((self._pacing.moments[ordinal].order,))
 
     @asynccontextmanager
     async def _held_turn(
@@ -248,19 +266,19 @@ class LivePace:
         """Hold a request until its moment, or let it through earlier; see `response_turn`."""
         was, requests = self._as_recorded[recorded.ordinal], self._session.tracker.requests
         answered = response_moment(was) or moment
-        held = HeldRequest(request, recorded, was.started_ms, answered.at_ms, moment, is_background)
+        is_early = recorded.ordinal in self._pacing.pushed_during
+        held = HeldRequest(request, recorded, was.started_ms, answered.at_ms, moment, is_background, is_early=is_early)
+        in_turn = partial(self._schedule.in_turn, is_immediate=is_main_document(request), is_background=is_background)
         self._held[request] = held
         self._bring_forward(held, moment)
         try:
-            async with self._schedule.in_turn(
-                moment, request, is_immediate=is_main_document(request), is_background=is_background
-            ):
+            async with nullcontext() if is_early else in_turn(moment, request):
                 if not held.is_cancelled and request not in requests.blocking:
                     await self._let_through_before(recorded)
                     await self._give_server_time(recorded)
                 requests.note_sent(request)
                 self._sent_s[recorded.ordinal] = time.monotonic()
-                if not (held.is_early and held.can_be_fetched) or request in requests.blocking:
+                if not (held.is_early and self._can_be_fetched(request)):
                     yield None
                     await self._end_turn(held)
                     return
@@ -317,7 +335,7 @@ class LivePace:
     async def _let_through_before(self, recorded: Exchange) -> None:
         """Let through what the server answered when it got a request, if one may depend on the other."""
         started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
-        held = [each for each in self._held.values() if each.was_in_flight(started_ms)]
+        held = [each for each in self._held.values() if each.was_in_flight(started_ms, recorded.ordinal)]
         await self.let_through([each for each in held if not (is_safe and each.is_safe)])
         if not is_safe:
             await self._connect_before(recorded)
@@ -332,10 +350,18 @@ class LivePace:
             push, is_answered = each.next(), each.connecting
             if is_answered is None or push is None or (answered is not None and answered.at_ms < push.recorded_ms):
                 continue
+            await self._wait_for_answers_before(push.recorded_ms)
             self._allow_connection(each)
             with suppress(TimeoutError):
                 async with asyncio.timeout(LEAD_S):
                     await is_answered.wait()
+
+    async def _wait_for_answers_before(self, at_ms: float) -> None:
+        """Wait for the responses to what was let through early that came before a page time of the recording."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MESSAGE_S):
+                for each in [early for early in self._early.values() if early.answered_ms <= at_ms]:
+                    await each.is_answered.wait()
 
     async def _give_server_time(self, recorded: Exchange) -> None:
         """Ask for what had changed no sooner than in the recording, in wall time."""
