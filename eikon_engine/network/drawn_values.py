@@ -18,7 +18,7 @@ from eikon_engine.network.varying_numbers import (
     classify_percentage,
     is_plain_number,
 )
-from eikon_engine.secrets.detection import looks_random
+from eikon_engine.secrets.detection import is_secret_name, looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -238,10 +238,21 @@ def _named_pattern(name: str, recorded: str, observed: str) -> str | None:
             return _UNSIGNED
         if _are_alphanumeric(recorded, observed) and min(len(recorded), len(observed)) >= _MIN_BUSTER_LENGTH:
             return _class_pattern(recorded, observed)
+    if is_secret_name(name) and _are_tokens(recorded, observed):
+        return _class_pattern(recorded, observed)
     words = {word.lower() for word in _WORD.findall(name)}
     if words & _TIME_WORDS and re.fullmatch(_NUMBER, recorded) and re.fullmatch(_NUMBER, observed):
         return _NUMBER
     return None
+
+
+def _are_tokens(one: str, other: str) -> bool:
+    """Return whether one of two values looks random, and the other is as long and of the same alphabet.
+
+    One of eight tokens of twelve characters has no digit, so that it does not look random by itself.
+    """
+    is_alike = len(one) == len(other) >= _MIN_ID_LENGTH and _BASE64.fullmatch(one) and _BASE64.fullmatch(other)
+    return bool(is_alike) and (looks_random(one) or looks_random(other)) and _shape_distance(one, other) > 1
 
 
 def _is_cache_buster(name: str) -> bool:

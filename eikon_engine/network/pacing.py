@@ -26,7 +26,7 @@ MAX_SERVER_TIME_MS: Final = 5000.0
 """Wall time that a live server gets before a poll, at most. Servers keep an answer for a second or two, and a replay
 should not last as long as a mission whose agent thinks."""
 WHOLE_MS: Final = 50.0
-"""Page time in which a response comes as a whole, though its head and its body are told apart."""
+"""Page time within which a response that comes as a whole has ended; its head and its body may be recorded apart."""
 _CACHE_BUSTER: Final = re.compile(r"(?<==)\d+(?=&|$)")
 
 
@@ -74,7 +74,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
             continue
         interval = was.started_ms, float(moment.at_ms)
         is_overlapped = not is_safe and _has_between(pushed, interval)
-        if is_overlapped and not _is_read_in_pieces(was):
+        if is_overlapped and _comes_at_once(was):
             pushed_during.add(was.ordinal)
         if is_overlapped or _is_stream(was):
             answered[was.ordinal] = interval
@@ -103,9 +103,15 @@ def _is_stream(exchange: Exchange) -> bool:
     return bool(exchange.pieces) and not is_json(content_type.partition(";")[0].strip().lower())
 
 
-def _is_read_in_pieces(exchange: Exchange) -> bool:
-    """Return whether a page may use a part of a response long before it has the rest."""
-    return _is_stream(exchange) and exchange.pieces[-1].moment.at_ms - exchange.pieces[0].moment.at_ms > WHOLE_MS
+def _comes_at_once(exchange: Exchange) -> bool:
+    """Return whether a page gets a response as a whole, though its head and its body may be recorded apart."""
+    if not _is_stream(exchange):
+        return True
+    begin, last, end = exchange.pieces[0].moment, exchange.pieces[-1].moment, exchange.moment
+    headers = {} if exchange.response is None else {name.lower(): value for name, value in exchange.response.headers}
+    is_whole = end is not None or headers.get("content-length") == str(sum(each.length for each in exchange.pieces))
+    is_event_stream = headers.get("content-type", "").startswith("text/event-stream")
+    return is_whole and not is_event_stream and (last if end is None else end).at_ms - begin.at_ms <= WHOLE_MS
 
 
 def _find_moments(recording: NetworkRecording) -> dict[int, Moment]:

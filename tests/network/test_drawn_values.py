@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.network.drawn_values import classify_texts, differ_in_numbers, is_money_name
+from eikon_engine.network.drawn_values import classify_texts, differ_in_numbers, is_money_name, value_pattern
 
 
 @pytest.mark.parametrize(
@@ -128,3 +128,21 @@ def test_names_and_differences_of_numbers() -> None:
     assert not differ_in_numbers("Visit 8", "Visits 8")
     assert not differ_in_numbers("at 12:01", "at 12:02")
     assert not differ_in_numbers("agent 007", "agent 008")
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "observed", "is_drawn"),
+    [
+        ("token", "WDT-_zpasjns", "rJB22_EF7ff4", True),
+        ("wsToken", "rJB22_EF7ff4", "WDT-_zpasjns", True),
+        ("token", "WDT-_zpasjns", "rJB-q_EFxffz", False),
+        ("token", "WDT-_zpasjns", "rJB22_EF7ff42", False),
+        ("name", "WDT-_zpasjns", "rJB22_EF7ff4", False),
+    ],
+)
+def test_a_token_may_look_like_a_word(name: str, recorded: str, observed: str, *, is_drawn: bool) -> None:
+    """If its name says what it is, and another one is as long and looks random."""
+    pattern = value_pattern(name, recorded, observed)
+
+    assert (pattern is not None) == is_drawn
+    assert pattern is None or all(re.fullmatch(pattern, each) for each in (recorded, observed))

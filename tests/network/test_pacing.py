@@ -99,18 +99,38 @@ def test_an_unsafe_request_is_sent_at_once_if_the_server_sent_a_message_meanwhil
     )
 
     assert plan.held == {1, 2}
-    assert (plan.answered_ms, plan.pushed_during) == ({0: (0, 100)}, {0})
+    assert plan.answered_ms == {0: (0, 100)}
+    assert plan.pushed_during == {0}
 
 
-@pytest.mark.parametrize(("last_ms", "is_whole"), [(105, True), (400, False)])
-def test_head_and_body_are_no_stream(tmp_path: Path, last_ms: int, *, is_whole: bool) -> None:
-    """A response whose body follows its head at once is kept as a whole; its page reads a stream as it comes."""
+@pytest.mark.parametrize(
+    ("last_ms", "ended_ms", "headers", "is_kept"),
+    [
+        (105, None, {"Content-Length": "1"}, True),
+        (105, 105, {}, True),
+        (105, None, {}, False),
+        (105, 400, {}, False),
+        (400, None, {"Content-Length": "1"}, False),
+        (105, None, {"Content-Length": "1", "Content-Type": "text/event-stream"}, False),
+    ],
+    ids=["whole", "ended", "open", "ended late", "slow", "event stream"],
+)
+def test_the_response_during_which_a_server_sent_a_message_is_kept_as_a_whole(
+    tmp_path: Path, last_ms: int, ended_ms: float | None, headers: dict[str, str], *, is_kept: bool
+) -> None:
+    """A stream is not: its page reads it as it comes, and it may never end."""
     pieces = tuple(Piece(length=n, moment=Moment(order=n, at_ms=at, phase=1)) for n, at in enumerate((100, last_ms)))
+    made_of_pieces = made(0, 0, ended_ms, method="POST", pieces=pieces)
+    response = make_exchange().response
+    assert response is not None
+    response = response.model_copy(update={"headers": tuple(headers.items())})
 
-    plan = planned(tmp_path, made(0, 0, None, method="POST", pieces=pieces), messages=(message("server", 50),))
+    plan = planned(
+        tmp_path, made_of_pieces.model_copy(update={"response": response}), messages=(message("server", 50),)
+    )
 
     assert plan.answered_ms == {0: (0, 100)}
-    assert plan.pushed_during == ({0} if is_whole else set())
+    assert plan.pushed_during == ({0} if is_kept else set())
 
 
 def test_a_cancelled_save_is_sent_at_once(tmp_path: Path) -> None:

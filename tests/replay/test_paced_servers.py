@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import contextmanager
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -106,7 +107,10 @@ class Prices:
         self.orders = 0
         self.kept = (-KEPT_S, "")
         self.hurries = False
+        self.accepts = Event()
+        self.accepts.set()
         self._listeners: list[web.WebSocketResponse] = []
+        self._is_heard = asyncio.Event()
         self._said = asyncio.Event()
 
     async def page(self, request: web.Request) -> web.Response:
@@ -165,14 +169,18 @@ class Prices:
         return web.Response(text="said")
 
     async def accept_slowly(self, request: web.Request) -> web.WebSocketResponse:
-        """Accept a listener after a while, and send it each announcement."""
+        """Accept a listener once that is allowed, and send it each announcement."""
         await asyncio.sleep(0.0 if self.hurries else 0.5)
+        await asyncio.to_thread(self.accepts.wait)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         self._listeners.append(socket)
+        self._is_heard.set()
         async for _ in socket:
             pass
         self._listeners.remove(socket)
+        if not self._listeners:
+            self._is_heard.clear()
         return socket
 
     async def count_listeners(self, _request: web.Request) -> web.Response:
@@ -181,8 +189,9 @@ class Prices:
         return web.Response(text=f"{len(self._listeners)} listeners")
 
     async def tell(self, _request: web.Request) -> web.Response:
-        """Send an announcement to the listeners."""
-        await asyncio.sleep(0.1 if self.hurries else 1.0)
+        """Send an announcement to the listeners, once there are any."""
+        await self._is_heard.wait()
+        await asyncio.sleep(0.1 if self.hurries else 0.5)
         for each in self._listeners:
             await each.send_str("announced")
         await asyncio.sleep(0.2)
@@ -245,6 +254,7 @@ def usual_speed(site: Prices) -> Iterator[None]:
     """Let the server take its time in the next test."""
     yield
     site.hurries = False
+    site.accepts.set()
 
 
 @pytest.fixture(scope="module")
@@ -390,12 +400,14 @@ def test_a_socket_reaches_the_server_in_its_turn(
 
 def test_what_a_request_makes_a_server_send_comes_when_it_came(chromium: Browser, site: Prices, tmp_path: Path) -> None:
     """A socket is accepted, and has a message, before the request that made the server send it is answered."""
+    site.accepts.clear()
     with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(f"{site.url}/telling")
         agent.page.get_by_role("button", name="Listen").click()
         expect(agent.page.locator("#listeners")).to_have_text("0 listeners")
         agent.page.get_by_role("button", name="Listen").hover()
         assert agent.page.locator("#state").inner_text() == "new"
+        site.accepts.set()
         expect(agent.page.locator("#news")).to_have_text("announced")
     site.hurries = True
 

@@ -45,6 +45,11 @@ TRANSIT_MS: Final = 10.0
 """Page time that a response takes from its server, at most: what the server got then did not precede it."""
 LEAD_S: Final = 0.1
 """Wall time within which a request reaches a server; one that is answered sooner has reached it."""
+CONNECT_S: Final = 1.0
+"""Wall time within which a server accepts a socket before it gets a request; also for the answers that it gave before
+that."""
+FULFILLED_S: Final = 1.0
+"""Wall time in which a page takes a response that is already here; a fetch whose body no script reads never ends."""
 MESSAGE_S: Final = 3.0
 """Wall time for which page time waits for a message that the server had sent by then in the recording."""
 _NEVER_FETCHED: Final = frozenset({"eventsource", "media", "ping"})
@@ -53,7 +58,7 @@ _NEVER_FETCHED: Final = frozenset({"eventsource", "media", "ping"})
 
 @dataclass(slots=True, eq=False)
 class HeldRequest:
-    """A request that waits until its recorded response came."""
+    """A request whose response comes when the recorded one came, and which waits until then, or is sent earlier."""
 
     request: Request
     recorded: Exchange
@@ -67,7 +72,7 @@ class HeldRequest:
     """Whether a timer sent it."""
     is_let_through: asyncio.Event = field(default_factory=asyncio.Event)
     is_early: bool = False
-    """Whether it is let through before that, because the server got it before something else."""
+    """Whether it is sent before that, because the server got it before something else, or sent messages meanwhile."""
     is_cancelled: bool = False
     """Whether its page cancelled it."""
     is_answered: asyncio.Event = field(default_factory=asyncio.Event)
@@ -78,17 +83,18 @@ class HeldRequest:
         """Whether its response is all that comes of it."""
         return self.recorded.request.method in SAFE_METHODS
 
-    def was_in_flight(self, at_ms: float, before: int | None = None) -> bool:
-        """Return whether the server had it, and no response yet, at a page time of the recording.
+    @property
+    def is_poll(self) -> bool:
+        """Whether it was a long poll, which may be answered because of what the server gets meanwhile."""
+        return self.answered_ms - self.started_ms >= MIN_POLL_MS
 
-        `before` is the ordinal of a request that was sent at that time. A long poll may be answered because of what the
-        server gets at that time.
-        """
-        is_poll = self.answered_ms - self.started_ms >= MIN_POLL_MS
-        is_earlier = self.started_ms < at_ms or (
-            before is not None and (self.started_ms, self.recorded.ordinal) < (at_ms, before)
-        )
-        return is_earlier and at_ms < self.answered_ms - (0.0 if is_poll else TRANSIT_MS)
+    def was_sent_before(self, at_ms: float, ordinal: int) -> bool:
+        """Return whether it was sent before another request, which is given by its page time and its ordinal."""
+        return (self.started_ms, self.recorded.ordinal) < (at_ms, ordinal)
+
+    def may_be_answered_after(self, at_ms: float) -> bool:
+        """Return whether the server may have answered it because of what it got at a page time of the recording."""
+        return at_ms < self.answered_ms - (0.0 if self.is_poll else TRANSIT_MS)
 
 
 class LivePace:
@@ -151,9 +157,9 @@ class LivePace:
         self._open: set[int] = set()
         """The live sockets that are open."""
         pushed = (push.moment for left in pushes.values() for own in left.values() for push in own)
-        kept = self._pacing.held | self._pacing.pushed_during
-        held = [moment for ordinal, moment in self._pacing.moments.items() if ordinal in kept]
-        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*held, *pushed))
+        in_turn = self._pacing.held | self._pacing.pushed_during
+        responses = [moment for ordinal, moment in self._pacing.moments.items() if ordinal in in_turn]
+        self._schedule = DeliverySchedule(session.stabilizer, session.tracker, (*responses, *pushed))
         session.stabilizer.paced_deliveries = self._schedule.queue
         session.stabilizer.pending_work.append(lambda: sum(map(self._is_awaited, self._open)))
         session.context.on("requestfailed", self._discard)
@@ -202,7 +208,7 @@ class LivePace:
         try:
             recorded = self._exchanges.pop(request, None)
             moment = None if recorded is None else self._pacing.moments.get(recorded.ordinal)
-            if recorded is not None and moment is not None and self._is_kept(request, recorded.ordinal):
+            if recorded is not None and moment is not None and self._comes_in_turn(request, recorded.ordinal):
                 async with self._held_turn(request, recorded, moment, is_background=is_background) as early:
                     yield early
                 return
@@ -218,25 +224,29 @@ class LivePace:
     async def answer_turn(self, early: HeldRequest) -> AsyncIterator[None]:
         """Wait until the response to a request that was let through early may reach its page."""
         early.is_answered.set()
+        if early.is_cancelled:
+            yield
+            return
         self._schedule.queue.mark_kept(early.request)
         async with self._schedule.in_turn(early.moment, early.request, is_background=early.is_background):
             yield
             if self._as_recorded[early.recorded.ordinal].moment is None:
-                return  # a fetch whose body no script reads never ends
+                return  # it did not end in the recording either
             with suppress(TimeoutError):
-                async with asyncio.timeout(RESPONSE_S):
+                async with asyncio.timeout(FULFILLED_S):
                     await _wait_until_answered(self._session.tracker.requests, early.request)
 
-    def _is_kept(self, request: Request, ordinal: int) -> bool:
-        """Return whether a response waits for its turn, or the request does."""
+    def _comes_in_turn(self, request: Request, ordinal: int) -> bool:
+        """Return whether a response reaches its page in its turn."""
         return ordinal in self._pacing.held or (ordinal in self._pacing.pushed_during and self._can_be_fetched(request))
 
     def _can_be_fetched(self, request: Request) -> bool:
         """Return whether we can send a request ourselves: the browser does not tell the files in a body."""
-        is_form = "multipart/" in request.headers.get("content-type", "")
+        content_type = request.headers.get("content-type", "")
         return not (
             is_main_document(request)
-            or is_form
+            or "multipart/" in content_type
+            or (content_type and request.method not in SAFE_METHODS and request.post_data_buffer is None)
             or request.resource_type in _NEVER_FETCHED
             or request in self._session.tracker.requests.blocking
         )
@@ -312,7 +322,9 @@ class LivePace:
         later = [
             each
             for each in self._held.values()
-            if sent.was_in_flight(each.started_ms) and not (sent.is_safe and each.is_safe)
+            if sent.was_sent_before(each.started_ms, each.recorded.ordinal)
+            and sent.may_be_answered_after(each.started_ms)
+            and not (sent.is_safe and each.is_safe)
         ]
         if later:
             with suppress(TimeoutError):
@@ -330,13 +342,15 @@ class LivePace:
         if place >= len(recorded.sent_ms):
             return ()
         at_ms = recorded.sent_ms[place] + ROUNDING_MS
-        return [each for each in self._held.values() if each.was_in_flight(at_ms)]
+        return [each for each in self._held.values() if each.started_ms < at_ms and each.may_be_answered_after(at_ms)]
 
     async def _let_through_before(self, recorded: Exchange) -> None:
         """Let through what the server answered when it got a request, if one may depend on the other."""
         started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
-        held = [each for each in self._held.values() if each.was_in_flight(started_ms, recorded.ordinal)]
-        await self.let_through([each for each in held if not (is_safe and each.is_safe)])
+        held = [each for each in self._held.values() if each.was_sent_before(started_ms, recorded.ordinal)]
+        await self.let_through(
+            [each for each in held if each.answered_ms > started_ms and not (is_safe and each.is_safe)]
+        )
         if not is_safe:
             await self._connect_before(recorded)
 
@@ -346,22 +360,27 @@ class LivePace:
         It may send messages on them because of the request.
         """
         answered = response_moment(self._as_recorded[recorded.ordinal])
-        for each in self._sockets.values():
-            push, is_answered = each.next(), each.connecting
-            if is_answered is None or push is None or (answered is not None and answered.at_ms < push.recorded_ms):
-                continue
-            await self._wait_for_answers_before(push.recorded_ms)
-            self._allow_connection(each)
+        pushes = ((each, each.next(), each.connecting) for each in self._sockets.values())
+        connecting = [
+            (socket, push, accepted)
+            for socket, push, accepted in pushes
+            if accepted is not None and push is not None and (answered is None or answered.at_ms >= push.recorded_ms)
+        ]
+        if connecting:
+            await self._wait_for_answers_before(min(push.recorded_ms for _, push, _ in connecting))
+        for socket, _, accepted in connecting:
+            self._allow_connection(socket)
             with suppress(TimeoutError):
-                async with asyncio.timeout(LEAD_S):
-                    await is_answered.wait()
+                async with asyncio.timeout(CONNECT_S):
+                    await accepted.wait()
 
     async def _wait_for_answers_before(self, at_ms: float) -> None:
         """Wait for the responses to what was let through early that came before a page time of the recording."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(MESSAGE_S):
+            async with asyncio.timeout(CONNECT_S):
                 for each in [early for early in self._early.values() if early.answered_ms <= at_ms]:
-                    await each.is_answered.wait()
+                    if not each.is_poll:
+                        await each.is_answered.wait()
 
     async def _give_server_time(self, recorded: Exchange) -> None:
         """Ask for what had changed no sooner than in the recording, in wall time."""
@@ -397,19 +416,21 @@ class LivePace:
             self._schedule.queue.bring_forward(moment.order, sent_ms + held.answered_ms - started_ms)
 
     @asynccontextmanager
-    async def connection_turn(self, socket: int, is_answered: asyncio.Event) -> AsyncIterator[None]:
+    async def connection_turn(
+        self, socket: int, answered: asyncio.Event, delivered: asyncio.Event
+    ) -> AsyncIterator[None]:
         """Wait until a page may connect a socket to its server, by the body of the `with` statement.
 
         If the server answered a held request while the page was connecting, it may not have known the socket by then:
         `/api/kernels` of JupyterLab counts those of a kernel. So the server gets it when it accepted the recorded one,
-        and the answer is waited for; `is_answered` is set once it is there.
+        and the answer is waited for: `answered` is set once it is there, `delivered` once the page has it.
         """
         recorded = self._recorded(socket)
         push = None if recorded is None else recorded.next()
         if recorded is None or push is None or not self._is_connected_late(recorded, push):
             yield
             return
-        recorded.connecting = is_answered
+        recorded.connecting = answered
         async with self._schedule.in_turn(push.moment):
             recorded.connecting = None
             recorded.is_connected_in_turn = self._schedule.queue.has_reached(push.moment)
@@ -417,11 +438,12 @@ class LivePace:
             if recorded.is_connected_in_turn:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(MESSAGE_S):
-                        await is_answered.wait()
+                        await delivered.wait()
 
     def _is_connected_late(self, recorded: PacedSocket, push: Push) -> bool:
         """Return whether the server answered a held request before it accepted a socket that was opened by then."""
-        answers = (response_moment(each) for each in self._as_recorded.values() if each.ordinal in self._pacing.held)
+        in_turn = self._pacing.held | self._pacing.pushed_during
+        answers = (response_moment(each) for each in self._as_recorded.values() if each.ordinal in in_turn)
         return push.kind == "accepted" and any(
             recorded.opened_ms < moment.at_ms < push.recorded_ms for moment in answers if moment is not None
         )

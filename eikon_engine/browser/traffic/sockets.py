@@ -145,8 +145,10 @@ class _SocketConnection:
         """None before it is connected."""
         self._server_queue: asyncio.Queue[_Push] = asyncio.Queue()
         self.accepted = False
-        self._is_answered = asyncio.Event()
-        """Set once the server has accepted the connection, or either side has closed it."""
+        self._answered = asyncio.Event()
+        """Set once the server has accepted the connection or closed it."""
+        self._delivered = asyncio.Event()
+        """Set once the page knows that, or has closed it."""
         self._interval_begun_ms: float | None = None
         """Page time at which the interval began that sends the next message; None if no interval does."""
         self._closers: set[SocketSide] = set()
@@ -173,7 +175,7 @@ class _SocketConnection:
 
     async def connect_in_turn(self, pace: LivePace) -> None:
         """Connect to the server when it had accepted the connection in the recording."""
-        async with pace.connection_turn(self._ordinal, self._is_answered):
+        async with pace.connection_turn(self._ordinal, self._answered, self._delivered):
             if self.is_open:
                 self.connect()
 
@@ -226,6 +228,8 @@ class _SocketConnection:
             self._sockets.background.start(close_side(self._server_side, code, reason))
 
     def _queue(self, kind: PushKind, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
+        if kind != "message":
+            self._answered.set()
         content = values[0] if kind == "message" and isinstance(values[0], str | bytes) else b""
         push = _Push(kind, content, partial(pass_on, *values))
         if self._waits_for_turn and self._is_heartbeat(push):
@@ -292,7 +296,7 @@ class _SocketConnection:
 
     async def _notify_accepted(self, agreed: dict[str, str]) -> None:
         self.accepted = True
-        self._is_answered.set()
+        self._delivered.set()
         protocol, extensions = agreed["protocol"], agreed["extensions"]
         self._sockets.notify(lambda listener: listener.on_accepted(self._ordinal, protocol, extensions))
         notify_page(self._page_side, accepted=agreed)
@@ -314,7 +318,8 @@ class _SocketConnection:
 
     def _report_closed(self, closer: SocketSide, code: int | None, reason: str | None) -> None:
         self._closers.add(closer)
-        self._is_answered.set()
+        self._answered.set()
+        self._delivered.set()
         self._sockets.notify(lambda listener: listener.on_closed(self._ordinal, closer, code, reason or ""))
 
 
