@@ -74,7 +74,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
             continue
         interval = was.started_ms, float(moment.at_ms)
         is_overlapped = not is_safe and _has_between(pushed, interval)
-        if is_overlapped and _comes_at_once(was):
+        if is_overlapped and _arrives_at_once(was):
             pushed_during.add(was.ordinal)
         if is_overlapped or _is_stream(was):
             answered[was.ordinal] = interval
@@ -103,7 +103,7 @@ def _is_stream(exchange: Exchange) -> bool:
     return bool(exchange.pieces) and not is_json(content_type.partition(";")[0].strip().lower())
 
 
-def _comes_at_once(exchange: Exchange) -> bool:
+def _arrives_at_once(exchange: Exchange) -> bool:
     """Return whether a page gets a response as a whole, though its head and its body may be recorded apart."""
     if not _is_stream(exchange):
         return True

@@ -208,7 +208,7 @@ class LivePace:
         try:
             recorded = self._exchanges.pop(request, None)
             moment = None if recorded is None else self._pacing.moments.get(recorded.ordinal)
-            if recorded is not None and moment is not None and self._comes_in_turn(request, recorded.ordinal):
+            if recorded is not None and moment is not None and self._is_answered_in_turn(request, recorded.ordinal):
                 async with self._held_turn(request, recorded, moment, is_background=is_background) as early:
                     yield early
                 return
@@ -236,7 +236,7 @@ class LivePace:
                 async with asyncio.timeout(FULFILLED_S):
                     await _wait_until_answered(self._session.tracker.requests, early.request)
 
-    def _comes_in_turn(self, request: Request, ordinal: int) -> bool:
+    def _is_answered_in_turn(self, request: Request, ordinal: int) -> bool:
         """Return whether a response reaches its page in its turn."""
         return ordinal in self._pacing.held or (ordinal in self._pacing.pushed_during and self._can_be_fetched(request))
 
