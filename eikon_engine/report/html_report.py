@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Final, assert_never
 from urllib.parse import quote
 
 from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
-from eikon_engine.errors import TraceError
+from eikon_engine.errors import EventsError, TraceError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import ABORTED_ERROR
+from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.outcome.events import ActionPerformed, SkillRun, ToolResult
 from eikon_engine.outcome.outcomes import describe_network
+from eikon_engine.outcome.read_events import read_events
+from eikon_engine.outcome.run_record import REPLAY_FOLDER
 from eikon_engine.report.templates import page_file, page_template
+from eikon_engine.trace.actions import READING_ACTIONS
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime, ResponseChange, StepOutcome, SubgoalOutcome
     from eikon_engine.trace.execution import Artifact, Result
 
@@ -37,6 +43,7 @@ MAX_TEXT_LINES: Final = 400
 """Lines of a text file that are part of the page."""
 MAX_REQUEST_BARS: Final = 2_000
 """Requests of a subgoal on the time axis; of more, the longest ones are shown."""
+_READING_TYPES: Final = frozenset(each.model_fields["type"].default for each in READING_ACTIONS)
 _EXPECTED: Final = ("page expected, differences outlined", "screenshot recorded")
 _OBSERVED: Final = ("page observed, differences outlined", "screenshot")
 _DIFFERENCE: Final = "difference of the screenshots"
@@ -62,13 +69,16 @@ class HtmlReport:
 def render_report(outcome: ReplayOutcome, folder: Path) -> str:
     """Render an outcome and its artifacts; files that are missing or out of the folder are named."""
     script = page_file("report.js")
-    subgoals = tuple(_Subgoals(outcome, folder))
+    events, unreadable = _read_scenario_events(folder)
+    subgoals = tuple(_Subgoals(outcome, folder, events))
     steps = [step for subgoal in subgoals for step in subgoal.steps]
     return page_template("report.html").render(
         outcome=outcome,
         network=describe_network(outcome.network_mode, outcome.resume_point),
         duration_s=(outcome.ended_at - outcome.started_at).total_seconds(),
         subgoals=subgoals,
+        kinds=[kind for kind in _BAR_KINDS if any(kind in subgoal.bar_kinds for subgoal in subgoals)],
+        unreadable=unreadable,
         first=next((step for step in steps if step.outcome.divergences), None),
         pictures=[(step, picture) for step in steps for picture in step.pictures[-1:]],
         counts={verdict: sum(step.outcome.verdict == verdict for step in steps) for verdict in _VERDICTS},
@@ -77,6 +87,7 @@ def render_report(outcome: ReplayOutcome, folder: Path) -> str:
     )
 
 
+_BAR_KINDS: Final = ("action", "read", "skill", "tool", "request")
 _VERDICTS: Final = ("faithful", "diverged", "unverifiable")
 
 
@@ -123,6 +134,22 @@ class _RequestBar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _ToolCall:
+    """A tool call of the scenario that the replay is a part of, and where it is on the time axis, in percent."""
+
+    result: ToolResult
+    begin: float
+
+    @property
+    def text(self) -> str:
+        """Describe it."""
+        source = "from a fixture" if self.result.source == "fixture" else "executed"
+        took = "" if self.result.latency_ms is None else f"{self.result.latency_ms:.0f} ms"
+        failed = "" if self.result.error is None else f"failed: {self.result.error.kind}: {self.result.error.message}"
+        return ", ".join(filter(None, (f"tool {self.result.tool}", source, took, failed)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
     """A step, and where it is on the time axis, in percent."""
 
@@ -155,6 +182,11 @@ class _Step:
     def type(self) -> str:
         """Return the type of the action, or `skill`."""
         return self.outcome.type if self.outcome.kind == "action" else "skill"
+
+    @property
+    def bar_kind(self) -> str:
+        """Return `read`, `skill` or `action`."""
+        return "read" if self.type in _READING_TYPES else self.outcome.kind
 
     @property
     def findings(self) -> Sequence[Divergence]:
@@ -202,6 +234,13 @@ class _Subgoal:
     steps: tuple[_Step, ...]
     changes: tuple[ResponseChange, ...]
     """Changed responses that its steps received."""
+    tool_calls: tuple[_ToolCall, ...]
+
+    @property
+    def bar_kinds(self) -> frozenset[str]:
+        """Return what is on its part of the time axis."""
+        beside = {"tool": self.tool_calls, "request": self.request_bars}
+        return frozenset((*(step.bar_kind for step in self.steps), *(kind for kind, drawn in beside.items() if drawn)))
 
     @property
     def request_bars(self) -> Sequence[_RequestBar]:
@@ -226,9 +265,10 @@ class _Subgoal:
 class _Subgoals:
     """Arranges the subgoals of an outcome and reads the artifacts of their steps."""
 
-    def __init__(self, outcome: ReplayOutcome, folder: Path) -> None:
+    def __init__(self, outcome: ReplayOutcome, folder: Path, events: Sequence[EventLine]) -> None:
         self._outcome = outcome
         self._folder = folder
+        self._events = events
         durations = [step.duration_ms for subgoal in outcome.subgoals for step in subgoal.steps]
         self._total_ms = sum(durations) or 1.0
         self._begins_ms = iter([0.0, *accumulate(durations)])
@@ -237,7 +277,21 @@ class _Subgoals:
         for each in self._outcome.subgoals:
             steps = tuple(self._step(each, step) for step in each.steps)
             changes = tuple(change for change in self._outcome.network.response_changes if change.subgoal == each.id)
-            yield _Subgoal(outcome=each, steps=steps, changes=changes)
+            calls = tuple(self._tool_calls(each.id, steps))
+            yield _Subgoal(outcome=each, steps=steps, changes=changes, tool_calls=calls)
+
+    def _tool_calls(self, subgoal: str, steps: Sequence[_Step]) -> Iterator[_ToolCall]:
+        """Yield those of a subgoal, each at the end of the step before it."""
+        performed, begin = 0, steps[0].begin if steps else 0.0
+        for line in self._events:
+            match line.event:
+                case ActionPerformed() | SkillRun() if line.event.subgoal == subgoal and performed < len(steps):
+                    begin = steps[performed].begin + steps[performed].width
+                    performed += 1
+                case ToolResult() if line.event.subgoal == subgoal:
+                    yield _ToolCall(result=line.event, begin=min(begin, 100.0))
+                case _:
+                    pass
 
     def _step(self, subgoal: SubgoalOutcome, outcome: StepOutcome) -> _Step:
         there = {each.path: path for each in outcome.artifacts if (path := self._path_of(each)) is not None}
@@ -280,6 +334,17 @@ class _Subgoals:
         except TraceError:
             return None
         return path if path.is_file() else None
+
+
+def _read_scenario_events(folder: Path) -> tuple[Sequence[EventLine], str]:
+    """Return the events of the scenario that a replay is a part of, if any, and why they cannot be read."""
+    path = folder.parent / EVENTS_FILE
+    if folder.name != REPLAY_FOLDER or not path.is_file() or path.is_symlink():
+        return (), ""
+    try:
+        return read_events(path).lines, ""
+    except EventsError as error:
+        return (), str(error)
 
 
 def _take_pair(pictures: dict[str, _Picture]) -> tuple[_Picture, _Picture] | None:

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime
+from eikon_engine.outcome.events import ActionPerformed, Event, EventLine, RunStart, ToolFailure, ToolResult
+from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime, SkillOutcome
 from eikon_engine.report import HtmlReport
 from eikon_engine.report.html_report import render_report
 from eikon_engine.report.templates import MAX_LINE_LENGTH
-from tests.report.outcomes import make_outcome, make_step
+from tests.report.outcomes import NOW, make_outcome, make_step
 
 HOSTILE: Final = st.sampled_from(
     [
@@ -215,7 +216,7 @@ def test_requests_are_on_the_time_axis(chromium: Browser, tmp_path: Path) -> Non
     page = chromium.new_page()
     page.goto(path.as_uri())
 
-    bars = page.locator(".request")
+    bars = page.locator(".axis .request")
     expect(bars).to_have_count(3)
     axis = page.locator(".axis").first.evaluate("each => each.getBoundingClientRect().toJSON()")
     places = bars.evaluate_all("all => all.map(each => [each.getBoundingClientRect().x, each.style.width, each.title])")
@@ -231,3 +232,50 @@ def test_requests_are_on_the_time_axis(chromium: Browser, tmp_path: Path) -> Non
     page.get_by_text("Times of requests: 3").click()
     expect(page.get_by_text("POST http://shop.test/save, 500, 50 ms")).to_be_visible()
     page.close()
+
+
+def write_events(folder: Path, *calls: ToolResult) -> None:
+    """Write those of a scenario whose first two steps were performed before the calls."""
+    start = RunStart(kind="scenario_replay", mission_id="order", mission_text="Order")
+    steps: list[Event] = [ActionPerformed(subgoal="order__attempt_1", outcome=make_step(number)) for number in (1, 2)]
+    lines = [EventLine(sequence=n, at=NOW, event=each) for n, each in enumerate((start, *steps, *calls), start=1)]
+    (folder / "events.jsonl").write_text("".join(f"{each.model_dump_json()}\n" for each in lines), encoding="utf-8")
+
+
+@pytest.mark.browser
+def test_reads_skills_and_tool_calls_are_on_the_time_axis(chromium: Browser, tmp_path: Path) -> None:
+    """Each looks different; the calls of the scenario are where they were made."""
+    outcome = make_outcome()
+    subgoal = outcome.subgoals[0]
+    read = subgoal.steps[1].model_copy(update={"type": "expect"})
+    skill = SkillOutcome(id="s", sequence=3, skill="prices", verdict="faithful", duration_ms=300.0)
+    changed = subgoal.model_copy(update={"steps": (subgoal.steps[0], read, skill)})
+    call = ToolResult(
+        subgoal=subgoal.id, sequence=2, call_id="1", tool="<b>fetch", source="fixture", result=None, latency_ms=12.0
+    )
+    failed = call.model_copy(update={"error": ToolFailure(kind="KeyError", message="'a'"), "source": "executed"})
+    write_events(tmp_path, call, failed, call.model_copy(update={"subgoal": "other"}))
+    folder = tmp_path / "replay"
+    folder.mkdir()
+    path = folder / "report.html"
+    path.write_text(render_report(outcome.model_copy(update={"subgoals": (changed,)}), folder), encoding="utf-8")
+
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+
+    assert [page.locator(f".axis .{kind}").count() for kind in ("action", "read", "skill", "tool")] == [1, 1, 1, 2]
+    expect(page.locator(".legend")).to_have_text("action read skill tool call request", use_inner_text=True)
+    assert page.locator(".axis .tool").evaluate_all("all => all.map(each => [each.style.left, each.title])") == [
+        ["50%", "tool <b>fetch, from a fixture, 12 ms"],
+        ["50%", "tool <b>fetch, executed, 12 ms, failed: KeyError: 'a'"],
+    ]
+    page.close()
+
+
+def test_events_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    """The page has all else."""
+    (tmp_path / "events.jsonl").write_text("{}\n{}\n", encoding="utf-8")
+    folder = tmp_path / "replay"
+    folder.mkdir()
+
+    assert "Tool calls are not shown" in render_report(make_outcome(), folder)
