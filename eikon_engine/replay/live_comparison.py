@@ -177,7 +177,8 @@ class LiveComparer:
         pages = []
         for now in observed.pages:
             before = known.get(now.page)
-            if before is None or before.url != now.url or before == now:
+            is_same = before is not None and before == now.model_copy(update={"snapshot": before.snapshot})
+            if before is None or before.url != now.url or is_same:
                 pages.append(now)
                 continue
             names.append(_LOADING_PAGE)

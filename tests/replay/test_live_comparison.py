@@ -11,7 +11,7 @@ import pytest
 
 from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.detect import detect_divergences
-from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.network.exchange import Exchange, Moment, RecordedRequest, RecordedResponse
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketAccepted, SocketMessage, SocketOpened, message_key, socket_key
@@ -199,6 +199,21 @@ def test_only_a_page_that_was_loading_is_not_compared(now: tuple[PageObservation
     (found,) = codes([recorded], [seen(pages=now)])
 
     assert sorted(found) == sorted(wanted)
+
+
+@pytest.mark.parametrize(("now", "names"), [("a", ()), ("b", ("content of a page that was loading",))])
+def test_a_page_that_was_loading_is_named_only_if_it_differs(now: str, names: tuple[str, ...]) -> None:
+    """The recording stores what it showed, which a replay stores later."""
+    stored = shown(0, "a").model_copy(update={"snapshot": BlobRef(sha256="0" * 64, size=1)})
+    recorded = step(1, Note(text="x"), seen(pages=(stored,), loading_pages=(0,)))
+    plan = plan_replay(replace(open_bundle(BUNDLE), trace=trace_of(recorded)), ReplayOptions(network="live"))
+    place = StepPosition(subgoal="1", subgoal_id="buy", sequence=1)
+
+    _, not_compared = LiveComparer(plan, lambda: datetime(2030, 1, 1, tzinfo=UTC)).adapt(
+        Comparison(position=place, recorded=recorded, result=Succeeded(), observed=seen(pages=(shown(0, now),)))
+    )
+
+    assert not_compared == names
 
 
 def titled(title: str, *, is_loading: bool = False) -> Observation:
