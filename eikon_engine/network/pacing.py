@@ -54,7 +54,7 @@ def plan_pacing(recording: NetworkRecording, is_telemetry: Callable[[Exchange], 
     """Decide for each request of a recording, by its recorded moments.
 
     Streams are sent at once, and so are unsafe requests during which the server sent a message on a WebSocket: it may
-    have sent that because of them.
+    have sent that because of them. The responses to the latter are kept until their moments, unless they are streams.
     """
     recorded = recording.as_recorded
     pushed = sorted(
@@ -98,9 +98,14 @@ def response_moment(exchange: Exchange) -> Moment | None:
 
 def _is_stream(exchange: Exchange) -> bool:
     """Return whether a page may use a part of a response before it has the rest: scripts parse JSON as a whole."""
-    headers = () if exchange.response is None else exchange.response.headers
-    content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
+    content_type = _header(exchange, "content-type")
     return bool(exchange.pieces) and not is_json(content_type.partition(";")[0].strip().lower())
+
+
+def _header(exchange: Exchange, lower_name: str) -> str:
+    """Return a header of a response; empty without one."""
+    headers = () if exchange.response is None else exchange.response.headers
+    return next((value for name, value in headers if name.lower() == lower_name), "")
 
 
 def _arrives_at_once(exchange: Exchange) -> bool:
@@ -108,9 +113,9 @@ def _arrives_at_once(exchange: Exchange) -> bool:
     if not _is_stream(exchange):
         return True
     begin, last, end = exchange.pieces[0].moment, exchange.pieces[-1].moment, exchange.moment
-    headers = {} if exchange.response is None else {name.lower(): value for name, value in exchange.response.headers}
-    is_whole = end is not None or headers.get("content-length") == str(sum(each.length for each in exchange.pieces))
-    is_event_stream = headers.get("content-type", "").startswith("text/event-stream")
+    received = sum(each.length for each in exchange.pieces)
+    is_whole = end is not None or _header(exchange, "content-length") == str(received)
+    is_event_stream = _header(exchange, "content-type").lower().startswith("text/event-stream")
     return is_whole and not is_event_stream and (last if end is None else end).at_ms - begin.at_ms <= WHOLE_MS
 
 

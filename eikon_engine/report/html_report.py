@@ -21,7 +21,7 @@ from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.outcome.events import ActionPerformed, SkillRun, ToolResult
 from eikon_engine.outcome.outcomes import describe_network
-from eikon_engine.outcome.read_events import read_events
+from eikon_engine.outcome.read_events import parse_events
 from eikon_engine.outcome.run_record import REPLAY_FOLDER
 from eikon_engine.report.templates import page_file, page_template
 from eikon_engine.trace.actions import READING_ACTIONS
@@ -342,9 +342,11 @@ def _read_scenario_events(folder: Path) -> tuple[Sequence[EventLine], str]:
     if folder.name != REPLAY_FOLDER or not path.is_file() or path.is_symlink():
         return (), ""
     try:
-        return read_events(path).lines, ""
+        return parse_events(path.read_bytes(), EVENTS_FILE).lines, ""
     except EventsError as error:
         return (), str(error)
+    except OSError as error:
+        return (), f"{EVENTS_FILE}: {error.strerror}"
 
 
 def _take_pair(pictures: dict[str, _Picture]) -> tuple[_Picture, _Picture] | None:
