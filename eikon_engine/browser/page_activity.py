@@ -26,8 +26,13 @@ DOCUMENT_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detach
 ACTIVITY: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0, 0]"
 """Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, its workers, and
 the page time to its next timer; see init_page_activity.js."""
-ACTIVITY_OF_TREE: Final = "documents => window.__eikon__?.activityOfTree?.(documents) ?? null"
-"""As above, for a document and all its frames; null if their number differs, or one is out of reach (cross-origin)."""
+ACTIVITY_TWICE: Final = f"() => window.__eikon__?.activityTwice?.() ?? ({ACTIVITY})()"
+"""As above, from two looks with what scripts do in between; the second one sees what the first one triggered."""
+_LOOKS: Final = {ACTIVITY: "activity", ACTIVITY_TWICE: "activityTwice"}
+"""The functions of `ACTIVITY_OF_TREE` that return the same for all frames."""
+ACTIVITY_OF_TREE: Final = "([documents, look]) => window.__eikon__?.activityOfTree?.(documents, look) ?? null"
+"""As above, for a document and all its frames, with the name of the function that looks; null if their number differs,
+or one is out of reach (cross-origin)."""
 PENDING_RESPONSES: Final = """async () => {
   const own = window.__eikon__ ?? {};
   const fetches = own.workerCount?.() ? (await own.settleWorkers()).fetches : 0;
@@ -37,10 +42,10 @@ PENDING_RESPONSES: Final = """async () => {
 }"""
 """Returns whether a document loads, and how many responses it waits for."""
 ACTIVITY_AFTER_NAVIGATION: Final = (
-    f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({ACTIVITY})() }}"
+    f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({ACTIVITY_TWICE})() }}"
 )
-"""As `ACTIVITY`, and resets the unload flag of documents that survived a navigation: it was a download, or returned
-nothing."""
+"""As `ACTIVITY_TWICE`, and resets the unload flag of documents that survived a navigation: it was a download, or
+returned nothing."""
 STOP_WAITING: Final = """() => {
   const own = window.__eikon__;
   if (own) Object.assign(own, { leaving: null, unanswered: own.pending, ignoredDocument: document });
@@ -117,15 +122,13 @@ def is_in_local_frame(frame: Frame) -> bool:
     return above is not None and (frame.url.startswith(LOCAL_DOCUMENTS) or is_in_local_frame(above))
 
 
-async def query_activity(
-    tracker: PageTracker, script: str = ACTIVITY, *, main_only: bool = False, skip_leaving: bool = False
-) -> PageActivity:
-    """Query every frame, or the main frames alone; with `skip_leaving`, no page that waits for its next document.
+async def query_activity(tracker: PageTracker, script: str = ACTIVITY, *, skip_leaving: bool = False) -> PageActivity:
+    """Query every frame; with `skip_leaving`, no page that waits for its next document.
 
     The browser delays any evaluation in such a page until that document is shown.
     """
     pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.requests.is_navigating(page))]
-    answers = await asyncio.gather(*(_query_page(page, script, main_only=main_only) for page in pages))
+    answers = await asyncio.gather(*(_query_page(page, script) for page in pages))
     return PageActivity.total(answer for some in answers for answer in some)
 
 
@@ -164,16 +167,14 @@ async def count_starting_frames(tracker: PageTracker, frame: Frame) -> int:
     return sum(int(answer[2]) for answer in answers)
 
 
-async def _query_page(page: Page, script: str, *, main_only: bool) -> list[DocumentActivity]:
+async def _query_page(page: Page, script: str) -> list[DocumentActivity]:
     """Query the frames of a page; in one evaluation if the main frame reaches them all."""
     frames = [page.main_frame, *filter(has_document, page.frames[1:])]
-    if len(frames) > 1 and script == ACTIVITY and len(set(map(_site, frames)) - {""}) <= 1:
-        inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, len(page.frames))
+    look = _LOOKS.get(script)
+    if len(frames) > 1 and look is not None and len(set(map(_site, frames)) - {""}) <= 1:
+        inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, [len(page.frames), look])
         if inside is not None:
             return [_document_activity(inside)]
-    if main_only and len(frames) > 1:
-        loading, animating, pending, workers, _ = await _query_frame(page.main_frame, script)
-        return [(loading, animating, pending, workers, 0.0)]  # the timers of the others are unknown
     return list(await asyncio.gather(*(_query_frame(frame, script) for frame in frames)))
 
 
@@ -197,7 +198,7 @@ def _document_activity(answer: Sequence[float]) -> DocumentActivity:
     return int(loading), int(moving), int(pending), int(workers), float(next_timer_ms)
 
 
-async def _evaluate(frame: Frame, script: str, argument: int | str | None = None) -> Any:  # noqa: ANN401 - no type yet
+async def _evaluate(frame: Frame, script: str, argument: object = None) -> Any:  # noqa: ANN401 - no type yet
     from playwright.async_api import Error
 
     try:

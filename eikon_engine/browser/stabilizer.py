@@ -14,6 +14,7 @@ from eikon_engine.browser.delivery_barrier import BLOCKED_S, DeliveryBarrier
 from eikon_engine.browser.page_activity import (
     ACTIVITY,
     ACTIVITY_AFTER_NAVIGATION,
+    ACTIVITY_TWICE,
     DOCUMENT_REPLACED,
     NEXT_TIMER,
     NO_TIMER_MS,
@@ -49,8 +50,6 @@ REPEATED_IDLE_TIMEOUT_S: Final = 0.5
 """Wall time left for each further wait of an action whose pages did not become idle in time."""
 CHANGE_POLL_S: Final = 0.05
 """Wall time between two checks of what keeps the pages busy, if no event arrives."""
-IDLE_CHECKS: Final = 2
-"""Consecutive idle checks required: the second one sees what the first one triggered."""
 CLOCK_RESOLUTION_MS: Final = 0.5
 """Page time that counts as zero: the clock moves by whole milliseconds."""
 MAX_REPAINTS: Final = 20
@@ -133,8 +132,8 @@ class PageStabilizer:
 
     async def settle(self, duration_ms: float) -> None:
         """Let page time pass, and leave the pages idle except for one last check; see `confirm_idle`."""
-        await self.wait_until_idle(checks=IDLE_CHECKS if duration_ms > CLOCK_RESOLUTION_MS else 1)
-        await self._pass_time(duration_ms, checks=1)
+        await self.wait_until_idle(looks_twice=duration_ms > CLOCK_RESOLUTION_MS)
+        await self._pass_time(duration_ms, looks_twice=False)
 
     async def confirm_idle(self, seen: PageActivity, counts: tuple[int, int]) -> bool:
         """Return whether pages that seemed idle were idle while they were observed.
@@ -200,21 +199,21 @@ class PageStabilizer:
                 await self._step_clock(self._tick_ms)
                 await self.wait_until_idle()
 
-    async def wait_until_idle(self, checks: int = IDLE_CHECKS) -> None:
+    async def wait_until_idle(self, *, looks_twice: bool = True) -> None:
         """Return when nothing is pending and the pages have nothing left to do at this page time.
 
-        They must be idle this many checks in a row.
+        Documents look twice unless told otherwise: the second look sees what the first one triggered.
 
         Raises:
             BrowserDiedError: the browser went away.
         """
-        idle_checks = repaints = 0
+        repaints = 0
         busy_at = time.monotonic()
         deadline = busy_at + self._idle_timeout_s
-        while idle_checks < checks:
+        while True:
             self._require_alive()
             if self._is_busy():
-                idle_checks, busy_at = 0, time.monotonic()
+                busy_at = time.monotonic()
                 if not await self._wait_for_change(deadline):
                     self._stop_waiting()
                     self._next_timer_ms = 0.0
@@ -222,12 +221,9 @@ class PageStabilizer:
                 continue
             arrived = self._tracker.requests.take_navigation_end()
             counts = self._tracker.event_counts
-            seen = await query_activity(
-                self._tracker,
-                ACTIVITY_AFTER_NAVIGATION if arrived else ACTIVITY,
-                main_only=bool(idle_checks) and not arrived,
-            )
-            self._has_workers = bool(seen.workers) or (bool(idle_checks) and self._has_workers)
+            script = ACTIVITY_TWICE if looks_twice else ACTIVITY
+            seen = await query_activity(self._tracker, ACTIVITY_AFTER_NAVIGATION if arrived else script)
+            self._has_workers = bool(seen.workers)
             self._note_next_timer(seen, counts)
             if seen.animating and repaints < MAX_REPAINTS:
                 repaints += 1
@@ -235,11 +231,10 @@ class PageStabilizer:
             complete = self._is_complete(seen.loading, seen.pending) and not (
                 seen.animating and repaints < MAX_REPAINTS
             )
-            if idle_checks:
+            if looks_twice:
                 await self.collect_events()
-            idle_checks = (
-                idle_checks + 1 if complete and not self._is_busy() and counts[0] == self._tracker.data_events else 0
-            )
+            if complete and not self._is_busy() and counts[0] == self._tracker.data_events:
+                return
             if not complete and time.monotonic() > busy_at + UNFINISHED_DOCUMENT_S:
                 self._tracker.requests.uncommitted_documents.clear()
                 await query_activity(self._tracker, STOP_WAITING)
@@ -262,8 +257,8 @@ class PageStabilizer:
             not loading or bool(self.deliveries.waiting_requests())
         ) and pending <= self.deliveries.unanswered_fetches()
 
-    async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS, *, checks_ticks: bool = False) -> None:
-        """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end.
+    async def _pass_time(self, duration_ms: float, *, looks_twice: bool = True, checks_ticks: bool = False) -> None:
+        """Let page time pass, stopping at each delivery; `looks_twice` is how pages are checked at the end.
 
         Unless `checks_ticks` is set, time in which nothing can happen passes at once, without a check after it.
         """
@@ -273,7 +268,7 @@ class PageStabilizer:
             free_ms = 0.0 if checks_ticks else self._undisturbed_ms(left)
             if free_ms > self._tick_ms and not is_rendered:
                 await render_frames(self._tracker)  # what a page does as an element comes into view, for example
-                await self.wait_until_idle(checks=1)
+                await self.wait_until_idle(looks_twice=False)
                 is_rendered = True
             elif free_ms:
                 await self._move_clock(free_ms)
@@ -281,7 +276,8 @@ class PageStabilizer:
             else:
                 is_rendered = False
                 await self._step_clock(left)
-                await self.wait_until_idle(checks if end - self._clock.now_ms <= CLOCK_RESOLUTION_MS else IDLE_CHECKS)
+                is_over = end - self._clock.now_ms <= CLOCK_RESOLUTION_MS
+                await self.wait_until_idle(looks_twice=looks_twice or not is_over)
 
     def _note_next_timer(self, seen: PageActivity, counts: tuple[int, int]) -> None:
         """Note what documents said of their timers; `counts` are those of the tracker before."""
@@ -506,5 +502,5 @@ async def wait_until_quiet(stabilizer: PageStabilizer, tracker: PageTracker) -> 
         event_count = tracker.event_count
         started = time.monotonic()
         await stabilizer.wait_until_idle()
-        trips_s = (time.monotonic() - started) / IDLE_CHECKS * QUIET_ROUND_TRIPS
+        trips_s = (time.monotonic() - started) * QUIET_ROUND_TRIPS
         await asyncio.sleep(min(max(QUIET_S[0], trips_s), QUIET_S[1]))

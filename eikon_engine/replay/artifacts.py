@@ -180,14 +180,11 @@ class EvidenceWriter:
 
     def _write_dom(self, recorded: ActionTrace, page: int, prefix: str) -> list[Artifact]:
         expected, observed = self._runner.recorded_dom(recorded, page), self._runner.observed_dom(page)
-        kept = [
-            self._write(name, f"{prefix}_{file}.html", _html(snapshot))
-            for name, file, snapshot in (
-                ("DOM expected", "dom_expected", expected),
-                ("DOM observed", "dom_observed", observed),
-            )
-            if snapshot is not None
-        ]
+        html = None if expected is None else _html(expected)
+        kept = [] if html is None else [self._write("DOM expected", f"{prefix}_dom_expected.html", html)]
+        if observed is not None:
+            html = html if html is not None and observed == expected else _html(observed)
+            kept.append(self._write("DOM observed", f"{prefix}_dom_observed.html", html))
         changes = self._runner.dom_changes(page)
         if changes is not None:
             text = render_diff_tree(changes) if changes else "no difference"

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.execution import PageIntent, RecordedTiming, Result, SkillUsage
-    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.observation import Observation, PageObservation
 
 _WITHOUT_EFFECT: Final = frozenset(
     {
@@ -316,6 +316,8 @@ class StepRunner:
         self._performed_before: PerformedAction | None = None
         """Result of the action before the current one."""
         self._last_comparison: _Comparison | None = None
+        self._loaded_page: tuple[PageObservation, PageSnapshot | None] | None = None
+        """The recorded page that was loaded last: an action reads its own several times."""
 
     def switch_plan(self, plan: Plan) -> None:
         """Switch to another plan that starts with the steps performed so far.
@@ -442,7 +444,9 @@ class StepRunner:
             return None
         for each in recorded.baseline.pages:
             if each.page == page and each.snapshot is not None:
-                return load_page(self.plan.bundle.dom, each)
+                if self._loaded_page is None or self._loaded_page[0] is not each:
+                    self._loaded_page = each, load_page(self.plan.bundle.dom, each)
+                return self._loaded_page[1]
         return None
 
     def _with_script_texts(self, snapshot: PageSnapshot | None) -> PageSnapshot | None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.browser.page_activity import query_activity
+from eikon_engine.browser.page_activity import ACTIVITY, ACTIVITY_TWICE, query_activity
 from eikon_engine.dom import render_html
 from eikon_engine.trace.actions import (
     Assert,
@@ -143,6 +143,25 @@ def test_a_query_reports_movement_once(desk: Desk, place: str) -> None:
     looks = [desk.portal.call(query_activity, desk.worker.session.tracker).animating for _ in range(2)]
 
     assert looks == [True, False]
+
+
+@pytest.mark.parametrize("frames", ["", "<iframe srcdoc='<p>inner'></iframe>", "<iframe sandbox srcdoc='x'></iframe>"])
+@pytest.mark.parametrize(("script", "is_seen"), [(ACTIVITY, False), (ACTIVITY_TWICE, True)])
+def test_a_second_look_sees_what_the_first_one_triggered(
+    desk: Desk, frames: str, script: str, *, is_seen: bool
+) -> None:
+    """The page is told of each look by reading a property, and is no longer loaded when it has processed a message."""
+    desk.show(f"<p>here{frames}")
+    desk.js("""{
+      const { port1, port2 } = new MessageChannel();
+      let state = 'complete';
+      port1.onmessage = () => { state = 'loading' };
+      Object.defineProperty(document, 'readyState', { get() { port2.postMessage(0); return state } });
+    }""")
+
+    seen = desk.portal.call(query_activity, desk.worker.session.tracker, script)
+
+    assert seen.loading == is_seen
 
 
 def test_half_of_a_pair_of_surrogates_is_observed(desk: Desk) -> None:
