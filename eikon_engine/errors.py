@@ -6,6 +6,7 @@
     ├── UsageError                         2   usage
     │   ├── OutputError                    2   output-not-writable
     │   ├── ToolArgumentsError             2   tool-arguments
+    │   ├── NoMissionsError                5   no-missions
     │   └── PlaintextSecretError           2   secret-given
     ├── TraceError                        65   trace
     │   ├── TraceSyntaxError              65   trace-syntax
@@ -104,6 +105,13 @@ class OutputError(UsageError):
     """An output file or folder cannot be written."""
 
     code = "output-not-writable"
+
+
+class NoMissionsError(UsageError):
+    """No mission was found, or none is selected; the exit status is that of pytest for no tests."""
+
+    code = "no-missions"
+    exit_status = 5
 
 
 class ToolArgumentsError(UsageError):

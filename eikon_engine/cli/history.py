@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eikon_engine.files.models import FileModel
     from eikon_engine.history.database import History
     from eikon_engine.history.pending import HistoryPlace
+    from eikon_engine.history.runs import Quarantine
     from eikon_engine.history.stability import MissionHistory
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.outcome.triage import Triage
@@ -193,6 +194,21 @@ def read_missions() -> list[MissionHistory]:
     with _opened() as history:
         _store_pending(history)
         return _summaries(history, SHOWN_RUNS)
+
+
+def read_quarantines() -> list[Quarantine]:
+    """Return the missions in quarantine today; none if there is no history.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    from eikon_engine.files.wall_clock import utc_now
+
+    place = _find_place()
+    if place is None or not _has_libraries() or not _has_runs(place):
+        return []
+    with _opened() as history:
+        return [each for each in history.quarantines().values() if each.holds_on(utc_now().date())]
 
 
 def _has_runs(place: HistoryPlace) -> bool:

@@ -148,6 +148,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="skills_command",
             summary="List skills, run one on a stored page, re-run recorded ones and accept new outputs.",
         ),
+        "suite": LazyCommand(
+            module="eikon_engine.cli.suite",
+            attribute="suite_command",
+            summary="Replay many bundles as a suite, on one machine or on several.",
+        ),
         "trace": LazyCommand(
             module="eikon_engine.cli.trace",
             attribute="trace_command",

@@ -99,9 +99,9 @@ def rerun_command(
     from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.report.rerun import render_rerun_summary
     from eikon_engine.skills import default_skills
-    from eikon_engine.skills.rerun.find_bundles import find_bundles
     from eikon_engine.skills.rerun.rerun import RerunOptions
     from eikon_engine.skills.rerun.results import RerunReport
+    from eikon_engine.trace.find_bundles import find_bundles
 
     for name in only:
         default_skills().get(name)

@@ -278,6 +278,11 @@ def _languages(recorded: Environment | None) -> tuple[str, ...]:
     return () if recorded is None or view is None or view.languages == (recorded.locale,) else view.languages
 
 
+def launch_kind(plan: Plan, options: ReplayOptions) -> LaunchOptions:
+    """Return what replays of different plans must have in common to share a browser."""
+    return replace(_launch_options(plan, options, None), sealed=plan.network != "live")
+
+
 def _open_sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
     """Open the proxy that catches requests past the routes; none in a live replay."""
     return nullcontext() if plan.network == "live" else open_sink()
@@ -288,7 +293,8 @@ def _launch_options(plan: Plan, options: ReplayOptions, sink: Sink | None) -> La
     return LaunchOptions(
         headless=options.headless,
         browser_path=options.browser_path,
-        random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
+        # Where a script of ours draws the numbers, the seed of the browser has no effect: such replays can share one.
+        random_seed=recorded.random_seed if recorded and recorded.random_source == "flag" else UNRECORDED_SEED,
         sealed=sink is not None,
         proxy=sink.browser_proxy if sink else None,
     )

@@ -27,7 +27,12 @@ from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.stored_values import ValueStore
 from eikon_engine.replay.artifacts import OUTCOME_FILE, ArtifactsFolder, EvidenceWriter
 from eikon_engine.replay.collect import Collector
-from eikon_engine.replay.context import launch_replay_browser, open_network_source, open_replay_context
+from eikon_engine.replay.context import (
+    launch_kind,
+    launch_replay_browser,
+    open_network_source,
+    open_replay_context,
+)
 from eikon_engine.replay.event_stream import replay_events
 from eikon_engine.replay.options import DEFAULT_ARTIFACTS_DIR, ReplayOptions
 from eikon_engine.replay.plan import plan_replay, require_same_plan
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.launch import LaunchedBrowser, LaunchOptions
     from eikon_engine.outcome.events import Event, RunEnding
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.options import Report
@@ -326,6 +331,46 @@ class ReplayEngine:
                 summary_path=run.folder / "replay_summary.txt",
             )
         return run.outcome
+
+
+class SharedBrowsers:
+    """Browsers that replays of any bundles share, each in its own context: one for each kind of launch.
+
+    A browser that has ended is replaced for the next replay.
+    """
+
+    def __init__(self) -> None:
+        """Launch nothing yet."""
+        self._running: dict[LaunchOptions, tuple[LaunchedBrowser, AsyncExitStack]] = {}
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        """Begin to share."""
+        return self
+
+    async def __aexit__(self, *_raised: object) -> None:
+        """Close all browsers."""
+        for _, opened in self._running.values():
+            await opened.aclose()
+
+    async def replay(self, bundle: Bundle, options: ReplayOptions, reports: tuple[Report, ...]) -> Run:
+        """Replay a bundle; see `run_replay`."""
+        plan = plan_replay(bundle, options)
+        await asyncio.to_thread(verify_bundle_files, plan.bundle)
+        return await run_replay(bundle, options, reports, await self._find_browser(plan, options))
+
+    async def _find_browser(self, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
+        """Return a running browser, or launch it."""
+        kind = launch_kind(plan, options)
+        async with self._lock:
+            if kind in self._running and self._running[kind][0].browser.is_connected():
+                return self._running[kind][0]
+            if kind in self._running:
+                await self._running.pop(kind)[1].aclose()
+            opened = AsyncExitStack()
+            launched = await opened.enter_async_context(launch_replay_browser(plan, options))
+            self._running[kind] = launched, opened
+            return launched
 
 
 DEFAULT_PARALLEL: Final = 4

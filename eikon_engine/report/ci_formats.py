@@ -30,7 +30,7 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 def render_junit(outcome: ReplayOutcome) -> str:
     """Render JUnit XML: a suite for each subgoal, a case for each step; an unverifiable step is an error."""
-    suites = ET.Element("testsuites", name=_xml_text(outcome.mission_id))
+    suites = ET.Element("testsuites", name=xml_text(outcome.mission_id))
     for subgoal in outcome.subgoals:
         _add_suite(suites, outcome, subgoal)
     if not outcome.divergences and outcome.exit_status:
@@ -45,7 +45,7 @@ def _add_suite(suites: ET.Element, outcome: ReplayOutcome, subgoal: SubgoalOutco
     suite = ET.SubElement(
         suites,
         "testsuite",
-        name=_xml_text(f"{subgoal.number}. {subgoal.description}"),
+        name=xml_text(f"{subgoal.number}. {subgoal.description}"),
         tests=str(len(verdicts) + missing),
         failures=str(verdicts.count("diverged")),
         errors=str(verdicts.count("unverifiable")),
@@ -57,10 +57,10 @@ def _add_suite(suites: ET.Element, outcome: ReplayOutcome, subgoal: SubgoalOutco
         case = _add_case(suite, outcome, f"{step.sequence:03d} {_label(step)}", step.duration_ms)
         if step.verdict == "diverged":
             first = step.divergences[0]
-            failure = ET.SubElement(case, "failure", message=_xml_text(first.message), type=first.code)
-            failure.text = _xml_text("\n".join(_differences(step)))
+            failure = ET.SubElement(case, "failure", message=xml_text(first.message), type=first.code)
+            failure.text = xml_text("\n".join(_differences(step)))
         elif step.verdict == "unverifiable":
-            ET.SubElement(case, "error", message=_xml_text("; ".join(step.unverifiable)), type="unverifiable")
+            ET.SubElement(case, "error", message=xml_text("; ".join(step.unverifiable)), type="unverifiable")
     for number in range(missing):
         case = _add_case(suite, outcome, f"{len(verdicts) + number + 1:03d} not replayed", 0.0)
         ET.SubElement(case, "skipped", message="the replay ended before this step")
@@ -74,19 +74,20 @@ def _add_run(suites: ET.Element, outcome: ReplayOutcome) -> None:
     case = _add_case(suite, outcome, "the whole run", 0.0)
     gates = [f"gate {gate.gate}: {gate.message}" for gate in outcome.gates if gate.passed is not True]
     why = "; ".join((*outcome.reasons, *gates)) or outcome.verdict
-    ET.SubElement(case, "error", message=_xml_text(why), type=outcome.verdict)
+    ET.SubElement(case, "error", message=xml_text(why), type=outcome.verdict)
 
 
 def _add_case(suite: ET.Element, outcome: ReplayOutcome, name: str, duration_ms: float) -> ET.Element:
-    where = _xml_text(outcome.mission_id)
-    return ET.SubElement(suite, "testcase", classname=where, name=_xml_text(name), time=_seconds(duration_ms))
+    where = xml_text(outcome.mission_id)
+    return ET.SubElement(suite, "testcase", classname=where, name=xml_text(name), time=_seconds(duration_ms))
 
 
 def _seconds(duration_ms: float) -> str:
     return f"{duration_ms / 1000:.3f}"
 
 
-def _xml_text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """Return a text with only characters that XML allows, and that hide nothing."""
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", escape_control_characters(text))
 
 

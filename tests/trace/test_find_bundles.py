@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.record.bundle_writer import BundleWriter
-from eikon_engine.skills.rerun.find_bundles import find_bundles
+from eikon_engine.trace.find_bundles import find_bundles
 from tests.trace.trace_values import START, trace
 
 if TYPE_CHECKING:

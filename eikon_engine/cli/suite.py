@@ -1,0 +1,296 @@
+"""`eikon suite`: replay many bundles, and merge the results of several machines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+
+import click
+
+from eikon_engine.cli.shared_options import (
+    browser_option,
+    headless_option,
+    ignore_option,
+    policy_option,
+    secret_options,
+    timeout_option,
+    variable_values_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eikon_engine.outcome.suite_results import MissionResult, SuiteResult
+    from eikon_engine.suite.missions import SuiteMission
+
+HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
+MAX_WORKERS: Final = 256
+MAX_REPEAT: Final = 1000
+
+
+def _parse_workers(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
+    from eikon_engine.suite.runner import default_workers
+
+    if text == "auto":
+        return default_workers()
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_WORKERS:
+        message = f"expected `auto` or a number from 1 to {MAX_WORKERS}, got {text!r}"
+        raise click.BadParameter(message)
+    return int(text)
+
+
+@click.group("suite", context_settings=HELP_OPTIONS)
+def suite_command() -> None:
+    """Replay many bundles as a suite, on one machine or on several."""
+
+
+@suite_command.command("run", context_settings=HELP_OPTIONS)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="BUNDLE|FOLDER...")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Only missions whose path fits; repeatable.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="No mission whose path fits; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Only missions with this tag; repeatable, for any of several.")
+@click.option("--skip-tag", "skipped_tags", multiple=True, metavar="TAG", help="No mission with this tag; repeatable.")
+@click.option("--shard", metavar="N/M", help="Only part N of M; all parts take about as long.")
+@click.option("--last-failed", is_flag=True, help="Only missions that were not faithful in the last run of the suite.")
+@click.option("--changed-since", metavar="REV", help="Only bundles that differ from a revision of git.")
+@click.option(
+    "-j",
+    "--workers",
+    callback=_parse_workers,
+    default="auto",
+    show_default=True,
+    metavar="N",
+    help="Processes, each with a browser; `auto` is one for each processor.",
+)
+@click.option(
+    "--repeat", type=click.IntRange(1, MAX_REPEAT), default=1, show_default=True, help="Replays of each mission."
+)
+@click.option("--fail-fast", is_flag=True, help="Begin nothing more after the first failure.")
+@click.option(
+    "--mission-timeout",
+    "mission_timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Wall time of a replay; one that takes longer has failed.",
+)
+@click.option(
+    "--suite-timeout",
+    "suite_timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Wall time after which no replay begins.",
+)
+@click.option("--resume", is_flag=True, help="Proceed with the suite in the folder, which was interrupted.")
+@click.option(
+    "--artifacts-dir",
+    "folder",
+    type=click.Path(path_type=Path),
+    default="suite_artifacts",
+    show_default=True,
+    help="Folder for results, reports and artifacts; that of an earlier suite is moved aside.",
+)
+@click.option(
+    "--network",
+    type=click.Choice(["sealed", "live", "snapshot"]),
+    help="Source of responses.  [default: sealed if the bundle has a recorded network, else live]",
+)
+@policy_option
+@ignore_option
+@timeout_option("Timeout of every action, in seconds.")
+@variable_values_option
+@secret_options
+@headless_option
+@browser_option
+@click.option("--report", "reports_all", is_flag=True, help="Write report.html also for faithful replays.")
+@click.option("--json", "as_json", is_flag=True, help="Print suite.json on standard output.")
+def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpack[_Choices]) -> int:
+    """Replay bundles, and those in folders, several at once; write reports of all of them.
+
+    The folder gets suite.json, suite.html, triage.html, junit.xml, and the artifacts of each replay.
+
+    Exit status: that of the worst replay: 1 one diverged, 70, 69, 78 or 65 one failed, 3 one is unverifiable or was not
+    made, 0 all are faithful; 2 usage, 5 no mission is selected, 130 interrupted.
+    """
+    from eikon_engine.cli.suite_display import SuiteDisplay
+    from eikon_engine.report.suite_report import render_suite_text
+    from eikon_engine.suite.run import SuiteOptions, run_suite
+
+    missions = _select(paths, chosen)
+    settings = _replay_settings(chosen)
+    options = SuiteOptions(
+        folder=chosen["folder"],
+        workers=chosen["workers"],
+        repeat=chosen["repeat"],
+        shard=chosen["shard"] or "",
+        resume=chosen["resume"],
+        fail_fast=chosen["fail_fast"],
+        mission_timeout_s=chosen["mission_timeout_s"],
+        suite_timeout_s=chosen["suite_timeout_s"],
+        reports_all=chosen["reports_all"],
+        settings={name: repr(value) for name, value in settings.items() if name != "secrets"},
+        quarantines=_quarantines(),
+    )
+    with SuiteDisplay(len(missions) * options.repeat) as display:
+
+        def on_result(result: MissionResult) -> None:
+            display.show(result)
+            _remember(options.folder, result, display)
+
+        suite = run_suite(missions, options, lambda _mission: settings, on_result)
+    _print_suite(suite, options.folder, as_json=as_json, text=render_suite_text(suite))
+    return suite.exit_status
+
+
+@suite_command.command("merge", context_settings=HELP_OPTIONS)
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.option(
+    "--artifacts-dir", "folder", required=True, type=click.Path(path_type=Path), help="Folder for the merged reports."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print suite.json on standard output.")
+def merge_command(*, results: tuple[Path, ...], folder: Path, as_json: bool) -> int:
+    """Make one report of the RESULTS of several shards: folders of suites, or their suite.json.
+
+    Exit status: that of the worst replay, as of `suite run`; 2 usage, 65 results that cannot be read.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.report.suite_report import render_suite_text
+    from eikon_engine.suite.results import SUITE_FILE, merge_suites, read_suite
+    from eikon_engine.suite.run import write_suite
+
+    places = [each if each.is_dir() else each.parent for each in results]
+    if (folder / SUITE_FILE).exists():
+        message = f"{folder}: expected a folder without results, got those of a suite; choose another --artifacts-dir"
+        raise UsageError(message)
+    parts = [(place, read_suite(each)) for place, each in zip(places, results, strict=True)]
+    suite = merge_suites(parts, folder)
+    write_suite(folder, suite)
+    _print_suite(suite, folder, as_json=as_json, text=render_suite_text(suite))
+    return suite.exit_status
+
+
+class _Choices(TypedDict):
+    """Options of `suite run`."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    tags: tuple[str, ...]
+    skipped_tags: tuple[str, ...]
+    shard: str | None
+    last_failed: bool
+    changed_since: str | None
+    workers: int
+    repeat: int
+    fail_fast: bool
+    mission_timeout_s: float | None
+    suite_timeout_s: float | None
+    resume: bool
+    folder: Path
+    network: str | None
+    policy: str
+    masks: tuple[object, ...]
+    timeout: float | None
+    variables: dict[str, str]
+    secrets: tuple[str, ...]
+    secret_file: Path | None
+    headless: bool
+    browser_path: Path | None
+    reports_all: bool
+
+
+def _select(paths: Sequence[Path], chosen: _Choices) -> tuple[SuiteMission, ...]:
+    """Find the missions, and choose those to replay."""
+    from eikon_engine.suite.missions import Selection, Shard, changed_missions, find_missions, shard_missions
+    from eikon_engine.suite.results import failed_names, read_suite
+
+    shard = Shard.parse(chosen["shard"]) if chosen["shard"] else None
+    missions = find_missions(paths)
+    names: frozenset[str] | None = None
+    if chosen["last_failed"]:
+        names = failed_names(read_suite(chosen["folder"]))
+    if chosen["changed_since"]:
+        changed = changed_missions(missions, chosen["changed_since"], ())
+        names = changed if names is None else names & changed
+    selection = Selection(
+        include=chosen["include"],
+        exclude=chosen["exclude"],
+        tags=frozenset(chosen["tags"]),
+        skipped_tags=frozenset(chosen["skipped_tags"]),
+        names=names,
+    )
+    selected = selection.choose(missions)
+    _require_own_ids(selected)
+    return selected if shard is None else shard_missions(selected, shard)
+
+
+def _require_own_ids(missions: Sequence[SuiteMission]) -> None:
+    """Check that no two bundles are of one mission: their histories would mix.
+
+    Raises:
+        UsageError: two are.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.suite.missions import mission_id_of
+
+    by_id: defaultdict[str, list[str]] = defaultdict(list)
+    for mission in missions:
+        by_id[mission_id_of(mission.bundle)].append(mission.name)
+    for name, bundles in by_id.items():
+        if name and len(bundles) > 1:
+            message = (
+                f"mission {name!r} is in {bundles[0]} and in {bundles[1]}, and their histories would mix; "
+                "leave one out with --exclude, or record it under another mission id"
+            )
+            raise UsageError(message)
+
+
+def _replay_settings(chosen: _Choices) -> Mapping[str, Any]:
+    """Return the arguments of `ReplayOptions` that were chosen."""
+    from eikon_engine.secrets.sources import collect_secrets
+
+    timeout = chosen["timeout"]
+    return {
+        "network": chosen["network"],
+        "policy": chosen["policy"],
+        "masks": chosen["masks"],
+        "timeout_ms": None if timeout is None else timeout * 1000,
+        "variables": chosen["variables"],
+        "secrets": collect_secrets(chosen["secrets"], chosen["secret_file"]),
+        "headless": chosen["headless"],
+        "browser_path": chosen["browser_path"],
+    }
+
+
+def _quarantines() -> dict[str, str]:
+    """Return why missions are in quarantine, as the history says."""
+    from eikon_engine.cli.history import read_quarantines
+
+    return {each.mission_id: f"{each.reason}, until {each.until}" for each in read_quarantines()}
+
+
+def _remember(folder: Path, result: MissionResult, display: Any) -> None:  # noqa: ANN401 - imported on demand
+    """Keep a replay in the history."""
+    from eikon_engine.cli.history import remember_replay
+    from eikon_engine.errors import TraceError
+    from eikon_engine.gates.event_sources import read_outcome
+    from eikon_engine.replay.artifacts import OUTCOME_FILE
+
+    file = folder / result.artifacts / OUTCOME_FILE
+    if not result.artifacts:
+        return
+    try:
+        outcome = read_outcome(file)
+    except TraceError as error:
+        display.print_line(error.message)
+        return
+    remember_replay(outcome, file, display.print_line)
+
+
+def _print_suite(suite: SuiteResult, folder: Path, *, as_json: bool, text: str) -> None:
+    from eikon_engine.suite.results import SUITE_PAGE
+
+    if as_json:
+        click.echo(suite.model_dump_json(indent=1))
+        return
+    click.echo(text, nl=False)
+    click.echo(f"report: {folder / SUITE_PAGE}")

@@ -1,0 +1,1 @@
+"""Many bundles as a suite: found, selected, replayed in several processes, reported together."""
