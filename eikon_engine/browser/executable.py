@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from eikon_engine.errors import BrowserMissingError
+from eikon_engine.errors import BrowserMissingError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -94,6 +95,35 @@ def find_browser(
         except BrowserMissingError as error:
             broken[candidate.path] = error.message
     raise BrowserMissingError(_not_found_message(tuple(broken.values()), headless=headless))
+
+
+CHANNELS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "chromium": ("chromium", "chromium-browser"),
+        "chromium-headless-shell": HEADLESS_SHELL_NAMES,
+        "chrome": ("google-chrome-stable", "google-chrome", "chrome", "/opt/google/chrome/chrome"),
+        "msedge": ("microsoft-edge-stable", "microsoft-edge", "/opt/microsoft/msedge/msedge"),
+    }
+)
+"""Programs of Playwright's channels: https://playwright.dev/python/docs/browsers#google-chrome--microsoft-edge."""
+
+
+def find_channel(channel: str) -> Path:
+    """Return the program of a channel of Playwright that is on the path.
+
+    Raises:
+        UsageError: the channel is unknown.
+        BrowserMissingError: it is not installed.
+    """
+    if channel not in CHANNELS:
+        message = f"expected a channel of {', '.join(CHANNELS)}, got {channel!r}"
+        raise UsageError(message)
+    for name in CHANNELS[channel]:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+    message = f"the channel {channel} is not installed: found none of {', '.join(CHANNELS[channel])}. Install it."
+    raise BrowserMissingError(message)
 
 
 def _candidates(

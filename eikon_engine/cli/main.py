@@ -43,6 +43,11 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             attribute="compare_command",
             summary="Find what one deployment of a site does differently from another.",
         ),
+        "config": LazyCommand(
+            module="eikon_engine.cli.config",
+            attribute="config_command",
+            summary="Show what is configured for replays, and where.",
+        ),
         "debug": LazyCommand(
             module="eikon_engine.cli.debug",
             attribute="debug_command",

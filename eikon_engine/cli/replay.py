@@ -6,10 +6,16 @@ import re
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 import click
 
+from eikon_engine.cli.configured_options import (
+    ConfigurationChoice,
+    configuration_options,
+    find_chosen_configuration,
+    given_options,
+)
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
 from eikon_engine.cli.shared_options import (
     browser_option,
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, ResumeNetwork
     from eikon_engine.replay.engine import ReplayEngine
     from eikon_engine.replay.options import OnDivergence
+    from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.masks import Mask
 
 
@@ -133,6 +140,7 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
     help="YAML file of limits; exceeding one ends the replay.",
 )
 @browser_option
+@configuration_options
 @click.option(
     "--allow-unverifiable", is_flag=True, help="Exit with 0 if nothing diverged but something is unverifiable."
 )
@@ -151,6 +159,7 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     reports_all: bool,
     as_json: bool,
     debug: DebugDirChoice,
+    configuration: ConfigurationChoice,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
     """Replay a recorded mission and compare it with the recording.
@@ -171,29 +180,48 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
         from eikon_engine.secrets.redaction import Redactor
         from eikon_engine.secrets.sources import collect_secrets
 
-        known = collect_secrets(secrets, secret_file)
+        chosen: dict[str, Any] = {
+            **options,
+            "responses_from": responses_from,
+            "timeout_ms": timeout * 1000 if timeout is not None else None,
+            "secrets": collect_secrets(secrets, secret_file),
+        }
+        source, settings = _configure(trace, configuration, chosen)
+        known = settings["secrets"]
         with (
             debug_dir_session(debug, redact=Redactor(known).redact_text if known else None) as responses,
             ReplayDisplay() as display,
         ):
             engine = ReplayEngine(
                 ReplayOptions(
-                    responses_from=responses_from,
                     then_network=then_network,
-                    timeout_ms=timeout * 1000 if timeout is not None else None,
-                    secrets=known,
                     completion_client=None if responses is None else responses.client,
                     readers=(display.read,),
                     reports=standard_reports(for_all=reports_all),
-                    **options,
+                    **settings,
                 )
             )
-            _replay(engine, trace, display, as_json=as_json)
+            _replay(engine, source, display, as_json=as_json)
         if engine.last_run is None:
             message = "the replay ended without an outcome"
             raise InternalError(message)
         remember_replay(engine.last_run.outcome, engine.last_run.folder / OUTCOME_FILE, partial(click.echo, err=True))
         return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+
+
+def _configure(
+    trace: Path, choice: ConfigurationChoice, options: dict[str, Any]
+) -> tuple[Bundle | Path, dict[str, Any]]:
+    """Return what to replay, opened if there is a configuration, and the options with what is configured for it."""
+    found = find_chosen_configuration(choice, trace)
+    if found is None:
+        return trace, options
+    from eikon_engine.suite.replay_settings import resolve_replay_settings
+    from eikon_engine.trace.bundle import open_bundle
+
+    bundle = open_bundle(trace)
+    settings = found.settings_for(trace, choice.environment)
+    return bundle, resolve_replay_settings(settings, bundle, options, given_options(click.get_current_context()))
 
 
 def _exit_status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
@@ -225,7 +253,7 @@ class _SameNamedOptions(TypedDict):
     storage_state: Path | None
 
 
-def _replay(engine: ReplayEngine, trace: Path, display: ReplayDisplay, *, as_json: bool) -> None:
+def _replay(engine: ReplayEngine, trace: Bundle | Path, display: ReplayDisplay, *, as_json: bool) -> None:
     """Replay and print the conclusion, however the run ends."""
     from eikon_engine.errors import ReplayDivergenceError
 

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 import click
 
+from eikon_engine.cli.configured_options import (
+    ConfigurationChoice,
+    configuration_options,
+    find_chosen_configuration,
+    given_options,
+)
 from eikon_engine.cli.shared_options import (
     browser_option,
     headless_option,
@@ -19,9 +25,10 @@ from eikon_engine.cli.shared_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eikon_engine.outcome.suite_results import MissionResult, SuiteResult
+    from eikon_engine.suite import Configuration
     from eikon_engine.suite.missions import SuiteMission
 
 HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
@@ -102,6 +109,7 @@ def suite_command() -> None:
 @secret_options
 @headless_option
 @browser_option
+@configuration_options
 @click.option("--report", "reports_all", is_flag=True, help="Write report.html also for faithful replays.")
 @click.option("--json", "as_json", is_flag=True, help="Print suite.json on standard output.")
 def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpack[_Choices]) -> int:
@@ -116,8 +124,9 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
     from eikon_engine.report.suite_report import render_suite_text
     from eikon_engine.suite.run import SuiteOptions, run_suite
 
-    missions = _select(paths, chosen)
-    settings = _replay_settings(chosen)
+    given = given_options(click.get_current_context())
+    configured = _ConfiguredMissions(chosen["configuration"], _replay_settings(chosen), given)
+    missions = _select(paths, chosen, configured)
     options = SuiteOptions(
         folder=chosen["folder"],
         workers=chosen["workers"],
@@ -128,8 +137,8 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
         mission_timeout_s=chosen["mission_timeout_s"],
         suite_timeout_s=chosen["suite_timeout_s"],
         reports_all=chosen["reports_all"],
-        settings={name: repr(value) for name, value in settings.items() if name != "secrets"},
-        quarantines=_quarantines(),
+        settings=configured.fingerprint(),
+        quarantines={**_quarantines(), **configured.quarantines(missions)},
     )
     with SuiteDisplay(len(missions) * options.repeat) as display:
 
@@ -137,7 +146,7 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
             display.show(result)
             _remember(options.folder, result, display)
 
-        suite = run_suite(missions, options, lambda _mission: settings, on_result)
+        suite = run_suite(missions, options, configured.settings_of, on_result)
     _print_suite(suite, options.folder, as_json=as_json, text=render_suite_text(suite))
     return suite.exit_status
 
@@ -195,21 +204,83 @@ class _Choices(TypedDict):
     secret_file: Path | None
     headless: bool
     browser_path: Path | None
+    configuration: ConfigurationChoice
     reports_all: bool
 
 
-def _select(paths: Sequence[Path], chosen: _Choices) -> tuple[SuiteMission, ...]:
+class _ConfiguredMissions:
+    """What is configured for missions, each by the configuration nearest to its bundle, below what was chosen."""
+
+    def __init__(self, choice: ConfigurationChoice, options: Mapping[str, Any], given: frozenset[str]) -> None:
+        self._choice = choice
+        self._options = options
+        self._given = given
+        self._by_folder: dict[Path, Configuration | None] = {}
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what results depend on, without secrets."""
+        options = {name: repr(value) for name, value in self._options.items() if name != "secrets"}
+        return {**options, "environment": self._choice.environment or ""}
+
+    def tags_of(self, bundle: Path) -> frozenset[str]:
+        """Return the tags of a bundle."""
+        found = self._find(bundle)
+        return frozenset() if found is None else found.settings_for(bundle, self._choice.environment).tags
+
+    def settings_of(self, mission: SuiteMission) -> Mapping[str, Any]:
+        """Return the arguments of `ReplayOptions`; a bundle that cannot be read fails when it is replayed."""
+        from eikon_engine.errors import TraceError
+        from eikon_engine.suite.replay_settings import resolve_replay_settings
+        from eikon_engine.trace.bundle import open_bundle
+
+        found = self._find(mission.bundle)
+        if found is None:
+            return self._options
+        settings = found.settings_for(mission.bundle, self._choice.environment)
+        try:
+            bundle = open_bundle(mission.bundle)
+        except TraceError:
+            return self._options
+        resolved = resolve_replay_settings(settings, bundle, self._options, self._given)
+        return {name: value for name, value in resolved.items() if name != "artifacts_dir"}
+
+    def quarantines(self, missions: Iterable[SuiteMission]) -> dict[str, str]:
+        """Return why missions are in quarantine, as the configuration says."""
+        from eikon_engine.files.wall_clock import utc_now
+        from eikon_engine.suite.missions import mission_id_of
+
+        today, reasons = utc_now().date(), {}
+        for mission in missions:
+            found = self._find(mission.bundle)
+            if found is not None:
+                name = mission_id_of(mission.bundle)
+                held = found.quarantine_of(name, today)
+                reasons.update({} if held is None else {name: f"{held.reason}, until {held.until}"})
+        return reasons
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files of the configurations that were found."""
+        return tuple({found.path for found in self._by_folder.values() if found is not None})
+
+    def _find(self, bundle: Path) -> Configuration | None:
+        folder = bundle.parent
+        if folder not in self._by_folder:
+            self._by_folder[folder] = find_chosen_configuration(self._choice, bundle)
+        return self._by_folder[folder]
+
+
+def _select(paths: Sequence[Path], chosen: _Choices, configured: _ConfiguredMissions) -> tuple[SuiteMission, ...]:
     """Find the missions, and choose those to replay."""
     from eikon_engine.suite.missions import Selection, Shard, changed_missions, find_missions, shard_missions
     from eikon_engine.suite.results import failed_names, read_suite
 
     shard = Shard.parse(chosen["shard"]) if chosen["shard"] else None
-    missions = find_missions(paths)
+    missions = find_missions(paths, configured.tags_of)
     names: frozenset[str] | None = None
     if chosen["last_failed"]:
         names = failed_names(read_suite(chosen["folder"]))
     if chosen["changed_since"]:
-        changed = changed_missions(missions, chosen["changed_since"], ())
+        changed = changed_missions(missions, chosen["changed_since"], configured.files())
         names = changed if names is None else names & changed
     selection = Selection(
         include=chosen["include"],

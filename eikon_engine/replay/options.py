@@ -109,6 +109,8 @@ class ReplayOptions:
     timeout_ms: float | None = None
     """Overrides the recorded timeout of every action, in milliseconds of page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    missing_secrets: Mapping[str, str] = field(default_factory=dict)
+    """Why a configured secret has no value, by name: part of the error if the trace needs it."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Values of trace variables by name; the default is the recorded value."""
     storage_state: Path | None = None
@@ -145,7 +147,7 @@ class ReplayOptions:
         if self.network is not None:
             checks.check_choices(network=NetworkMode)
         checks.check_choices(policy=PolicyName, on_divergence=OnDivergence, then_network=ResumeNetwork)
-        checks.check_text_mappings("base_urls", "secrets", "variables")
+        checks.check_text_mappings("base_urls", "secrets", "missing_secrets", "variables")
         if self.from_step is not None:
             checks.check_integer("from_step", minimum=1, advice="Steps are numbered from 1.")
         if self.plan_digest is not None:

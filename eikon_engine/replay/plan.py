@@ -24,7 +24,7 @@ from eikon_engine.trace.patch import apply_patch, variables_patch
 from eikon_engine.trace.variables import action_secret_names, missing_secret_message, require_values, resolve_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -388,7 +388,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     resume_point = find_resume_point(order_steps(bundle.trace), options, bundle.trace)
     bundle = replace(bundle, trace=_without_telemetry(bundle.trace))
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
-    _require_headers(bundle.trace, secrets)
+    _require_headers(bundle.trace, options, secrets)
     require_live_start_state(bundle, options, network)
     subgoals = order_steps(bundle.trace)
     for planned in subgoals:
@@ -510,13 +510,16 @@ def _require_step(step: ActionTrace | SkillUsage, options: ReplayOptions, secret
     if isinstance(step, SkillUsage):
         options.skills.get(step.skill)
         return
-    for name in action_secret_names(step.action):
-        if name not in secrets:
-            raise RequirementError(missing_secret_message(name), code="secret-missing")
+    _require_secrets(action_secret_names(step.action), options, secrets)
 
 
-def _require_headers(trace: ExecutionTrace, secrets: Mapping[str, str]) -> None:
+def _require_headers(trace: ExecutionTrace, options: ReplayOptions, secrets: Mapping[str, str]) -> None:
     headers = trace.environment.extra_http_headers if trace.environment else {}
-    for name in secret_names_in(" ".join(headers.values())):
+    _require_secrets(secret_names_in(" ".join(headers.values())), options, secrets)
+
+
+def _require_secrets(names: Iterable[str], options: ReplayOptions, secrets: Mapping[str, str]) -> None:
+    for name in names:
         if name not in secrets:
-            raise RequirementError(missing_secret_message(name), code="secret-missing")
+            message = missing_secret_message(name, options.missing_secrets.get(name, ""))
+            raise RequirementError(message, code="secret-missing")

@@ -205,10 +205,10 @@ class SecretValues:
             raise RequirementError(missing_secret_message(text.secret), code="secret-missing") from None
 
 
-def missing_secret_message(name: str) -> str:
-    """Return the message for a missing secret, with the three ways to provide it."""
+def missing_secret_message(name: str, reason: str = "") -> str:
+    """Return the message for a missing secret, with the three ways to provide it, and why a configured one has none."""
     return (
-        f"the mission types secret {name}, which was not provided; "
+        f"the mission types secret {name}, which was not provided{f' ({reason})' if reason else ''}; "
         f"use --secret {name}=…, --secret-file, or the variable {ENVIRONMENT_PREFIX}{name}"
     )
 

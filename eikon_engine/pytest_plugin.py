@@ -1,0 +1,403 @@
+"""The plugin for pytest: bundles as tests, and fixtures that replay, record and rerun skills.
+
+Loaded by each run of pytest where the package is installed, so it imports the rest when it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from anyio.from_thread import BlockingPortal
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+    from eikon_engine.outcome.suite_results import MissionResult
+    from eikon_engine.record import AgentMission, AttachOptions
+    from eikon_engine.replay.engine import SharedBrowsers
+    from eikon_engine.suite import BundleSettings, Configuration
+    from eikon_engine.suite.worker import Answer, Job
+
+TRACE_FILE: Final = "trace.json"
+ITEM: Final = "replay"
+SNAPSHOTS: Final = "__skill_snapshots__"
+"""Folder beside a test file with the outputs of skills."""
+DEFAULT_OUTPUT: Final = "test-results"
+"""Folder of artifacts, unless `--output` of pytest-playwright or the ini option names another one."""
+NETWORKS: Final = ("sealed", "live", "snapshot")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add options of the command line and of the ini file."""
+    group = parser.getgroup("eikon", "replays of recorded browser missions")
+    group.addoption("--eikon", action="store_true", help="Replay the bundles in and below the given paths.")
+    group.addoption("--eikon-network", choices=NETWORKS, help="Source of responses, as of `eikon replay`.")
+    group.addoption("--eikon-policy", choices=("strict", "effects"), help="What counts as divergence.")
+    group.addoption("--eikon-env", metavar="NAME", help="Environment of the configuration, as --env of `eikon replay`.")
+    group.addoption(
+        "--eikon-update",
+        metavar="REASON",
+        help="Make what live replays showed the baseline of further ones, and outputs of skills the stored ones.",
+    )
+    group.addoption(
+        "--eikon-allow-unverifiable",
+        action="store_true",
+        help="Pass if nothing diverged but something is unverifiable.",
+    )
+    parser.addini("eikon", "Whether bundles are tests also without --eikon.", type="bool", default=False)
+    parser.addini("eikon_network", "Default of --eikon-network.", default="")
+    parser.addini("eikon_policy", "Default of --eikon-policy.", default="")
+    parser.addini("eikon_output", "Folder of artifacts.", default="")
+    parser.addini("eikon_mission_timeout", "Wall time of a replay, in seconds.", default="")
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a bundle as one item; nothing inside it is looked at."""
+    config = parent.config
+    if not (config.getoption("eikon") or config.getini("eikon")) or not (path / TRACE_FILE).is_file():
+        return None
+    return BundleFolder.from_parent(parent, path=path)
+
+
+class BundleFolder(pytest.Directory):
+    """A bundle."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the one item."""
+        item: BundleItem = BundleItem.from_parent(self, name=ITEM)
+        settings = _Replays.of(self.config).configured(self.path)
+        for tag in () if settings is None else sorted(settings.tags):
+            self.config.addinivalue_line("markers", f"{tag}: bundles with this tag in eikon.toml")
+            item.add_marker(tag)
+        yield item
+
+
+class BundleItem(pytest.Item):
+    """The replay of a bundle."""
+
+    def runtest(self) -> None:
+        """Replay it.
+
+        Raises:
+            ReplayFailed: it is not faithful.
+        """
+        bundle = self.path
+        name = bundle.relative_to(self.config.rootpath) if bundle.is_relative_to(self.config.rootpath) else bundle
+        made = _Replays.of(self.config).replay(name.as_posix(), bundle, {})
+        self.user_properties.append(("eikon_verdict", made.result.verdict))
+        if made.result.retried:
+            self.user_properties.append(("eikon_retried", made.result.retried))
+        made.require_faithful(allow_unverifiable=bool(self.config.getoption("eikon_allow_unverifiable")))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
+        """Return the explanation instead of a traceback."""
+        if isinstance(excinfo.value, ReplayFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return where the bundle is."""
+        return self.path, None, f"replay of {self.path.name}"
+
+
+class ReplayFailed(AssertionError):  # noqa: N818 - a failed test, as pytest names its own
+    """A replay that is not faithful, with its explanation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A replay that was made."""
+
+    result: MissionResult
+    folder: Path
+    """Its artifacts."""
+    outcome: ReplayOutcome | None
+    """None if it had none."""
+
+    def require_faithful(self, *, allow_unverifiable: bool) -> None:
+        """Fail unless it is faithful."""
+        __tracebackhide__ = True
+        result = self.result
+        if result.exit_status == 0 or (allow_unverifiable and result.verdict == "unverifiable"):
+            return
+        raise ReplayFailed("\n".join(self._lines()))
+
+    def _lines(self) -> Iterator[str]:
+        yield f"replay of {self.result.name}: {self.result.verdict}"
+        yield self.result.summary
+        first = None if self.outcome is None else next(iter(self.outcome.divergences), None)
+        if first is not None:
+            yield f"  expected {first.expected}"
+            yield f"  observed {first.observed}"
+        report = self.folder / "report.html"
+        if report.is_file():
+            yield f"report: {report}"
+
+
+@dataclass(slots=True)
+class _Replays:
+    """The replays of a session, in a loop of their own beside the loop of Playwright's fixtures."""
+
+    config: pytest.Config
+    stack: ExitStack = field(default_factory=ExitStack)
+    portal: BlockingPortal | None = None
+    browsers: SharedBrowsers | None = None
+    made: int = 0
+    files: dict[Path, Path | None] = field(default_factory=dict)
+    """The configuration of the bundles in a folder."""
+    configurations: dict[Path, Configuration] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> _Replays:
+        """Return those of a session."""
+        found = config.stash.get(_REPLAYS, None)
+        if found is None:
+            found = config.stash[_REPLAYS] = cls(config)
+            config.add_cleanup(found.stack.close)
+        return found
+
+    def replay(self, name: str, bundle: Path, settings: dict[str, Any]) -> _Made:
+        """Replay a bundle; once more if its browser was lost."""
+        from eikon_engine.files.paths import safe_file_name
+        from eikon_engine.gates.event_sources import read_outcome
+        from eikon_engine.replay.artifacts import OUTCOME_FILE
+        from eikon_engine.suite.worker import Job
+
+        self.made += 1
+        job = Job(
+            number=self.made,
+            name=name,
+            bundle=bundle,
+            repeat=1,
+            suite_folder=self._output(),
+            artifacts="/".join(safe_file_name(part, "_") for part in name.split("/") if part),
+            settings=self._settings(bundle, settings),
+            reports_all=_option(self.config, "screenshot") == "on",
+            timeout_s=float(self.config.getini("eikon_mission_timeout") or 0) or None,
+        )
+        answer = self._run(job)
+        if answer.lost_browser:
+            again = self._run(job)
+            answer = replace(again, result=again.result.model_copy(update={"retried": answer.lost_browser}))
+        folder = job.suite_folder / job.artifacts
+        outcome = read_outcome(folder / OUTCOME_FILE) if (folder / OUTCOME_FILE).is_file() else None
+        made = _Made(result=answer.result, folder=folder, outcome=outcome)
+        _keep_viewer_trace(made, bundle, _option(self.config, "tracing"))
+        _accept(made, bundle, self.config.getoption("eikon_update"))
+        return made
+
+    def _run(self, job: Job) -> Answer:
+        from anyio.from_thread import start_blocking_portal
+
+        from eikon_engine.replay.engine import SharedBrowsers
+        from eikon_engine.suite.worker import replay_job
+
+        if self.portal is None:
+            self.portal = self.stack.enter_context(start_blocking_portal())
+            self.browsers = self.stack.enter_context(self.portal.wrap_async_context_manager(SharedBrowsers()))
+        assert self.browsers is not None  # noqa: S101 - opened with the portal
+        running = self.portal.start_task_soon(replay_job, job, self.browsers)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()
+            raise
+
+    def configured(self, bundle: Path) -> BundleSettings | None:
+        """Return what eikon.toml says about a bundle; None without one."""
+        from eikon_engine.suite.configuration_search import find_configuration
+
+        folder = bundle.parent
+        if folder not in self.files:
+            self.files[folder] = find_configuration(bundle)
+        file = self.files[folder]
+        if file is None:
+            return None
+        from eikon_engine.suite.configuration import read_configuration
+
+        if file not in self.configurations:
+            self.configurations[file] = read_configuration(file)
+        return self.configurations[file].settings_for(bundle, self.config.getoption("eikon_env"))
+
+    def _settings(self, bundle: Path, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `ReplayOptions`: what is given, then what is chosen, then what is configured."""
+        config = self.config
+        chosen = {
+            "network": config.getoption("eikon_network") or config.getini("eikon_network") or None,
+            "policy": config.getoption("eikon_policy") or config.getini("eikon_policy") or None,
+            "headless": False if _option(config, "headed") else None,
+            "browser_path": _channel_path(_option(config, "browser_channel")),
+        }
+        base_url = _option(config, "base_url")
+        if base_url and chosen["network"] == "live":
+            chosen["base_urls"] = {_recorded_origin(bundle): base_url}
+        chosen = {name: value for name, value in chosen.items() if value is not None} | given
+        settings = self.configured(bundle)
+        if settings is None:
+            return chosen
+        from eikon_engine.suite.replay_settings import resolve_replay_settings
+        from eikon_engine.trace.bundle import open_bundle
+
+        resolved = resolve_replay_settings(settings, open_bundle(bundle), chosen, frozenset(chosen))
+        return {name: value for name, value in resolved.items() if name != "artifacts_dir"}
+
+    def _output(self) -> Path:
+        folder = self.config.getini("eikon_output") or _option(self.config, "output") or DEFAULT_OUTPUT
+        worker = os.environ.get("PYTEST_XDIST_WORKER")  # each of them has the folder for itself
+        return self.config.rootpath / folder / "eikon" / (worker or "")
+
+
+_REPLAYS: Final = pytest.StashKey[_Replays]()
+
+
+def _option(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of pytest-playwright
+    """Return an option of pytest-playwright; None where that is not installed, or it is not given."""
+    return config.getoption(name, default=None)
+
+
+def _recorded_origin(bundle: Path) -> str:
+    """Return the origin that a mission navigated to first; `--base-url` replaces it."""
+    from urllib.parse import urlsplit
+
+    from eikon_engine.errors import UsageError
+    from eikon_engine.trace.actions import Navigate
+    from eikon_engine.trace.bundle import open_bundle
+    from eikon_engine.trace.execution import ActionTrace
+    from eikon_engine.trace.steps import iter_steps
+
+    for _, step in iter_steps(open_bundle(bundle).trace):
+        if isinstance(step, ActionTrace) and isinstance(step.action, Navigate):
+            url = urlsplit(step.action.url)
+            return f"{url.scheme}://{url.netloc}"
+    raise UsageError(f"{bundle}: --base-url needs a mission that navigates; this one does not")
+
+
+def _channel_path(channel: str | None) -> Path | None:
+    """Return the browser of a channel, such as `chrome`.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    if not channel:
+        return None
+    from eikon_engine.browser.executable import find_channel
+
+    return find_channel(channel)
+
+
+def _keep_viewer_trace(made: _Made, bundle: Path, choice: str | None) -> None:
+    """Write a trace for Playwright's viewer, where `--tracing` asks for one."""
+    is_wanted = choice == "on" or (choice == "retain-on-failure" and made.result.exit_status != 0)
+    if not is_wanted or made.outcome is None:
+        return
+    from eikon_engine.exporters.playwright_trace import export_trace
+    from eikon_engine.trace.bundle import open_bundle
+
+    (made.folder / "trace.zip").write_bytes(export_trace(open_bundle(bundle), (made.outcome, made.folder)))
+
+
+def _accept(made: _Made, bundle: Path, reason: str | None) -> None:
+    """Make what a live replay showed its baseline; what may not be accepted fails the test."""
+    if not reason or made.result.verdict != "diverged":
+        return
+    import getpass
+
+    from eikon_engine.certify.accept_outcome import Decision, accept_outcome
+    from eikon_engine.errors import EikonError
+    from eikon_engine.files.wall_clock import utc_now
+    from eikon_engine.report.acceptance import render_acceptance
+    from eikon_engine.trace.bundle import open_bundle
+
+    decision = Decision(by=getpass.getuser(), reason=reason, steps=frozenset())
+    try:
+        report = accept_outcome(open_bundle(bundle), made.folder, decision, utc_now(), dry_run=False)
+    except EikonError as error:
+        raise ReplayFailed(f"{made.result.summary}\n--eikon-update: {error.message}") from error
+    if report.status != "accepted":
+        raise ReplayFailed(render_acceptance(report))
+    pytest.skip(f"accepted as the baseline of live replays: {reason}")
+
+
+@pytest.fixture
+def eikon_replay(request: pytest.FixtureRequest) -> Callable[..., ReplayOutcome]:
+    """Return a function that replays a bundle: `eikon_replay("traces/cart", network="live")`.
+
+    It returns the outcome, or fails the test. Further arguments are those of `ReplayOptions`.
+    """
+
+    def replay_bundle(bundle: Path | str, **settings: Any) -> ReplayOutcome:  # noqa: ANN401 - options of a replay
+        __tracebackhide__ = True
+        path = Path(bundle)
+        found = path if path.is_absolute() else request.config.invocation_params.dir / path
+        name = f"{request.node.nodeid.replace('::', '/')}/{found.name}"
+        made = _Replays.of(request.config).replay(name, found, settings)
+        made.require_faithful(allow_unverifiable=bool(request.config.getoption("eikon_allow_unverifiable")))
+        assert made.outcome is not None  # noqa: S101 - it is faithful
+        return made.outcome
+
+    return replay_bundle
+
+
+@pytest.fixture
+def eikon_record(request: pytest.FixtureRequest) -> Callable[..., AbstractContextManager[AgentMission]]:
+    """Return a context manager that records what a test does with its page.
+
+    Used as `with eikon_record(page, "traces/cart"):`. The page must not show a document yet. The bundle is certified at the end of the block, and kept.
+    """
+
+    def record_page(
+        page: object, bundle: Path | str, *, mission_text: str = "", options: AttachOptions | None = None
+    ) -> AbstractContextManager[AgentMission]:
+        from eikon_engine.record import record_mission
+
+        folder = request.config.invocation_params.dir / Path(bundle)
+        return record_mission(page, mission_text=mission_text or request.node.nodeid, directory=folder, options=options)
+
+    return record_page
+
+
+@pytest.fixture
+def eikon_skill_snapshot(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Return a function that compares what a skill returns: `eikon_skill_snapshot("extract_tables", html)`.
+
+    The stored ones are in `__skill_snapshots__` beside the test, written with --eikon-update.
+    """
+
+    def compare(skill: str, html: str, *, url: str = "", name: str = "", **parameters: Any) -> Any:  # noqa: ANN401 - JSON
+        __tracebackhide__ = True
+        from eikon_engine.files.paths import safe_file_name
+        from eikon_engine.skills import SkillInput, default_skills
+
+        output = default_skills().get(skill).run(SkillInput(html=html, url=url, parameters=parameters))
+        found = json.dumps(output, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+        test = request.node.nodeid.rpartition("/")[2].replace("::", ".")
+        file = request.path.parent / SNAPSHOTS / f"{safe_file_name(test, 'test')}.{name or skill}.json"
+        if request.config.getoption("eikon_update"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(found, encoding="utf-8")
+        elif not file.is_file():
+            pytest.fail(f"{file}: expected the stored output of {skill}, got none; write it with --eikon-update REASON")
+        else:
+            _require_equal(file, found, skill)
+        return output
+
+    return compare
+
+
+def _require_equal(file: Path, found: str, skill: str) -> None:
+    stored = file.read_text(encoding="utf-8")
+    if stored == found:
+        return
+    from difflib import unified_diff
+
+    lines = unified_diff(stored.splitlines(), found.splitlines(), "stored", "observed", lineterm="")
+    pytest.fail("\n".join((f"{skill} returned something else than {file}", *lines)), pytrace=False)
