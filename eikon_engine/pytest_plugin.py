@@ -6,7 +6,6 @@ Loaded by each run of pytest where the package is installed, so it imports the r
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -251,9 +250,11 @@ class _Replays:
         return {name: value for name, value in resolved.items() if name != "artifacts_dir"}
 
     def _output(self) -> Path:
-        folder = self.config.getini("eikon_output") or _option(self.config, "output") or DEFAULT_OUTPUT
-        worker = os.environ.get("PYTEST_XDIST_WORKER")  # each of them has the folder for itself
-        return self.config.rootpath / folder / "eikon" / (worker or "")
+        folder: str = self.config.getini("eikon_output") or _option(self.config, "output") or DEFAULT_OUTPUT
+        worker: str = getattr(self.config, "workerinput", {}).get(
+            "workerid", ""
+        )  # each process of xdist has its own folder
+        return self.config.rootpath / folder / "eikon" / worker
 
 
 _REPLAYS: Final = pytest.StashKey[_Replays]()
@@ -351,7 +352,8 @@ def eikon_replay(request: pytest.FixtureRequest) -> Callable[..., ReplayOutcome]
 def eikon_record(request: pytest.FixtureRequest) -> Callable[..., AbstractContextManager[AgentMission]]:
     """Return a context manager that records what a test does with its page.
 
-    Used as `with eikon_record(page, "traces/cart"):`. The page must not show a document yet. The bundle is certified at the end of the block, and kept.
+    Used as `with eikon_record(page, "traces/cart"):`. The page must not show a document yet. At the end of the block,
+    the bundle is certified, and kept.
     """
 
     def record_page(
