@@ -251,9 +251,7 @@ class _Replays:
 
     def _output(self) -> Path:
         folder: str = self.config.getini("eikon_output") or _option(self.config, "output") or DEFAULT_OUTPUT
-        worker: str = getattr(self.config, "workerinput", {}).get(
-            "workerid", ""
-        )  # each process of xdist has its own folder
+        worker: str = getattr(self.config, "workerinput", {}).get("workerid", "")  # of xdist
         return self.config.rootpath / folder / "eikon" / worker
 
 

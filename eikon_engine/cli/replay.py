@@ -18,7 +18,9 @@ from eikon_engine.cli.configured_options import (
 )
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
 from eikon_engine.cli.shared_options import (
+    base_url_option,
     browser_option,
+    gates_option,
     headless_option,
     ignore_option,
     on_divergence_option,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 
 DIGEST_PATTERN: Final = re.compile(r"[0-9a-fA-F]{64}")
+_ARGUMENTS: Final = "eikon_engine.arguments"
+"""Key of the arguments in the data of a context."""
 CERTIFICATE_LABELS: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
 
 
@@ -50,24 +54,25 @@ def _check_digest(_context: click.Context, _parameter: click.Parameter, value: s
     return value
 
 
-def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    if not texts:
-        return {}
-    from eikon_engine.trace.base_urls import parse_base_url_rules
+class _ReplayCommand(click.Command):
+    """Keeps the arguments as they were given, for the suite that several bundles are."""
 
-    return parse_base_url_rules(texts)
-
-
-def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> GateSet | None:
-    if path is None:
-        return None
-    from eikon_engine.gates import read_gates_file
-
-    return read_gates_file(path)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse them."""
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
 
 
-@click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--trace", required=True, type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
+@click.command("replay", cls=_ReplayCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("bundles", nargs=-1, type=click.Path(path_type=Path), metavar="BUNDLE...")
+@click.option(
+    "--trace",
+    "traces",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="BUNDLE",
+    help="Bundle folder, or its trace.json; the same as BUNDLE.",
+)
 @headless_option
 @click.option(
     "--artifacts-dir",
@@ -91,14 +96,7 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
     type=click.Path(path_type=Path),
     help="Another bundle of the mission that serves the responses of a sealed replay; changed responses are reported.",
 )
-@click.option(
-    "--base-url",
-    "base_urls",
-    multiple=True,
-    callback=_parse_base_urls,
-    metavar="OLD=NEW",
-    help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
-)
+@base_url_option
 @policy_option
 @ignore_option
 @on_divergence_option("Stop at the first divergence, or collect all.")
@@ -132,13 +130,7 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
     metavar="FILE",
     help="Playwright storage state for a live replay; the recorded cookies are redacted.",
 )
-@click.option(
-    "--gates",
-    type=click.Path(path_type=Path),
-    callback=_read_gates,
-    metavar="FILE",
-    help="YAML file of limits; exceeding one ends the replay.",
-)
+@gates_option
 @browser_option
 @configuration_options
 @click.option(
@@ -149,7 +141,8 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
 @debug_dir_options
 def replay_command(  # noqa: PLR0913 - one parameter per option
     *,
-    trace: Path,
+    bundles: tuple[Path, ...],
+    traces: tuple[Path, ...],
     responses_from: Path | None,
     then_network: ResumeNetwork,
     timeout: float | None,
@@ -164,11 +157,16 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
 ) -> int:
     """Replay a recorded mission and compare it with the recording.
 
+    BUNDLE is its folder, or its trace.json. Several are replayed as a suite, with the options of `eikon suite run`.
+
     Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
     69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
     """
     from eikon_engine.browser.launch import driver_starting
 
+    if len(bundles) + len(traces) != 1:
+        return _replay_suite(bundles or traces)
+    (trace,) = (*bundles, *traces)
     with driver_starting() if trace.exists() else nullcontext():
         from eikon_engine.cli.history import remember_replay
         from eikon_engine.cli.replay_display import ReplayDisplay
@@ -207,6 +205,24 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
             raise InternalError(message)
         remember_replay(engine.last_run.outcome, engine.last_run.folder / OUTCOME_FILE, partial(click.echo, err=True))
         return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+
+
+def _replay_suite(bundles: tuple[Path, ...]) -> int:
+    """Replay several bundles with the arguments of this command.
+
+    Raises:
+        UsageError: no bundle was given.
+    """
+    from eikon_engine.cli.suite import run_suite_command
+    from eikon_engine.errors import UsageError
+
+    if not bundles:
+        raise UsageError("expected a bundle, got none; pass its folder, or its trace.json")
+    context = click.get_current_context()
+    words = [word.removeprefix("--trace=") for word in context.meta[_ARGUMENTS] if word != "--trace"]
+    with run_suite_command.make_context(context.info_name, words) as suite:
+        status = run_suite_command.invoke(suite)
+    return int(status)
 
 
 def _configure(

@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eikon_engine.gates import GateSet
     from eikon_engine.trace.masks import Mask
 
 Command = TypeVar("Command", bound="Callable[..., object]")
@@ -51,6 +52,45 @@ def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path
     from eikon_engine.replay.ignore_file import read_ignore_file
 
     return read_ignore_file(path)
+
+
+def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    if not texts:
+        return {}
+    from eikon_engine.trace.base_urls import parse_base_url_rules
+
+    return parse_base_url_rules(texts)
+
+
+def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> GateSet | None:
+    if path is None:
+        return None
+    from eikon_engine.gates import read_gates_file
+
+    return read_gates_file(path)
+
+
+def base_url_option(command: Command) -> Command:
+    """Add `base_urls`, current base URLs by recorded ones."""
+    return click.option(
+        "--base-url",
+        "base_urls",
+        multiple=True,
+        callback=_parse_base_urls,
+        metavar="OLD=NEW",
+        help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
+    )(command)
+
+
+def gates_option(command: Command) -> Command:
+    """Add `gates`, those of a file, which is read at once."""
+    return click.option(
+        "--gates",
+        type=click.Path(path_type=Path),
+        callback=_read_gates,
+        metavar="FILE",
+        help="YAML file of limits; exceeding one ends the replay.",
+    )(command)
 
 
 def output_file_option(command: Command) -> Command:

@@ -15,9 +15,12 @@ from eikon_engine.cli.configured_options import (
     given_options,
 )
 from eikon_engine.cli.shared_options import (
+    base_url_option,
     browser_option,
+    gates_option,
     headless_option,
     ignore_option,
+    on_divergence_option,
     policy_option,
     secret_options,
     timeout_option,
@@ -102,8 +105,11 @@ def suite_command() -> None:
     type=click.Choice(["sealed", "live", "snapshot"]),
     help="Source of responses.  [default: sealed if the bundle has a recorded network, else live]",
 )
+@base_url_option
 @policy_option
 @ignore_option
+@on_divergence_option("Stop each replay at its first divergence, or collect all.")
+@gates_option
 @timeout_option("Timeout of every action, in seconds.")
 @variable_values_option
 @secret_options
@@ -196,6 +202,9 @@ class _Choices(TypedDict):
     resume: bool
     folder: Path
     network: str | None
+    base_urls: dict[str, str]
+    on_divergence: str
+    gates: object
     policy: str
     masks: tuple[object, ...]
     timeout: float | None
@@ -322,6 +331,9 @@ def _replay_settings(chosen: _Choices) -> Mapping[str, Any]:
     timeout = chosen["timeout"]
     return {
         "network": chosen["network"],
+        "base_urls": chosen["base_urls"],
+        "on_divergence": chosen["on_divergence"],
+        "gates": chosen["gates"],
         "policy": chosen["policy"],
         "masks": chosen["masks"],
         "timeout_ms": None if timeout is None else timeout * 1000,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from eikon_engine.cli.replay import replay_command
 from eikon_engine.cli.suite import suite_command
 from eikon_engine.outcome.suite_results import MissionResult, SuiteResult
 from eikon_engine.suite.missions import find_missions
@@ -257,3 +258,45 @@ def test_other_files_are_not_moved_aside(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert "holds files that are no results of a suite (notes.txt)" in done.stderr
+
+
+def test_several_bundles_are_replayed_as_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`eikon replay A --trace B` replayed only one of them once."""
+    monkeypatch.chdir(tmp_path)
+    bundles(tmp_path, "a", "b")
+
+    done = run_here(replay_command, ["traces/a", "--trace", "traces/b", "--network", "snapshot"], "eikon replay")
+    none = run_here(replay_command, ["--network", "sealed"], "eikon replay")
+    one_only = run_here(replay_command, ["traces/a", "traces/b", "--har", "x.har"], "eikon replay")
+
+    assert "2 replays: " in done.stdout
+    assert [each.name for each in results(tmp_path / "suite_artifacts").results] == ["traces/a", "traces/b"]
+    assert none.returncode == one_only.returncode == 2
+    assert "expected a bundle, got none" in none.stderr
+    assert "No such option '--har'" in one_only.stderr
+
+
+def test_gates_and_masks_hold_for_each_mission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read once, and reach every process."""
+    monkeypatch.chdir(tmp_path)
+    copy_bundle("shop_diverging", tmp_path / "traces" / "a")
+    (tmp_path / "gates.yaml").write_text("gates:\n  max_actions: 1\n")
+    (tmp_path / "masks.toml").write_text('[[ignore]]\nreason = "button"\nselector = "#add-to-cart"\n')
+
+    words = [
+        "run",
+        "traces",
+        "-j",
+        "1",
+        "--ignore",
+        "masks.toml",
+        "--gates",
+        "gates.yaml",
+        "--on-divergence",
+        "continue",
+    ]
+    done = run_here(suite_command, words, "eikon suite")
+
+    assert done.returncode == 1, done.stderr
+    (result,) = results(tmp_path / "suite_artifacts").results
+    assert "gate" in result.summary
