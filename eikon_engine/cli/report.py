@@ -37,7 +37,8 @@ def report_command(*, outcome: Path, kind: Format, output: Path | None) -> int:
     from eikon_engine.replay.artifacts import OUTCOME_FILE
 
     file = outcome / OUTCOME_FILE if outcome.is_dir() else outcome
-    text = _render(kind, read_outcome(file), file.parent)
+    is_beside = output is None or output.absolute().parent == file.absolute().parent
+    text = _render(kind, read_outcome(file), file.parent, is_beside=is_beside)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -45,7 +46,7 @@ def report_command(*, outcome: Path, kind: Format, output: Path | None) -> int:
     return 0
 
 
-def _render(kind: Format, outcome: ReplayOutcome, folder: Path) -> str:
+def _render(kind: Format, outcome: ReplayOutcome, folder: Path, *, is_beside: bool) -> str:
     from eikon_engine.report import ci_formats
     from eikon_engine.report.html_report import render_report
     from eikon_engine.report.replay_summary import render_summary
@@ -54,7 +55,7 @@ def _render(kind: Format, outcome: ReplayOutcome, folder: Path) -> str:
         case "text":
             return render_summary(outcome)
         case "html":
-            return render_report(outcome, folder)
+            return render_report(outcome, folder, is_beside=is_beside)
         case "md":
             return ci_formats.render_markdown(outcome)
         case "junit":

@@ -35,6 +35,7 @@ Format: TypeAlias = Literal["text", "md", "html", "json"]
     show_default=True,
     help="Tell what earlier runs say about each cause: new, known, or back again.",
 )
+@click.option("--cause", "cause_id", metavar="ID", help="Show this cause only: its id, in brackets after its name.")
 @click.option(
     "--format",
     "kind",
@@ -45,7 +46,13 @@ Format: TypeAlias = Literal["text", "md", "html", "json"]
 )
 @output_file_option
 def triage_command(
-    *, paths: tuple[Path, ...], known: Path | None, uses_history: bool, kind: Format, output: Path | None
+    *,
+    paths: tuple[Path, ...],
+    known: Path | None,
+    uses_history: bool,
+    cause_id: str | None,
+    kind: Format,
+    output: Path | None,
 ) -> int:
     """Group the replays that failed by their first cause, whatever missions they stop.
 
@@ -60,7 +67,9 @@ def triage_command(
         from eikon_engine.cli.history import compare_with_history
 
         found = compare_with_history(found, partial(click.echo, err=True))
-    text = _render(kind, found)
+    if cause_id is not None:
+        found = _only(found, cause_id)
+    text = _render(kind, found, Path() if output is None else output.parent)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -105,7 +114,23 @@ def find_outcomes(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def _render(kind: Format, found: Triage) -> str:
+def _only(found: Triage, cause_id: str) -> Triage:
+    """Return a triage with one of its groups; the numbers stay those of all outcomes.
+
+    Raises:
+        UsageError: no group has this id.
+    """
+    from eikon_engine.errors import UsageError
+
+    groups = tuple(each for each in found.groups if each.id == cause_id)
+    if not groups:
+        known = ", ".join(each.id for each in found.groups) or "none"
+        message = f"--cause: expected the id of a cause, got {cause_id!r}; the causes are {known}"
+        raise UsageError(message)
+    return found.model_copy(update={"groups": groups, "suggestions": ()})
+
+
+def _render(kind: Format, found: Triage, page_folder: Path) -> str:
     from eikon_engine.report import triage_report
 
     match kind:
@@ -114,6 +139,8 @@ def _render(kind: Format, found: Triage) -> str:
         case "md":
             return triage_report.render_triage_markdown(found)
         case "html":
-            return triage_report.render_triage_page(found)
+            return triage_report.render_triage_page(
+                found, lambda path: triage_report.find_report(Path(path), page_folder)
+            )
         case "json":
             return f"{json.dumps(found.model_dump(mode='json'), indent=2)}\n"

@@ -66,8 +66,11 @@ class HtmlReport:
         return render_report(outcome, folder) if self.for_all or outcome.exit_status else None
 
 
-def render_report(outcome: ReplayOutcome, folder: Path) -> str:
-    """Render an outcome and its artifacts; files that are missing or out of the folder are named."""
+def render_report(outcome: ReplayOutcome, folder: Path, *, is_beside: bool = True) -> str:
+    """Render an outcome and its artifacts; files that are missing or out of the folder are named.
+
+    Other files are links if the page `is_beside` them, in their folder; else names, since the page is sent alone.
+    """
     script = page_file("report.js")
     events, unreadable = _read_scenario_events(folder)
     subgoals = tuple(_Subgoals(outcome, folder, events))
@@ -79,6 +82,8 @@ def render_report(outcome: ReplayOutcome, folder: Path) -> str:
         subgoals=subgoals,
         kinds=[kind for kind in _BAR_KINDS if any(kind in subgoal.bar_kinds for subgoal in subgoals)],
         unreadable=unreadable,
+        is_beside=is_beside,
+        run_files=[name for name in _RUN_FILES if (folder / name).is_file()],
         first=next((step for step in steps if step.outcome.divergences), None),
         pictures=[(step, picture) for step in steps for picture in step.pictures[-1:]],
         counts={verdict: sum(step.outcome.verdict == verdict for step in steps) for verdict in _VERDICTS},
@@ -87,6 +92,7 @@ def render_report(outcome: ReplayOutcome, folder: Path) -> str:
     )
 
 
+_RUN_FILES: Final = ("outcome.json", "events.jsonl", "replay_summary.txt")
 _BAR_KINDS: Final = ("action", "read", "skill", "tool", "request")
 _VERDICTS: Final = ("faithful", "diverged", "unverifiable")
 

@@ -12,7 +12,7 @@ from eikon_engine.report.ci_formats import markdown_cell, markdown_text, xml_tex
 from eikon_engine.report.templates import page_template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
     from eikon_engine.outcome.triage import Triage
@@ -125,14 +125,18 @@ def _markdown(suite: SuiteResult) -> Iterator[str]:
         yield f"| {markdown_cell(_title(each.name, each.repeat))} | {each.verdict} | {markdown_cell(why)} |"
 
 
-def render_suite_page(suite: SuiteResult, triage: Triage) -> str:
-    """Return a page with the causes of what failed, and all replays; links lead to their reports."""
+def render_suite_page(suite: SuiteResult, triage: Triage, reports: Collection[str] = ()) -> str:
+    """Return a page with the causes of what failed, and all replays.
+
+    Links lead to those of `reports` that exist: artifacts folders that contain report.html.
+    """
     return page_template("suite.html").render(
         suite=suite,
         triage=triage,
         headline=suite_headline(suite),
         results=sorted(suite.results, key=lambda each: (_ORDER.index(each.verdict), each.key)),
         unequal=suite.unequal(),
+        reports=reports,
         title=lambda each: _title(each.name, each.repeat),
     )
 

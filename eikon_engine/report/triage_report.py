@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from eikon_engine.files.text import pluralize, shorten
 from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.report.ci_formats import markdown_cell, markdown_text
+from eikon_engine.report.html_report import REPORT_FILE
 from eikon_engine.report.templates import page_template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from eikon_engine.outcome.triage import Triage, TriageGroup, ValueCount
@@ -19,7 +24,7 @@ SHOWN_VALUES: Final = 3
 """Values of a property in a line of text."""
 SHOWN_RUNS: Final = 200
 """Runs of a group that the page lists."""
-_LENGTH: Final = 160
+_LENGTH: Final = 300
 
 
 def render_triage_text(triage: Triage) -> str:
@@ -32,11 +37,26 @@ def render_triage_markdown(triage: Triage) -> str:
     return "\n".join(_markdown(triage)) + "\n"
 
 
-def render_triage_page(triage: Triage) -> str:
-    """Return a page; nothing of a mission is executed, and nothing is loaded."""
+def render_triage_page(triage: Triage, report_of: Callable[[str], str] = lambda _path: "") -> str:
+    """Return a page; nothing of a mission is executed, and nothing is loaded.
+
+    `report_of` returns the address of the report of a run, by the path of its outcome; empty without one.
+    """
     return page_template("triage.html").render(
-        triage=triage, headline=_headline(triage), shown_runs=SHOWN_RUNS, extent=_extent, known=_known, history=_history
+        triage=triage,
+        headline=_headline(triage),
+        shown_runs=SHOWN_RUNS,
+        extent=partial(_extent, triage),
+        report_of=report_of,
+        known=_known,
+        history=_history,
     )
+
+
+def find_report(outcome: Path, page_folder: Path) -> str:
+    """Return the address of the report beside an outcome for a page in a folder; empty without one."""
+    report = outcome.with_name(REPORT_FILE)
+    return quote(Path(os.path.relpath(report, page_folder)).as_posix()) if report.is_file() else ""
 
 
 def _headline(triage: Triage) -> str:
@@ -48,10 +68,15 @@ def _headline(triage: Triage) -> str:
 
 def _text(triage: Triage) -> Iterator[str]:
     yield _headline(triage)
+    every = triage.groups
+    shared = every[0].shared if len(every) > 1 else ()
+    common = [each for each in shared if all(each in group.shared for group in every)]
+    if common:
+        yield f"all causes have {', '.join(f'{each.name} {each.value}' for each in common)}"
     for number, group in enumerate(triage.groups, start=1):
         yield ""
         yield f"{number}. {group.signature} [{group.id}]"
-        yield f"   {_extent(group)}; confidence {group.confidence}"
+        yield f"   {_extent(triage, group)}; confidence {group.confidence}"
         yield f"   seen {_minute(group.first_seen)} to {_minute(group.last_seen)}"
         yield f"   {shorten(_example(group), _LENGTH)}"
         yield f"   look at: {group.representative}"
@@ -59,8 +84,9 @@ def _text(triage: Triage) -> Iterator[str]:
             yield f"   known: {_known(group)}"
         if group.history is not None:
             yield f"   history: {_history(group)}"
-        if group.shared:
-            yield f"   all have {', '.join(f'{each.name} {each.value}' for each in group.shared)}"
+        own = [each for each in group.shared if each not in common]
+        if own:
+            yield f"   all have {', '.join(f'{each.name} {each.value}' for each in own)}"
         for each in group.varying:
             yield f"   differ in {each.name}: {_values(each.values, each.distinct)}"
         if group.settle:
@@ -106,11 +132,12 @@ def _example(group: TriageGroup) -> str:
     return next(run.sentence for run in group.runs if run.path == group.representative)
 
 
-def _extent(group: TriageGroup) -> str:
+def _extent(triage: Triage, group: TriageGroup) -> str:
     """Return how much a cause stops."""
-    later = f", {pluralize(group.consequences, 'later step')} with them" if group.consequences else ""
-    missions = f"{pluralize(len(group.missions), 'mission')} ({group.share:.0%} of all)"
-    return f"{pluralize(len(group.runs), 'run')} of {missions}{later}"
+    runs = f"{len(group.runs)} of {pluralize(triage.outcomes, 'run')} ({len(group.runs) / triage.outcomes:.0%})"
+    missions = f"{len(group.missions)} of {pluralize(triage.missions, 'mission')}"
+    later = f"; {pluralize(group.consequences, 'later step')} would differ, too" if group.consequences else ""
+    return f"{runs}, {missions}{later}"
 
 
 def _known(group: TriageGroup) -> str:

@@ -152,13 +152,14 @@ async def _triage_page(runs: RunList, _request: Request) -> Response:
 
 
 def _render_triage(runs: RunList) -> str:
-    builder = TriageBuilder()
+    builder, addresses = TriageBuilder(), dict[str, str]()
     for run in runs.runs():
         if run.problem:
             builder.add_unreadable(run.path, run.problem)
         elif run.summary is not None:
             builder.add(run.path, runs.outcome(run))
-    return render_triage_page(builder.build())
+            addresses[run.path] = f"run/{run.id}/"
+    return render_triage_page(builder.build(), lambda path: addresses.get(path, ""))
 
 
 async def _history_page(read_history: Callable[[], Sequence[MissionHistory]], _request: Request) -> Response:

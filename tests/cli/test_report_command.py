@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,3 +57,17 @@ def test_an_outcome_that_cannot_be_read_is_one_line(run: Path, capsys: pytest.Ca
 
         assert call(str(run)) == 65
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_page_in_another_folder_can_be_sent_alone(run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It has no link to a file that its reader does not have; beside the artifacts, it has."""
+    (run / "events.jsonl").touch()
+    elsewhere = tmp_path_factory.mktemp("mail") / "report.html"
+
+    assert call(str(run), "--format", "html", "--output", str(elsewhere)) == 0
+    assert call(str(run), "--format", "html", "--output", str(run / "report.html")) == 0
+
+    links = {file: set(re.findall(r'href="([^"#]+)"', file.read_text())) for file in (elsewhere, run / "report.html")}
+    assert links[elsewhere] == set()
+    assert {"outcome.json", "events.jsonl"} <= links[run / "report.html"]
+    assert "replay_summary.txt" not in (run / "report.html").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,3 +93,26 @@ def test_hostile_texts_are_shown_harmless(night: Path, capsys: pytest.CaptureFix
     assert "\u202e" not in printed
     if kind in {"md", "html"}:
         assert "<script" not in printed
+
+
+def test_one_cause_is_shown_alone(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the numbers of the whole night; an unknown one is an error that names the known ones."""
+    call(str(night), "--format", "json")
+    ids = [each.id for each in Triage.model_validate_json(capsys.readouterr().out).groups]
+
+    assert call(str(night), "--cause", ids[1]) == 0
+    shown = capsys.readouterr().out
+    assert call(str(night), "--cause", "none") == 2
+
+    assert shown.startswith("7 outcomes of 3 missions")
+    assert [each in shown for each in ids] == [False, True, False]
+    assert f"expected the id of a cause, got 'none'; the causes are {', '.join(ids)}" in capsys.readouterr().err
+
+
+def test_runs_lead_to_their_reports(night: Path) -> None:
+    """From a page that is written to a file, to the reports that exist."""
+    (night / "a" / "1" / "report.html").touch()
+
+    assert call(str(night), "--format", "html", "--output", str(night / "pages.html")) == 0
+
+    assert re.findall(r'href="([^"#]+)"', (night / "pages.html").read_text()) == ["a/1/report.html"]
