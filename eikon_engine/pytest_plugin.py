@@ -32,7 +32,7 @@ SNAPSHOTS: Final = "__skill_snapshots__"
 """Folder beside a test file with the outputs of skills."""
 DEFAULT_OUTPUT: Final = "test-results"
 """Folder of artifacts, unless `--output` of pytest-playwright or the ini option names another one."""
-NETWORKS: Final = ("sealed", "live", "snapshot")
+NETWORKS: Final = ("sealed", "live", "snapshot", "recorded-api")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -237,7 +237,7 @@ class _Replays:
             "browser_path": _channel_path(_option(config, "browser_channel")),
         }
         base_url = _option(config, "base_url")
-        if base_url and chosen["network"] == "live":
+        if base_url and chosen["network"] in {"live", "recorded-api"}:
             chosen["base_urls"] = {_recorded_origin(bundle): base_url}
         chosen = {name: value for name, value in chosen.items() if value is not None} | given
         settings = self.configured(bundle)

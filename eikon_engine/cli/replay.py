@@ -20,9 +20,11 @@ from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 from eikon_engine.cli.shared_options import (
     base_url_option,
     browser_option,
+    front_end_options,
     gates_option,
     headless_option,
     ignore_option,
+    network_option,
     on_divergence_option,
     policy_option,
     secret_options,
@@ -79,12 +81,7 @@ class _ReplayCommand(click.Command):
     type=click.Path(path_type=Path),
     help="Artifacts folder.  [default: replay_artifacts/<mission_id>]",
 )
-@click.option(
-    "--network",
-    type=click.Choice(["sealed", "live", "snapshot"]),
-    help="Source of responses: the recorded network, the live network, or stored DOM snapshots.  "
-    "[default: sealed if the bundle has a recorded network, else live]",
-)
+@network_option
 @click.option(
     "--har",
     type=click.Path(path_type=Path),
@@ -97,6 +94,7 @@ class _ReplayCommand(click.Command):
     help="Another bundle of the mission that serves the responses of a sealed replay; changed responses are reported.",
 )
 @base_url_option
+@front_end_options
 @policy_option
 @ignore_option
 @on_divergence_option("Stop at the first divergence, or collect all.")
@@ -258,6 +256,8 @@ class _SameNamedOptions(TypedDict):
     network: NetworkMode | None
     har: Path | None
     base_urls: dict[str, str]
+    front_end: tuple[str, ...]
+    back_end: tuple[str, ...]
     policy: PolicyName
     masks: tuple[Mask, ...]
     gates: GateSet | None

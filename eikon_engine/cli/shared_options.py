@@ -70,6 +70,30 @@ def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path
     return read_gates_file(path)
 
 
+def network_option(command: Command) -> Command:
+    """Add `network`, the source of responses; None by default."""
+    return click.option(
+        "--network",
+        type=click.Choice(["sealed", "live", "snapshot", "recorded-api"]),
+        help="Source of responses: the recorded network, the live network, stored DOM snapshots, or a deployment for "
+        "the front end and the recorded network for the rest.  [default: sealed if the bundle has a recorded network, "
+        "else live]",
+    )(command)
+
+
+def front_end_options(command: Command) -> Command:
+    """Add `front_end` and `back_end`, patterns of URLs."""
+    for name, what in (("back", "recording"), ("front", "deployment")):
+        command = click.option(
+            f"--{name}-end",
+            f"{name}_end",
+            multiple=True,
+            metavar="PATTERN",
+            help=f"With --network recorded-api: URLs that come from the {what}, too; repeatable.",
+        )(command)
+    return command
+
+
 def base_url_option(command: Command) -> Command:
     """Add `base_urls`, current base URLs by recorded ones."""
     return click.option(
@@ -78,7 +102,7 @@ def base_url_option(command: Command) -> Command:
         multiple=True,
         callback=_parse_base_urls,
         metavar="OLD=NEW",
-        help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
+        help="Replay against another deployment, live or with recorded-api: replace base URL OLD with NEW; repeatable.",
     )(command)
 
 

@@ -17,9 +17,11 @@ from eikon_engine.cli.configured_options import (
 from eikon_engine.cli.shared_options import (
     base_url_option,
     browser_option,
+    front_end_options,
     gates_option,
     headless_option,
     ignore_option,
+    network_option,
     on_divergence_option,
     policy_option,
     secret_options,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.suite_results import MissionResult, SuiteResult
     from eikon_engine.suite import Configuration
     from eikon_engine.suite.missions import SuiteMission
+    from eikon_engine.suite.run import Engine
 
 HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 MAX_WORKERS: Final = 256
@@ -74,6 +77,14 @@ def suite_command() -> None:
     help="Processes, each with a browser; `auto` is one for each processor.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where the workers are: processes on this machine, or actors of a Ray cluster (extra `ray`).",
+)
+@click.option("--address", metavar="ADDRESS", help="Address of the Ray cluster.  [default: one on this machine]")
+@click.option(
     "--repeat", type=click.IntRange(1, MAX_REPEAT), default=1, show_default=True, help="Replays of each mission."
 )
 @click.option("--fail-fast", is_flag=True, help="Begin nothing more after the first failure.")
@@ -100,12 +111,9 @@ def suite_command() -> None:
     show_default=True,
     help="Folder for results, reports and artifacts; that of an earlier suite is moved aside.",
 )
-@click.option(
-    "--network",
-    type=click.Choice(["sealed", "live", "snapshot"]),
-    help="Source of responses.  [default: sealed if the bundle has a recorded network, else live]",
-)
+@network_option
 @base_url_option
+@front_end_options
 @policy_option
 @ignore_option
 @on_divergence_option("Stop each replay at its first divergence, or collect all.")
@@ -136,6 +144,8 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
     options = SuiteOptions(
         folder=chosen["folder"],
         workers=chosen["workers"],
+        engine=chosen["engine"],
+        address=chosen["address"],
         repeat=chosen["repeat"],
         shard=chosen["shard"] or "",
         resume=chosen["resume"],
@@ -195,6 +205,8 @@ class _Choices(TypedDict):
     last_failed: bool
     changed_since: str | None
     workers: int
+    engine: Engine
+    address: str | None
     repeat: int
     fail_fast: bool
     mission_timeout_s: float | None
@@ -203,6 +215,8 @@ class _Choices(TypedDict):
     folder: Path
     network: str | None
     base_urls: dict[str, str]
+    front_end: tuple[str, ...]
+    back_end: tuple[str, ...]
     on_divergence: str
     gates: object
     policy: str
@@ -332,6 +346,8 @@ def _replay_settings(chosen: _Choices) -> Mapping[str, Any]:
     return {
         "network": chosen["network"],
         "base_urls": chosen["base_urls"],
+        "front_end": chosen["front_end"],
+        "back_end": chosen["back_end"],
         "on_divergence": chosen["on_divergence"],
         "gates": chosen["gates"],
         "policy": chosen["policy"],

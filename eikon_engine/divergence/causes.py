@@ -310,7 +310,7 @@ def _trace(case: DivergenceCase) -> str | None:
 
     What a selector finds depends on the page and Playwright; another browser may only show an element elsewhere.
     """
-    if case.first.code not in LOST_TARGET_CODES or case.changes or case.network_mode == "live":
+    if case.first.code not in LOST_TARGET_CODES or case.changes or case.network_mode in SITE_MODES:
         return None
     if case.possible_cause is not None and (case.is_other_playwright or case.first.code == "target-changed"):
         return None
@@ -354,6 +354,8 @@ def _site(case: DivergenceCase) -> str | None:
         return f"the site responds differently than in the recording: {change.key}: {value}"
     if case.network_mode == "live" and case.possible_cause is None:
         return "the page, served by the live site, differs from the recorded one"
+    if case.network_mode == "recorded-api" and case.possible_cause is None:
+        return "the front end of the deployment shows something else, with the recorded responses of the back end"
     if case.is_answered_by_other and case.changes and case.possible_cause is None:  # nothing else differs
         return (
             "the page differs, and so do responses of the other recording; none of their changed values is on the page"
@@ -364,11 +366,14 @@ def _site(case: DivergenceCase) -> str | None:
 CERTIFY_TO_SETTLE: Final = (
     "run `eikon certify` to check that this bundle replays deterministically; if so, the trace was edited"
 )
+SITE_MODES: Final = frozenset({"live", "recorded-api"})
+"""Network modes in which a site responds, at least in part."""
 _UNKNOWN_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sealed": "every response was served from the recording, in the recorded environment",
         "other": "no response of the other recording differs so far, and the environment is the recorded one",
         "live": "no response is known to differ, and the environment is the recorded one",
+        "recorded-api": "no response of the deployment is known to differ, and the environment is the recorded one",
         "snapshot": "the stored documents were shown, in the recorded environment",
     }
 )

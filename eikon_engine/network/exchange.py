@@ -237,6 +237,8 @@ CACHED_TYPES: Final = frozenset({"font", "image", "media", "script", "stylesheet
 """Resource types of requests that a browser may answer from its memory cache."""
 REUSED_TYPES: Final = CACHED_TYPES - {"media", "texttrack"}
 """Those of which it keeps whole responses; media are requested in ranges."""
+FRONT_END_TYPES: Final = CACHED_TYPES | {"document", "manifest"}
+"""Resource types of what a front end consists of."""
 PASSIVE_TYPES: Final = frozenset({"font", "image", "manifest", "media", "texttrack"})
 """Types of resources whose absence changes nothing else on a page. What Playwright calls `other`, and importers call so
 if they do not know the type, may be anything."""

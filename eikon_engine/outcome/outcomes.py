@@ -48,7 +48,9 @@ class GateResult(FileModel):
 OUTCOME_VERSION: Literal[1] = 1
 
 Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
-NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
+NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot", "recorded-api"]
+SERVED_MODES: Final = frozenset({"sealed", "recorded-api"})
+"""Network modes in which the recording responds, at least for the back end."""
 
 ResumeNetwork: TypeAlias = Literal["sealed", "live"]
 """Source of responses from the step at which a replay resumes."""

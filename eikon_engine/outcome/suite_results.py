@@ -49,11 +49,6 @@ class MissionResult(FileModel):
         return self.name, self.repeat
 
     @property
-    def has_report(self) -> bool:
-        """Whether its artifacts contain report.html: that of each replay that had an outcome and is not faithful."""
-        return bool(self.artifacts) and self.verdict in {"diverged", "unverifiable"}
-
-    @property
     def counts_as_failure(self) -> bool:
         """Whether it makes the suite fail."""
         return self.exit_status != 0 and not self.quarantine

@@ -209,6 +209,10 @@ async def open_replay_context(
     recorded = None if plan.network == "snapshot" else recorded_network(plan.bundle)
     traffic = _choose_traffic(plan, options, recorded)
     async with _open_sink(plan) as sink:
+        if plan.front_end is not None and isinstance(traffic, SealedTraffic):
+            from eikon_engine.browser.traffic.front_end import FrontEndResponder  # noqa: PLC0415 - see above
+
+            traffic.fetch_front_end(FrontEndResponder(launched.api_request, traffic.recording, plan.front_end))
         environment = await _replay_environment(launched, plan.trace.environment, options)
         chosen = _session_options(plan, options, environment, sink)
         session = replace(

@@ -95,6 +95,10 @@ class ReplayOptions:
     ones."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Current base URL by recorded base URL, to replay the mission against another deployment."""
+    front_end: tuple[str, ...] = ()
+    """With the network `recorded-api`: patterns of URLs that come from the deployment, too."""
+    back_end: tuple[str, ...] = ()
+    """With the network `recorded-api`: patterns of URLs that come from the recording; these win."""
     policy: PolicyName = "strict"
     """With `effects`, DOM changes that do not affect the mission are findings, not divergences."""
     masks: tuple[Mask, ...] = ()
@@ -155,6 +159,8 @@ class ReplayOptions:
         if self.timeout_ms is not None:
             checks.check_duration("timeout_ms", "milliseconds", advice="Omit it to use the recorded timeouts.")
         checks.convert_items("masks", lambda each: isinstance(each, Mask), "masks of type Mask")
+        checks.convert_items("front_end", lambda each: isinstance(each, str), "patterns of URLs")
+        checks.convert_items("back_end", lambda each: isinstance(each, str), "patterns of URLs")
         self._check_objects(checks)
 
     def _check_objects(self, checks: OptionChecks) -> None:

@@ -12,7 +12,8 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.store import read_network
-from eikon_engine.outcome.outcomes import ResumePoint
+from eikon_engine.outcome.outcomes import SERVED_MODES, ResumePoint
+from eikon_engine.replay.front_end import find_front_end, without_front_end
 from eikon_engine.replay.model_responses import recorded_responses
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.redaction import secret_names_in
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.llm import ModelResponse
+    from eikon_engine.network.front_end import FrontEndSource
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.context import NetworkSource
@@ -314,6 +316,8 @@ class Plan:
     """Recorded model responses for skills; empty if a client is configured."""
     resume_point: ResumePoint | None = None
     """Where the replay resumes; None for a plain replay."""
+    front_end: FrontEndSource | None = None
+    """Where the front end comes from, while the recording responds to everything else; None for any other replay."""
     accepted: str = ""
     """Describes the accepted baselines that a live replay compares with; empty if there are none."""
 
@@ -388,6 +392,11 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     resume_point = find_resume_point(order_steps(bundle.trace), options, bundle.trace)
     bundle = replace(bundle, trace=_without_telemetry(bundle.trace))
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
+    front_end = None
+    if network == "recorded-api":
+        front_end = find_front_end(bundle, urls, options)
+        bundle = replace(bundle, trace=without_front_end(bundle, front_end))
+        urls = BaseUrlMap()  # the pages keep the recorded URLs
     _require_headers(bundle.trace, options, secrets)
     require_live_start_state(bundle, options, network)
     subgoals = order_steps(bundle.trace)
@@ -404,6 +413,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         responses=recorded_responses(bundle, options),
         resume_point=resume_point,
         accepted=str(accepted),
+        front_end=front_end,
     )
 
 
@@ -461,10 +471,9 @@ def choose_network(bundle: Bundle, requested: NetworkMode | None) -> NetworkMode
     """
     if requested is None:
         return "sealed" if bundle.trace.network is not None else "live"
-    if requested == "sealed" and bundle.trace.network is None:
-        message = (
-            f"{bundle.root}: --network sealed expects a recorded network, but the trace has none. Use --network live."
-        )
+    if requested in SERVED_MODES and bundle.trace.network is None:
+        mode = f"--network {requested}"
+        message = f"{bundle.root}: {mode} expects a recorded network, but the trace has none. Use --network live."
         raise RequirementError(message, code="network-part-missing")
     if requested == "snapshot" and not _has_snapshots(bundle.trace):
         message = (
@@ -490,8 +499,8 @@ def _checked_network_mode(bundle: Bundle, options: ReplayOptions, urls: BaseUrlM
         return "sealed"
     expected: NetworkMode | None = "sealed" if options.from_step is not None else "live" if urls else None
     network = choose_network(bundle, options.network or expected)
-    if urls and network != "live":
-        message = f"--base-url requires --network live, got --network {network}. Drop one of them."
+    if urls and network not in {"live", "recorded-api"}:
+        message = f"--base-url requires --network live or recorded-api, got --network {network}. Drop one of them."
         raise UsageError(message)
     return network
 

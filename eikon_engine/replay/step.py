@@ -30,7 +30,7 @@ from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import Consequence
-from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.outcome.outcomes import SERVED_MODES, ActionOutcome, SkillOutcome
 from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.attributed_changes import AttributedChanges, received_at
 from eikon_engine.replay.collect import unanswered_notes
@@ -328,7 +328,7 @@ class StepRunner:
         self._masks = (*plan.trace.masks, *self._options.masks)
         self._policy = self._effects_policy() if self._options.policy == "effects" else None
         self._page_intents = PageIntentComparer(plan.trace.page_intents, self._options.skills)
-        self._compares_pixels = self._network_mode == "sealed" and is_comparable(
+        self._compares_pixels = self._network_mode in SERVED_MODES and is_comparable(
             "pixels", plan.trace.environment, self._environment_now
         )
 
@@ -520,7 +520,7 @@ class StepRunner:
         `is_complete` is whether every step was replayed: then, what the pages did not send is known.
         """
         outcome = self._worker.network_outcome()
-        if is_complete and not self._has_diverged and self._network_mode == "sealed":
+        if is_complete and not self._has_diverged and self._network_mode in SERVED_MODES:
             outcome = add_unsent(outcome, self.plan, self._worker.session, self._masks)
         return outcome.model_copy(update={"response_changes": self._changes.for_outcome(outcome.response_changes)})
 
@@ -605,7 +605,7 @@ class StepRunner:
             ),
             recorded_dom=lambda page: self._with_script_texts(self.recorded_dom(shown, page)),
             observed_dom=lambda page: self._with_script_texts(_observed_dom(performed, page)),
-            is_sealed=self._network_mode == "sealed",
+            is_sealed=self._network_mode in SERVED_MODES,
             compares_stored_values=self._clock == "stepped"
             and self._options.responses_from is None
             and not self._options.har,

@@ -96,8 +96,9 @@ def _drop_unless_live(
         return
     implied: NetworkMode | None = "live" if "base_urls" in given else None
     is_sealed = not _SEALED_ONLY.isdisjoint(given)
-    if is_sealed or choose_network(bundle, resolved["network"] or implied) != "live":
-        resolved.update({name: options[name] for name in _LIVE_ONLY if name in options})
+    network = "sealed" if is_sealed else choose_network(bundle, resolved["network"] or implied)
+    dropped = () if network == "live" else _LIVE_ONLY if network != "recorded-api" else ("storage_state",)
+    resolved.update({name: options[name] for name in dropped if name in options})
 
 
 def _used_variables(settings: BundleSettings, bundle: Bundle) -> dict[str, str]:

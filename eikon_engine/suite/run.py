@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from eikon_engine.errors import TraceError
 from eikon_engine.files.paths import safe_file_name
@@ -13,8 +13,9 @@ from eikon_engine.files.writing import write_atomically
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.suite_results import PlannedReplay
 from eikon_engine.replay.artifacts import OUTCOME_FILE
+from eikon_engine.report.html_report import REPORT_FILE
 from eikon_engine.report.suite_report import render_suite_junit, render_suite_page
-from eikon_engine.report.triage_report import render_triage_page
+from eikon_engine.report.triage_report import find_report, render_triage_page
 from eikon_engine.suite.results import JUNIT_FILE, SUITE_FILE, SUITE_PAGE, SuiteJournal, SuitePlan
 from eikon_engine.suite.runner import SuiteRunner
 from eikon_engine.suite.worker import Job
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.suite_results import MissionResult, SuiteResult
     from eikon_engine.outcome.triage import Triage
     from eikon_engine.suite.missions import SuiteMission
+    from eikon_engine.suite.runner import Runner
 
+Engine: TypeAlias = Literal["local", "ray"]
 TRIAGE_PAGE: Final = "triage.html"
 INTERRUPTED: Final = "interrupted"
 
@@ -38,6 +41,9 @@ class SuiteOptions:
 
     folder: Path
     workers: int
+    engine: Engine = "local"
+    address: str | None = None
+    """Address of a Ray cluster; None for one on this machine."""
     repeat: int = 1
     """Replays of each mission."""
     shard: str = ""
@@ -78,10 +84,10 @@ def run_suite(
         planned=tuple(PlannedReplay(name=job.name, repeat=job.repeat) for job in jobs),
         settings=dict(options.settings),
     )
+    end = _SuiteEnd(options)
+    runner = _runner(options, end.reason)
     journal = (SuiteJournal.resume if options.resume else SuiteJournal.create)(options.folder, plan)
     done = {each.key for each in journal.results}
-    end = _SuiteEnd(options)
-    runner = SuiteRunner(options.workers, should_stop=end.reason)
     ended_early = INTERRUPTED
     try:
         for found in runner.run(job for job in jobs if (job.name, job.repeat) not in done):
@@ -104,10 +110,11 @@ def write_suite(folder: Path, suite: SuiteResult) -> None:
         OutputError: a file cannot be written.
     """
     triage = triage_suite(folder, suite)
+    reports = {each.artifacts for each in suite.results if (folder / each.artifacts / REPORT_FILE).is_file()} - {""}
     for name, text in (
         (JUNIT_FILE, render_suite_junit(suite)),
-        (SUITE_PAGE, render_suite_page(suite, triage)),
-        (TRIAGE_PAGE, render_triage_page(triage)),
+        (SUITE_PAGE, render_suite_page(suite, triage, reports)),
+        (TRIAGE_PAGE, render_triage_page(triage, lambda path: find_report(folder / path, folder))),
         (SUITE_FILE, suite.model_dump_json(indent=1) + "\n"),
     ):
         write_atomically(folder / name, text.encode("utf-8", "surrogatepass"))
@@ -145,6 +152,14 @@ class _SuiteEnd:
         """Return why nothing more is to begin; empty if it is."""
         is_late = self._timeout_s is not None and time.monotonic() > self._begun + self._timeout_s
         return f"the suite took more than {self._timeout_s:g} s" if is_late else self._failure
+
+
+def _runner(options: SuiteOptions, should_stop: Callable[[], str]) -> Runner:
+    if options.engine == "local":
+        return SuiteRunner(options.workers, should_stop=should_stop)
+    from eikon_engine.suite.ray_runner import RayRunner  # noqa: PLC0415 - an extra
+
+    return RayRunner(options.workers, options.address, should_stop=should_stop)
 
 
 def _plan_jobs(

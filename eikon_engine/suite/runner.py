@@ -10,7 +10,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.errors import InternalError
 from eikon_engine.files.wall_clock import utc_now
@@ -54,6 +54,35 @@ class _Worker:
         )
 
 
+class Runner(Protocol):
+    """Makes the replays of a suite."""
+
+    @property
+    def ended_early(self) -> str:
+        """Return why jobs were not made; empty if all were."""
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[MissionResult]:
+        """Yield the result of each job as it ends, in any order."""
+
+
+class Retries:
+    """Which replays were made again, each once, because what made them ended."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._reasons: dict[int, str] = {}
+
+    def result_or_retry(self, job: Job, result: MissionResult, lost: str) -> MissionResult | None:
+        """Return the result of a job, marked if it was retried; None if it is to be made again.
+
+        `lost` is why its process or its browser ended; empty if they did not.
+        """
+        if lost and job.number not in self._reasons:
+            self._reasons[job.number] = lost
+            return None
+        return result.model_copy(update={"retried": self._reasons.get(job.number, "")})
+
+
 class SuiteRunner:
     """Replays jobs in worker processes, and retries each once whose process or browser ended."""
 
@@ -63,8 +92,7 @@ class SuiteRunner:
         self._should_stop = should_stop
         self._workers: list[_Worker] = []
         self._waiting: deque[Job] = deque()
-        self._retries: dict[int, str] = {}
-        """Why jobs are made again, by number."""
+        self._retries = Retries()
         self.ended_early = ""
         """Why jobs were not made; empty if all were."""
 
@@ -135,11 +163,11 @@ class SuiteRunner:
 
     def _result_or_retry(self, job: Job, result: MissionResult, lost: str) -> Iterator[MissionResult]:
         """Yield a result, unless the replay is made again because its process or its browser was lost."""
-        if lost and job.number not in self._retries and not self.ended_early:
-            self._retries[job.number] = lost
+        made = self._retries.result_or_retry(job, result, "" if self.ended_early else lost)
+        if made is None:
             self._waiting.appendleft(job)
         else:
-            yield result.model_copy(update={"retried": self._retries.get(job.number, "")})
+            yield made
 
     def _stop(self) -> None:
         """End all workers: those that replay complete their artifacts."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Request, Route
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.front_end import FrontEndResponder
     from eikon_engine.browser.traffic.live_responses import LiveResponder
     from eikon_engine.network.exchange import Exchange, Moment, RecordedResponse
     from eikon_engine.network.matching import Match, RuleUsage
@@ -138,6 +139,8 @@ class SealedTraffic:
         self._running: _ServedSession | None = None
         self._on_demand: OnDemandDeliveries | None = None
         self._live_responder: LiveResponder | None = None
+        self._front_end: FrontEndResponder | None = None
+        """Fetches what belongs to the front end of a deployment."""
         self._live_responders: tuple[LiveResponder, ...] = ()
         """Every live responder of this session; the last one may be active."""
 
@@ -160,6 +163,12 @@ class SealedTraffic:
         if responder.sends_every_request:
             self._started.session.is_live_now = True
             self._started.schedule.queue.stop_expecting(delivery_orders(self._recording.exchanges))
+
+    def fetch_front_end(self, responder: FrontEndResponder) -> None:
+        """Serve the front end of a deployment, and everything else from the recording."""
+        self._front_end = responder
+        self._has_other_scripts = True
+        self._live_responders = (*self._live_responders, responder)
 
     async def start(self, session: Session) -> None:
         """Set up the routes."""
@@ -225,7 +234,9 @@ class SealedTraffic:
         return request in self._timer_driven
 
     def is_telemetry(self, request: Request) -> bool:
-        """Whether a rule says that a request only reports."""
+        """Whether a request is not compared: a rule says that it only reports, or it fetches the front end."""
+        if self._front_end is not None and self._front_end.serves(request):
+            return True
         url = self._started.session.redactor.redact_text(request.url)
         return self._is_telemetry_key(request_key(request.method, url, None, None))
 
@@ -285,7 +296,7 @@ class SealedTraffic:
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
             unused=(
-                *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
+                *(exchange.key for exchange in self._unused() if not exchange.is_pending),
                 *sockets.unused(),
             ),
             repeats=sum(
@@ -313,7 +324,7 @@ class SealedTraffic:
         if not has_moments(recording):
             return ()
         end_ms = self._started.session.timeline.recorded_ms
-        unused = (each for each in self._playback.unused() if not self._is_telemetry_key(each.key))
+        unused = (each for each in self._unused() if not self._is_telemetry_key(each.key))
         sent = SentRequests(
             end_ms=end_ms,
             recorded_end_ms=self._recording.end_ms,
@@ -326,6 +337,11 @@ class SealedTraffic:
             *find_unsent_requests(recording, unused, self._playback, sent),
             *self._started.sockets.unsent(end_ms),
         )
+
+    def _unused(self) -> Iterator[Exchange]:
+        """Yield the exchanges that were not served; another build of a front end has other files."""
+        front_end = self._front_end
+        return (each for each in self._playback.unused() if front_end is None or not front_end.includes(each))
 
     async def _serve(self, route: Route) -> None:
         """Serve a request; a failure ends the session and aborts the request."""
@@ -349,6 +365,9 @@ class SealedTraffic:
             self._live_responder.sends_every_request or not isinstance(match, Hit)
         ):
             await self._serve_live(route, self._live_responder, match)
+            return
+        if self._front_end is not None and self._front_end.serves(request):
+            await self._serve_front_end(route, self._front_end, match)
             return
         if not isinstance(match, Hit):
             await self._block(route, match.to_network_miss())
@@ -480,6 +499,14 @@ class SealedTraffic:
         exchange = await live.respond(self._started.session, route.request, match)
         if self._on_demand is not None:
             self._on_demand.add(exchange)
+        await self._respond(route, exchange)
+
+    async def _serve_front_end(self, route: Route, front_end: FrontEndResponder, match: Match) -> None:
+        """Serve what the deployment responds, at the recorded moment if there is one."""
+        exchange = await front_end.respond(self._started.session, route.request, match)
+        if isinstance(match, Hit) and not match.is_repeat and match.exchange.completion is not None:
+            self._note_requested(match.exchange)
+            exchange = front_end.in_place_of(match.exchange, exchange)
         await self._respond(route, exchange)
 
     async def _block(self, route: Route, miss: NetworkMiss) -> None:
