@@ -194,6 +194,51 @@ def merge_command(*, results: tuple[Path, ...], folder: Path, as_json: bool) -> 
     return suite.exit_status
 
 
+@suite_command.command("record", context_settings=HELP_OPTIONS)
+@click.argument("scripts", nargs=-1, required=True, metavar="SCRIPT...")
+@click.option(
+    "-o", "--output", "folder", required=True, type=click.Path(path_type=Path), help="Folder for the bundles."
+)
+@click.option(
+    "-j",
+    "--workers",
+    callback=_parse_workers,
+    default="auto",
+    show_default=True,
+    metavar="N",
+    help="Scripts at once; `auto` is one for each processor.",
+)
+@click.option("--no-certify", is_flag=True, help="Do not certify the recordings.")
+@click.option("--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with secrets.")
+def record_command(
+    *, scripts: tuple[str, ...], folder: Path, workers: int, no_certify: bool, secret_file: Path | None
+) -> int:
+    """Record each SCRIPT, or test (`test_shop.py::test_order`), as `eikon record --script` does, several at once.
+
+    Each becomes a bundle in the folder, named as the script, with a log beside it.
+
+    Exit status: 0 all are recorded, and certified unless --no-certify; else that of the worst: 1 not certified; the
+    exit status of a script that failed; 2 usage; 130 interrupted.
+    """
+    from eikon_engine.outcome.suite_results import worst_status
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.suite.record import record_scripts
+
+    arguments = [
+        *(["--no-certify"] if no_certify else []),
+        *(["--secret-file", str(secret_file)] if secret_file else []),
+    ]
+    done = []
+    for each in record_scripts(scripts, folder, workers, arguments):
+        done.append(each)
+        word = "recorded" if each.exit_status == 0 else f"failed ({each.exit_status})"
+        line = f"{word:<12} {each.script}  {each.seconds:.1f} s  {each.summary}"
+        click.echo(escape_control_characters(line), err=each.exit_status != 0)
+    failed = sum(each.exit_status != 0 for each in done)
+    click.echo(f"{len(done)} scripts: {len(done) - failed} recorded, {failed} failed; logs: {folder}/*.log")
+    return worst_status(each.exit_status for each in done)
+
+
 class _Choices(TypedDict):
     """Options of `suite run`."""
 

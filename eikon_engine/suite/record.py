@@ -1,0 +1,102 @@
+"""Record and certify many scripts, several at once, each with `eikon record --script` in processes of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.files.paths import safe_file_name
+from eikon_engine.files.writing import write_atomically, write_error_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+LOG_SUFFIX: Final = ".log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedScript:
+    """What became of a script."""
+
+    script: str
+    bundle: Path
+    exit_status: int
+    """That of `eikon record`."""
+    summary: str
+    """The last line that it printed."""
+    log: Path
+    """Everything that it printed."""
+    seconds: float
+
+
+def record_scripts(
+    scripts: Sequence[str], folder: Path, workers: int, arguments: Sequence[str] = ()
+) -> Iterator[RecordedScript]:
+    """Record each script into a bundle in a folder, named as the script; yield each as it ends.
+
+    Ctrl-C reaches the recorders, too, which complete what they have. `arguments` are further ones of `eikon record`.
+
+    Raises:
+        UsageError: two scripts have one name, or a bundle exists already.
+        OutputError: the folder cannot be written.
+    """
+    bundles = _bundles(scripts, folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(write_error_message(folder, error)) from error
+    with ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(_record, script, bundle, arguments) for script, bundle in bundles.items()]
+        try:
+            for each in as_completed(running):
+                yield each.result()
+        except BaseException:
+            for each in running:
+                each.cancel()
+            raise
+
+
+def _bundles(scripts: Sequence[str], folder: Path) -> dict[str, Path]:
+    """Return the bundle of each script; `shop.py::test_order` has `shop.test_order`."""
+    names = {script: safe_file_name(_name(script), "mission") for script in scripts}
+    name, count = Counter(names.values()).most_common(1)[0]
+    if count > 1:
+        same = [script for script, each in names.items() if each == name]
+        message = f"{same[0]} and {same[1]} would both be recorded into {folder / name}; rename one"
+        raise UsageError(message)
+    existing = next((folder / name for name in names.values() if (folder / name).exists()), None)
+    if existing is not None:
+        message = f"{existing}: expected no bundle yet, got one; choose another --output, or remove it"
+        raise UsageError(message)
+    return {script: folder / name for script, name in names.items()}
+
+
+def _name(script: str) -> str:
+    path, _, test = script.partition("::")
+    return ".".join(filter(None, (Path(path).stem, *test.split("::"))))
+
+
+def _record(script: str, bundle: Path, arguments: Sequence[str]) -> RecordedScript:
+    command = [sys.executable, "-m", "eikon_engine", "record", "--script", script, "--output", str(bundle), *arguments]
+    begin = time.monotonic()
+    done = subprocess.run(  # noqa: S603 - our own command, with a script of the user
+        command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    log = bundle.with_name(bundle.name + LOG_SUFFIX)
+    write_atomically(log, done.stdout)
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    return RecordedScript(
+        script=script,
+        bundle=bundle,
+        exit_status=done.returncode,
+        summary=lines[-1] if lines else "",
+        log=log,
+        seconds=time.monotonic() - begin,
+    )
