@@ -5,6 +5,7 @@ Loaded by each run of pytest where the package is installed, so it imports the r
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from eikon_engine.suite import BundleSettings, Configuration
     from eikon_engine.suite.worker import Answer, Job
 
-TRACE_FILE: Final = "trace.json"
+OUTCOME_FILE: Final = "outcome.json"
+"""Artifacts of replays have it, and may contain snapshots as bundles do."""
 ITEM: Final = "replay"
 SNAPSHOTS: Final = "__skill_snapshots__"
 """Folder beside a test file with the outputs of skills."""
@@ -59,12 +61,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("eikon_mission_timeout", "Wall time of a replay, in seconds.", default="")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Collect bundles whatever their folders are called, also where pytest would not look for tests."""
+    return False if _is_on(config) and _is_bundle(collection_path) else None
+
+
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect a bundle as one item; nothing inside it is looked at."""
-    config = parent.config
-    if not (config.getoption("eikon") or config.getini("eikon")) or not (path / TRACE_FILE).is_file():
-        return None
-    return BundleFolder.from_parent(parent, path=path)
+    return BundleFolder.from_parent(parent, path=path) if _is_on(parent.config) and _is_bundle(path) else None
+
+
+def _is_on(config: pytest.Config) -> bool:
+    return bool(config.getoption("eikon") or config.getini("eikon"))
+
+
+def _is_bundle(path: Path) -> bool:
+    from eikon_engine.trace.find_bundles import is_bundle
+
+    return path.is_dir() and is_bundle(path) and not (path / OUTCOME_FILE).exists()
 
 
 class BundleFolder(pytest.Directory):
@@ -73,7 +87,12 @@ class BundleFolder(pytest.Directory):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the one item."""
         item: BundleItem = BundleItem.from_parent(self, name=ITEM)
-        settings = _Replays.of(self.config).configured(self.path)
+        from eikon_engine.errors import EikonError
+
+        try:
+            settings = _Replays.of(self.config).configured(self.path)
+        except EikonError as error:
+            raise self.CollectError(error.message) from error
         for tag in () if settings is None else sorted(settings.tags):
             self.config.addinivalue_line("markers", f"{tag}: bundles with this tag in eikon.toml")
             item.add_marker(tag)
@@ -99,8 +118,12 @@ class BundleItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ANN401
         """Return the explanation instead of a traceback."""
+        from eikon_engine.errors import EikonError
+
         if isinstance(excinfo.value, ReplayFailed):
             return str(excinfo.value)
+        if isinstance(excinfo.value, EikonError):
+            return excinfo.value.message
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -138,7 +161,7 @@ class _Made:
             yield f"  expected {first.expected}"
             yield f"  observed {first.observed}"
         report = self.folder / "report.html"
-        if report.is_file():
+        if self.outcome is not None and report.is_file():
             yield f"report: {report}"
 
 
@@ -152,7 +175,7 @@ class _Replays:
     browsers: SharedBrowsers | None = None
     made: int = 0
     files: dict[Path, Path | None] = field(default_factory=dict)
-    """The configuration of the bundles in a folder."""
+    """The configuration of each bundle."""
     configurations: dict[Path, Configuration] = field(default_factory=dict)
 
     @classmethod
@@ -168,7 +191,6 @@ class _Replays:
         """Replay a bundle; once more if its browser was lost."""
         from eikon_engine.files.paths import safe_file_name
         from eikon_engine.gates.event_sources import read_outcome
-        from eikon_engine.replay.artifacts import OUTCOME_FILE
         from eikon_engine.suite.worker import Job
 
         self.made += 1
@@ -178,10 +200,10 @@ class _Replays:
             bundle=bundle,
             repeat=1,
             suite_folder=self._output(),
-            artifacts="/".join(safe_file_name(part, "_") for part in name.split("/") if part),
+            artifacts="/".join(_folder_name(safe_file_name(part, "_"), part) for part in name.split("/") if part),
             settings=self._settings(bundle, settings),
             reports_all=_option(self.config, "screenshot") == "on",
-            timeout_s=float(self.config.getini("eikon_mission_timeout") or 0) or None,
+            timeout_s=_timeout_s(self.config),
         )
         answer = self._run(job)
         if answer.lost_browser:
@@ -189,6 +211,8 @@ class _Replays:
             answer = replace(again, result=again.result.model_copy(update={"retried": answer.lost_browser}))
         folder = job.suite_folder / job.artifacts
         outcome = read_outcome(folder / OUTCOME_FILE) if (folder / OUTCOME_FILE).is_file() else None
+        if outcome is not None and outcome.started_at < answer.result.started_at:
+            outcome = None  # that of an earlier run: this one ended before it had any
         made = _Made(result=answer.result, folder=folder, outcome=outcome)
         _keep_viewer_trace(made, bundle, _option(self.config, "tracing"))
         _accept(made, bundle, self.config.getoption("eikon_update"))
@@ -215,17 +239,19 @@ class _Replays:
         """Return what eikon.toml says about a bundle; None without one."""
         from eikon_engine.suite.configuration_search import find_configuration
 
-        folder = bundle.parent
-        if folder not in self.files:
-            self.files[folder] = find_configuration(bundle)
-        file = self.files[folder]
+        if bundle not in self.files:
+            self.files[bundle] = find_configuration(bundle)
+        file = self.files[bundle]
+        environment: str | None = self.config.getoption("eikon_env")
+        if file is None and environment is not None:
+            raise pytest.UsageError(f"--eikon-env {environment} requires a configuration, got none for {bundle}")
         if file is None:
             return None
         from eikon_engine.suite.configuration import read_configuration
 
         if file not in self.configurations:
             self.configurations[file] = read_configuration(file)
-        return self.configurations[file].settings_for(bundle, self.config.getoption("eikon_env"))
+        return self.configurations[file].settings_for(bundle, environment)
 
     def _settings(self, bundle: Path, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of `ReplayOptions`: what is given, then what is chosen, then what is configured."""
@@ -236,11 +262,12 @@ class _Replays:
             "headless": False if _option(config, "headed") else None,
             "browser_path": _channel_path(_option(config, "browser_channel")),
         }
+        settings = self.configured(bundle)
+        network = given.get("network") or chosen["network"] or (None if settings is None else settings.replay.network)
         base_url = _option(config, "base_url")
-        if base_url and chosen["network"] in {"live", "recorded-api"}:
+        if base_url and network in {"live", "recorded-api"}:
             chosen["base_urls"] = {_recorded_origin(bundle): base_url}
         chosen = {name: value for name, value in chosen.items() if value is not None} | given
-        settings = self.configured(bundle)
         if settings is None:
             return chosen
         from eikon_engine.suite.replay_settings import resolve_replay_settings
@@ -253,6 +280,19 @@ class _Replays:
         folder: str = self.config.getini("eikon_output") or _option(self.config, "output") or DEFAULT_OUTPUT
         worker: str = getattr(self.config, "workerinput", {}).get("workerid", "")  # of xdist
         return self.config.rootpath / folder / "eikon" / worker
+
+
+def _folder_name(safe: str, name: str) -> str:
+    """Return the name of a folder; other names that are as safe have another one."""
+    return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
+
+
+def _timeout_s(config: pytest.Config) -> float | None:
+    text: str = config.getini("eikon_mission_timeout")
+    try:
+        return float(text) if text else None
+    except ValueError as error:
+        raise pytest.UsageError(f"eikon_mission_timeout: expected a number of seconds, got {text!r}") from error
 
 
 _REPLAYS: Final = pytest.StashKey[_Replays]()

@@ -55,8 +55,12 @@ def configuration_options(command: Callable[..., Returned]) -> Callable[..., Ret
     return chosen
 
 
-def find_chosen_configuration(choice: ConfigurationChoice, start: Path) -> Configuration | None:
+def find_chosen_configuration(
+    choice: ConfigurationChoice, start: Path, known: dict[Path, Configuration] | None = None
+) -> Configuration | None:
     """Return the configuration of a bundle; None without one, which imports no model of it.
+
+    `known` has those that were read before, by their files.
 
     Raises:
         UsageError: the configuration is invalid; there is none although an environment was chosen.
@@ -68,7 +72,10 @@ def find_chosen_configuration(choice: ConfigurationChoice, start: Path) -> Confi
     if path is not None:
         from eikon_engine.suite.configuration import read_configuration
 
-        return read_configuration(path)
+        known = {} if known is None else known
+        if path not in known:
+            known[path] = read_configuration(path)
+        return known[path]
     if choice.environment is not None:
         message = f"--env {choice.environment} requires a configuration, got none; run `eikon config` for where it is"
         raise UsageError(message)

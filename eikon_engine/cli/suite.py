@@ -135,6 +135,7 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
     made, 0 all are faithful; 2 usage, 5 no mission is selected, 130 interrupted.
     """
     from eikon_engine.cli.suite_display import SuiteDisplay
+    from eikon_engine.errors import NoMissionsError
     from eikon_engine.report.suite_report import render_suite_text
     from eikon_engine.suite.run import SuiteOptions, run_suite
 
@@ -164,7 +165,7 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
 
         suite = run_suite(missions, options, configured.settings_of, on_result)
     _print_suite(suite, options.folder, as_json=as_json, text=render_suite_text(suite))
-    return suite.exit_status
+    return suite.exit_status if missions else NoMissionsError.exit_status
 
 
 @suite_command.command("merge", context_settings=HELP_OPTIONS)
@@ -283,7 +284,8 @@ class _ConfiguredMissions:
         self._choice = choice
         self._options = options
         self._given = given
-        self._by_folder: dict[Path, Configuration | None] = {}
+        self._by_bundle: dict[Path, Configuration | None] = {}
+        self._by_file: dict[Path, Configuration] = {}
 
     def fingerprint(self) -> dict[str, str]:
         """Return what results depend on, without secrets."""
@@ -328,25 +330,24 @@ class _ConfiguredMissions:
 
     def files(self) -> tuple[Path, ...]:
         """Return the files of the configurations that were found."""
-        return tuple({found.path for found in self._by_folder.values() if found is not None})
+        return tuple({found.path for found in self._by_bundle.values() if found is not None})
 
     def _find(self, bundle: Path) -> Configuration | None:
-        folder = bundle.parent
-        if folder not in self._by_folder:
-            self._by_folder[folder] = find_chosen_configuration(self._choice, bundle)
-        return self._by_folder[folder]
+        if bundle not in self._by_bundle:
+            self._by_bundle[bundle] = find_chosen_configuration(self._choice, bundle, self._by_file)
+        return self._by_bundle[bundle]
 
 
 def _select(paths: Sequence[Path], chosen: _Choices, configured: _ConfiguredMissions) -> tuple[SuiteMission, ...]:
     """Find the missions, and choose those to replay."""
     from eikon_engine.suite.missions import Selection, Shard, changed_missions, find_missions, shard_missions
-    from eikon_engine.suite.results import failed_names, read_suite
+    from eikon_engine.suite.results import failed_names, planned_names, read_suite
 
     shard = Shard.parse(chosen["shard"]) if chosen["shard"] else None
     missions = find_missions(paths, configured.tags_of)
     names: frozenset[str] | None = None
     if chosen["last_failed"]:
-        names = failed_names(read_suite(chosen["folder"]))
+        names = planned_names(chosen["folder"]) if chosen["resume"] else failed_names(read_suite(chosen["folder"]))
     if chosen["changed_since"]:
         changed = changed_missions(missions, chosen["changed_since"], configured.files())
         names = changed if names is None else names & changed

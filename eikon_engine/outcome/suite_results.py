@@ -59,6 +59,8 @@ class PlannedReplay(FileModel):
 
     name: str
     repeat: int = Field(default=1, ge=1)
+    digest: str = ""
+    """SHA-256 of the trace and of the settings: results of another one do not count when a suite is resumed."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -79,6 +81,8 @@ class SuiteResult(FileModel):
     """In the order of `planned`."""
     ended_early: str = ""
     """Why some replays were not made; empty if all were."""
+    missing_shards: tuple[str, ...] = ()
+    """Shards whose results were not merged."""
 
     @property
     def missing(self) -> tuple[PlannedReplay, ...]:
@@ -89,7 +93,7 @@ class SuiteResult(FileModel):
     @property
     def exit_status(self) -> int:
         """Return that of the worst result that counts; that of an unverifiable one if replays are missing."""
-        return worst_status((*_counted(self.results), *((3,) if self.missing else ())))
+        return worst_status((*_counted(self.results), *((3,) if self.missing or self.missing_shards else ())))
 
     def unequal(self) -> tuple[str, ...]:
         """Return the missions whose replays ended differently."""

@@ -54,6 +54,7 @@ def suite_headline(suite: SuiteResult) -> str:
     parts = [_verdicts(suite.results) or "nothing replayed"]
     parts += [f"{quarantined} in quarantine"] if quarantined else []
     parts += [f"{len(suite.missing)} not replayed ({suite.ended_early or 'unknown'})"] if suite.missing else []
+    parts += [f"missing shards: {', '.join(suite.missing_shards)}"] if suite.missing_shards else []
     return f"{shard}{pluralize(len(suite.planned), 'replay')}: {', '.join(parts)}, {seconds:.1f} s"
 
 

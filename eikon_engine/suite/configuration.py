@@ -121,12 +121,14 @@ class ReplaySettings(FileModel):
     storage_state: _FilePath | None = None
     """For live replays only."""
     base_urls: dict[str, str] = Field(default_factory=dict)
-    """Current base URL by recorded one, for live replays only."""
+    """Current base URL by recorded one, for live replays and `recorded-api` only."""
+    front_end: Annotated[tuple[str, ...], BeforeValidator(_as_items)] | None = None
+    back_end: Annotated[tuple[str, ...], BeforeValidator(_as_items)] | None = None
     variables: dict[_Name, str] = Field(default_factory=dict)
     """Values of variables; a bundle gets those that its trace uses."""
     secrets: dict[_Name, SecretSource] = Field(default_factory=dict)
 
-    def items(self) -> Iterator[tuple[str, str | float | bool]]:
+    def items(self) -> Iterator[tuple[str, str | float | bool | tuple[str, ...]]]:
         """Yield the settings that have a value, other than mappings."""
         for name in type(self).model_fields:
             value = getattr(self, name)

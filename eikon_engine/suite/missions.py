@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections import defaultdict
@@ -18,7 +19,7 @@ from eikon_engine.trace.find_bundles import find_bundles
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 _HEAD_BYTES: Final = 65_536
 """Bytes at the start of a trace in which its times are searched; they come before its steps."""
@@ -171,7 +172,7 @@ def mission_id_of(bundle: Path) -> str:
     """Return the id of the mission of a bundle; empty if its trace cannot be read."""
     try:
         data = json.loads((bundle / TRACE_FILE).read_bytes())
-        return str(data["mission_id"])
+        return storable(str(data["mission_id"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
@@ -182,17 +183,25 @@ def changed_missions(missions: Sequence[SuiteMission], revision: str, always: Co
     Raises:
         UsageError: git is missing, or does not know the revision.
     """
-    here = missions[0].bundle
-    root = Path(_git(here, "rev-parse", "--show-toplevel").strip())
-    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
-    listed = _git(root, "diff", "--name-only", "-z", commit, "--")
-    listed += _git(root, "ls-files", "--others", "--exclude-standard", "-z")
-    changed = [root / name for name in listed.split("\0") if name]
+    roots = {Path(_git(each.parent, "rev-parse", "--show-toplevel").rstrip("\n")) for each in _folders(missions)}
+    changed = [file for root in sorted(roots) for file in _changed_files(root, revision)]
     if any(each.resolve() in {file.resolve() for file in changed} for each in always):
         return frozenset(mission.name for mission in missions)
     return frozenset(
         mission.name for mission in missions if any(file.is_relative_to(mission.bundle.resolve()) for file in changed)
     )
+
+
+def _folders(missions: Iterable[SuiteMission]) -> set[Path]:
+    """Return a bundle of each folder of bundles."""
+    return set({each.bundle.absolute().parent: each.bundle.absolute() for each in missions}.values())
+
+
+def _changed_files(root: Path, revision: str) -> Iterator[Path]:
+    """Yield the files of a repository that differ from a revision, and those that git does not know, ignored or not."""
+    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
+    listed = _git(root, "diff", "--name-only", "-z", commit, "--") + _git(root, "ls-files", "--others", "-z")
+    return (root / name for name in listed.split("\0") if name)
 
 
 def _git(folder: Path, *command: str) -> str:
@@ -201,15 +210,14 @@ def _git(folder: Path, *command: str) -> str:
             ["git", "-C", str(folder), *command],  # noqa: S607 - that of the user
             capture_output=True,
             check=True,
-            text=True,
         )
     except FileNotFoundError as error:
         raise UsageError("--changed-since needs git, which is not on the path") from error
     except subprocess.CalledProcessError as error:
-        reason = (error.stderr.strip().splitlines() or ["it failed"])[0]
+        reason = (os.fsdecode(error.stderr).strip().splitlines() or ["it failed"])[0]
         message = f"--changed-since: git {command[0]}: {reason}"
         raise UsageError(message) from error
-    return done.stdout
+    return os.fsdecode(done.stdout)
 
 
 def _time(text: str) -> datetime:
@@ -217,7 +225,8 @@ def _time(text: str) -> datetime:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern.rstrip('/')}/*")
+    plain = pattern.rstrip("/").replace("[", "[[]")
+    return fnmatchcase(name, plain) or fnmatchcase(name, f"{plain}/*")
 
 
 def _as_folder(bundle: Path) -> Path:
@@ -230,4 +239,9 @@ def _is_artifacts(bundle: Path) -> bool:
 
 def _name(bundle: Path, base: Path) -> str:
     whole = bundle.absolute()
-    return (whole.relative_to(base) if whole.is_relative_to(base) else whole).as_posix()
+    return storable((whole.relative_to(base) if whole.is_relative_to(base) else whole).as_posix())
+
+
+def storable(text: str) -> str:
+    """Return a text without halves of surrogate pairs, such as of a file name that is not UTF-8."""
+    return text.encode("utf-8", "replace").decode()

@@ -112,6 +112,7 @@ class RayRunner:
         except ray.exceptions.RayError as error:
             if flight.actor in self._actors:
                 self._actors.remove(flight.actor)
+                ray.kill(flight.actor)
             reason = f"its actor ended ({type(error).__name__})"
             answer, files, lost = None, {}, reason
         else:

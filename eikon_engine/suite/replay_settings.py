@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _OPTIONS: Final = {"timeout": "timeout_ms", "ignore": "masks"}
 """Names in `ReplayOptions` of settings and options that have others."""
 _SEALED_ONLY: Final = frozenset({"from_step", "har", "responses_from"})
+SITE_MODES: Final = frozenset({"live", "recorded-api"})
+"""Network modes for which a base URL makes sense."""
 _LIVE_ONLY: Final = ("base_urls", "storage_state")
 
 
@@ -62,11 +64,11 @@ def resolve_replay_settings(
     return {**resolved, **_secrets(settings, options.get("secrets", {}), os.environ)}
 
 
-def _option_value(name: str, value: str | float) -> object:
+def _option_value(name: str, value: str | float | tuple[str, ...]) -> object:
     """Return the value of an option from that of a setting."""
     match name:
         case "timeout":
-            return float(value) * 1000
+            return float(str(value)) * 1000
         case "ignore":
             return read_ignore_file(Path(str(value)))
         case "gates":
@@ -85,7 +87,7 @@ def _network(configured: NetworkMode | None, given: Collection[str]) -> NetworkM
     """Return the configured network mode; None where a given option implies another one."""
     if not _SEALED_ONLY.isdisjoint(given) and configured != "sealed":
         return None
-    return None if "base_urls" in given and configured != "live" else configured
+    return None if "base_urls" in given and configured not in SITE_MODES else configured
 
 
 def _drop_unless_live(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
@@ -54,8 +56,10 @@ class SuiteJournal:
         self.plan = plan
         self._results = {each.key: each for each in results}
         self.path = folder / JOURNAL_FILE
+        self._lock = ExitStack()
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            _require_free(folder, is_free=self._lock.enter_context(try_lock(self.path)))
             self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
             os.ftruncate(self._file, size)
             os.lseek(self._file, 0, os.SEEK_END)
@@ -119,8 +123,9 @@ class SuiteJournal:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let others use the folder."""
         os.close(self._file)
+        self._lock.close()
 
     def _append(self, record: FileModel) -> None:
         rest = record.model_dump_json().encode() + b"\n"
@@ -153,11 +158,12 @@ def read_suite(path: Path) -> SuiteResult:
 def merge_suites(parts: Sequence[tuple[Path, SuiteResult]], folder: Path) -> SuiteResult:
     """Return the results of several shards together, in the order of their names; `folder` is that of the merged suite.
 
-    Each part comes with the folder that its artifacts are in.
+    Each part comes with the folder that its artifacts are in. Shards that are missing are named in the result.
 
     Raises:
-        UsageError: a replay is in two of them.
+        UsageError: a replay is in two of them, or they are shards of different numbers.
     """
+    missing_shards = _missing_shards(parts)
     planned: dict[tuple[str, int], PlannedReplay] = {}
     results: list[MissionResult] = []
     for place, part in parts:
@@ -174,7 +180,29 @@ def merge_suites(parts: Sequence[tuple[Path, SuiteResult]], folder: Path) -> Sui
         planned=tuple(planned[key] for key in sorted(planned)),
         results=tuple(sorted(results, key=lambda each: each.key)),
         ended_early="; ".join(reasons),
+        missing_shards=missing_shards,
     )
+
+
+def _missing_shards(parts: Sequence[tuple[Path, SuiteResult]]) -> tuple[str, ...]:
+    """Return the shards that are not among the parts; none if no part is one."""
+    shards = [(place, part.shard) for place, part in parts if part.shard]
+    counts = {shard.partition("/")[2]: (place, shard) for place, shard in shards}
+    if len(counts) > 1:
+        (one, first), (other, second) = list(counts.values())[:2]
+        raise UsageError(f"expected shards of one number, got {first} in {one} and {second} in {other}")
+    every = (f"{number}/{count}" for count in counts for number in range(1, int(count) + 1))
+    return tuple(shard for shard in every if shard not in {each for _, each in shards})
+
+
+def planned_names(folder: Path) -> frozenset[str]:
+    """Return the names of the missions that the suite in a folder was to replay.
+
+    Raises:
+        UsageError: there is none.
+        TraceError: its journal is not valid.
+    """
+    return frozenset(each.name for each in _read_journal(folder / JOURNAL_FILE).plan.planned)
 
 
 def failed_names(suite: SuiteResult) -> frozenset[str]:
@@ -211,8 +239,17 @@ def _first_change(before: SuitePlan, now: SuitePlan) -> str:
         if old != new:
             return f"{name} was {json.dumps(old)}, and is {json.dumps(new)}"
     old_keys, new_keys = ({each.key for each in plan.planned} for plan in (before, now))
-    name, repeat = min(old_keys ^ new_keys, default=("", 0))
+    if old_keys == new_keys:
+        digests = {each.key: each.digest for each in before.planned}
+        changed = next((each.name for each in now.planned if digests[each.key] != each.digest), "their order")
+        return f"{changed} has changed"
+    name, repeat = min(old_keys ^ new_keys)
     return f"{name} (replay {repeat}) is {'new' if (name, repeat) in new_keys else 'gone'}"
+
+
+def _require_free(folder: Path, *, is_free: bool) -> None:
+    if not is_free:
+        raise UsageError(f"{folder}: a suite is running there; choose another --artifacts-dir")
 
 
 def _move_earlier_suite(folder: Path) -> None:
@@ -228,6 +265,7 @@ def _move_earlier_suite(folder: Path) -> None:
         raise OutputError(message)
     if not content:
         return
+    _require_free(folder, is_free=not is_locked(folder / JOURNAL_FILE))
     number = 1
     while (aside := folder.with_name(f"{folder.name}.{number}")).exists():
         number += 1

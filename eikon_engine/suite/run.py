@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -19,6 +21,7 @@ from eikon_engine.report.triage_report import find_report, render_triage_page
 from eikon_engine.suite.results import JUNIT_FILE, SUITE_FILE, SUITE_PAGE, SuiteJournal, SuitePlan
 from eikon_engine.suite.runner import SuiteRunner
 from eikon_engine.suite.worker import Job
+from eikon_engine.trace.trace_file import TRACE_FILE
 from eikon_engine.triage.groups import TriageBuilder
 
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ def run_suite(
     plan = SuitePlan(
         shard=options.shard,
         started_at=utc_now(),
-        planned=tuple(PlannedReplay(name=job.name, repeat=job.repeat) for job in jobs),
+        planned=tuple(PlannedReplay(name=job.name, repeat=job.repeat, digest=_digest(job)) for job in jobs),
         settings=dict(options.settings),
     )
     end = _SuiteEnd(options)
@@ -184,6 +187,16 @@ def _plan_jobs(
         )
         for number, (repeat, mission) in enumerate(repeated)
     )
+
+
+def _digest(job: Job) -> str:
+    """Return the digest of the trace of a job, and of its settings but the values of secrets."""
+    digest = hashlib.sha256()
+    with suppress(OSError):
+        digest.update((job.bundle / TRACE_FILE).read_bytes())
+    settings = {name: value for name, value in job.settings.items() if name not in {"secrets", "missing_secrets"}}
+    digest.update(repr(sorted(settings.items())).encode("utf-8", "replace"))
+    return digest.hexdigest()
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:

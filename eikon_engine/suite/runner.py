@@ -5,9 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Final, Protocol
@@ -191,16 +192,31 @@ def _start_worker() -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=work, args=(theirs,), name="eikon-suite-worker")
-    process.start()
+    with _interrupts_ignored():  # until it is in a session of its own
+        process.start()
     theirs.close()
     return _Worker(process, ours)
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C in processes that are started in the block; only the main thread can say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _kill(process: BaseProcess) -> None:
-    """Kill a worker with its browser, which is in its session."""
+    """Kill a worker with its browser, which is in its session; before it has one, alone."""
     with suppress(ProcessLookupError, PermissionError):
         if process.pid is not None:
             os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _exit_text(status: int | None) -> str:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.launch import ignore_calls_to_gone_browser, shared_driver
-from eikon_engine.errors import BrowserDiedError, EikonError, InternalError, InterruptedRunError
+from eikon_engine.errors import BrowserDiedError, EikonError, InternalError, ReplayError
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.suite_results import MissionResult
 from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.replay.engine import SharedBrowsers
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.report import standard_reports
-from eikon_engine.suite.missions import mission_id_of
+from eikon_engine.suite.missions import mission_id_of, storable
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
@@ -121,21 +121,21 @@ async def replay_job(job: Job, browsers: SharedBrowsers) -> Answer:
             options = ReplayOptions(artifacts_dir=job.suite_folder / job.artifacts, **job.settings)
             run = await browsers.replay(bundle, options, standard_reports(for_all=job.reports_all))
             error = run.error
-    except TimeoutError:
-        error = InterruptedRunError(f"the mission took more than {job.timeout_s:g} s")
     except EikonError as failure:
         error = failure
     except Exception as fault:  # noqa: BLE001 - one mission must not end the suite
-        error = InternalError(f"internal error: {type(fault).__name__}: {fault}")
+        is_late = isinstance(fault, TimeoutError) and job.timeout_s is not None
+        late = ReplayError(f"the mission took more than {job.timeout_s or 0:g} s")
+        error = late if is_late else InternalError(f"internal error: {type(fault).__name__}: {fault}")
     outcome = None if run is None else run.outcome
     result = MissionResult(
         name=job.name,
         repeat=job.repeat,
-        mission_id=mission_id_of(job.bundle) if outcome is None else outcome.mission_id,
+        mission_id=mission_id_of(job.bundle) if outcome is None else storable(outcome.mission_id),
         tags=job.tags,
         verdict=_verdict(outcome, error),
         exit_status=error.exit_status if error is not None else 0 if outcome is None else outcome.exit_status,
-        summary=error.message if error is not None else _summary(outcome),
+        summary=storable(error.message if error is not None else _summary(outcome)),
         artifacts=job.artifacts if (job.suite_folder / job.artifacts).is_dir() else "",
         started_at=begun_at,
         duration_ms=round((time.monotonic() - begin) * 1000),

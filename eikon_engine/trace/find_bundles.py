@@ -14,7 +14,7 @@ from eikon_engine.trace.journal import JOURNAL_FILE, is_moved_aside
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _BLOB: Final = re.compile(r"[0-9a-f]{64}\.zst")
 _BUNDLE_FILES: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
@@ -24,8 +24,8 @@ _BUNDLE_FILES: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
 def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return the named bundles and those below folders, without duplicates: in argument order, then by path.
 
-    Includes bundles whose trace is missing, so that they are reported. Does not follow links to folders. Unfinished
-    recordings that were moved aside are found only by name.
+    Includes bundles whose trace is missing, so that they are reported. Follows links to bundles, but not to other
+    folders. Unfinished recordings that were moved aside are found only by name.
 
     Raises:
         TraceError: a path does not exist, or a folder contains no bundle.
@@ -45,10 +45,22 @@ def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 def _walk_bundles(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
-        if not _BUNDLE_FILES.isdisjoint(names) or (DOM_FOLDER in folders and _has_blobs(Path(folder, DOM_FOLDER))):
+        if _are_of_bundle(Path(folder), folders, names):
             folders.clear()
             yield Path(folder)
         folders[:] = sorted(each for each in folders if not is_moved_aside(each))
+        yield from (link for each in folders if (link := Path(folder, each)).is_symlink() and is_bundle(link))
+
+
+def is_bundle(folder: Path) -> bool:
+    """Return whether a folder is a bundle, also one whose trace is missing."""
+    _, folders, names = next(os.walk(folder), ("", [], []))
+    return _are_of_bundle(folder, folders, names)
+
+
+def _are_of_bundle(folder: Path, folders: Collection[str], names: Collection[str]) -> bool:
+    has_file = not _BUNDLE_FILES.isdisjoint(names)
+    return has_file or (DOM_FOLDER in folders and _has_blobs(Path(folder, DOM_FOLDER)))
 
 
 def _has_blobs(folder: Path) -> bool:

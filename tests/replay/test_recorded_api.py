@@ -34,6 +34,8 @@ class Site:
     pages: dict[str, tuple[str, str]]
     """Content type and text by path."""
     url: str = ""
+    redirects: dict[str, str] = field(default_factory=dict)
+    """Where paths lead."""
     asked: list[str] = field(default_factory=list)
 
 
@@ -45,6 +47,12 @@ def served(pages: dict[str, tuple[str, str]]) -> Iterator[Site]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             site.asked.append(f"{self.command} {self.path}")
+            if self.path in site.redirects:
+                self.send_response(302)
+                self.send_header("location", site.redirects[self.path])
+                self.send_header("content-length", "0")
+                self.end_headers()
+                return
             kind, text = site.pages.get(self.path, ("text/plain", ""))
             self.send_response(200 if self.path in site.pages else 404)
             self.send_header("content-type", kind)
@@ -176,3 +184,32 @@ def test_without_an_address_the_recorded_site_is_the_deployment(bundle: tuple[Pa
 
     assert outcome.verdict == "diverged"
     assert "ERR_CONNECTION_REFUSED" in outcome.model_dump_json()
+
+
+def test_a_redirect_does_not_leave_the_deployment(bundle: tuple[Path, str], tmp_path: Path) -> None:
+    """Such as to the back end of the recorded site, or of another one."""
+    with served({}) as other, served(front_end()) as preview:
+        preview.redirects["/style.css"] = f"{other.url}/api/logout"
+        preview.redirects["/app.1f2e.js"] = f"{preview.url}/app.js"
+        preview.pages["/app.js"] = preview.pages["/app.1f2e.js"]
+        outcome = replay(bundle, preview, tmp_path)
+
+    assert other.asked == []
+    assert "GET /app.js" in preview.asked
+    assert "ERR_UNSAFE_REDIRECT" in outcome.model_dump_json()
+
+
+def test_a_page_may_fetch_itself(chromium: Browser, tmp_path: Path) -> None:
+    """The address of a document is then that of a fetch, too, as with htmx."""
+    script = SCRIPT + "fetch(location.href).then(answer => answer.text());"
+    with served(front_end(script=script) | BACK_END) as site:
+        page = chromium.new_page()
+        with record_mission(page, mission_text="Look.", directory=tmp_path / "bundle"):
+            page.goto(site.url)
+            page.get_by_text("Mug").click()
+        page.context.close()
+
+    with served(front_end(script=script)) as preview:
+        outcome = replay((tmp_path / "bundle", site.url), preview, tmp_path)
+
+    assert outcome.verdict == "faithful", outcome.reasons

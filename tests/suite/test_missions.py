@@ -78,6 +78,7 @@ ALL = (mission("t/cart", "shop"), mission("t/login", "shop", "slow"), mission("u
         (Selection(), ["t/cart", "t/login", "u/board"]),
         (Selection(include=("t",)), ["t/cart", "t/login"]),
         (Selection(include=("*/cart", "u/*")), ["t/cart", "u/board"]),
+        (Selection(include=("u/",)), ["u/board"]),
         (Selection(exclude=("t/c*",)), ["t/login", "u/board"]),
         (Selection(tags=frozenset({"shop"})), ["t/cart", "t/login"]),
         (Selection(tags=frozenset({"shop"}), skipped_tags=frozenset({"slow"})), ["t/cart"]),
@@ -94,6 +95,7 @@ def test_missions_are_selected(selection: Selection, expected: list[str]) -> Non
     [
         (Selection(include=("x",)), "no mission fits the pattern 'x'; the first one found is t/cart"),
         (Selection(exclude=("x*",)), "no mission fits the pattern"),
+        (Selection(include=("t/[c]art",)), "no mission fits the pattern"),
         (Selection(tags=frozenset({"fast"})), "no mission has the tag 'fast'; known tags: shop, slow"),
         (Selection(names=frozenset()), "no mission is selected, of 3 that were found"),
     ],
@@ -161,6 +163,7 @@ def test_changed_missions_differ_from_a_revision(tmp_path: Path) -> None:
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "first")
     write_head(tmp_path / "a", seconds=5)
+    (tmp_path / ".gitignore").write_text("*.toml\n")
     (tmp_path / "c" / "masks.toml").touch()
 
     assert changed_missions(missions, "HEAD", (settings,)) == {"a", "c"}

@@ -173,3 +173,32 @@ def test_the_configuration_of_the_project_holds(project: pytest.Pytester) -> Non
     assert done.parseoutcomes()["deselected"] == 1
     outcome = json.loads((project.path / "test-results/eikon/traces/changed/outcome.json").read_text())
     assert outcome["network_mode"] == "snapshot"
+
+
+def test_no_bundle_is_left_out(project: pytest.Pytester) -> None:
+    """Whatever its folder is called, and if its trace is gone; one with a similar name keeps its own artifacts."""
+    copy_bundle("shop_failing", project.path / "traces" / "build")
+    copy_bundle("shop_failing", project.path / "traces" / ".hidden")
+    copy_bundle("shop_failing", project.path / "traces" / "a b")
+    copy_bundle("shop_failing", project.path / "traces" / "a_b")
+    (project.path / "traces" / "good" / "trace.json").unlink()
+
+    done = project.runpytest_subprocess("traces", "--eikon", "--deselect", "traces/changed")
+
+    done.assert_outcomes(passed=4, failed=1, deselected=1)
+    assert "Traceback" not in done.stdout.str()
+    assert len(list((project.path / "test-results/eikon/traces").glob("a*b*"))) == 2
+
+
+def test_a_base_url_holds_for_a_configured_network(project: pytest.Pytester) -> None:
+    """It is not ignored; without a configuration, an environment is an error."""
+    (project.path / "eikon.toml").write_text('[replay]\nnetwork = "recorded-api"\n')
+
+    done = project.runpytest_subprocess("traces/good", "--eikon", "--base-url", "http://127.0.0.1:9")
+    (project.path / "eikon.toml").unlink()
+    none = project.runpytest_subprocess("traces/good", "--eikon", "--eikon-env", "nope")
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*ERR_CONNECTION_REFUSED*"])
+    assert none.ret != 0
+    none.stdout.fnmatch_lines(["*--eikon-env nope requires a configuration*"])

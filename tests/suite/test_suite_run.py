@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -174,7 +175,7 @@ def test_a_mission_without_time_fails_alone(tmp_path: Path) -> None:
     suite = run(traces, SuiteOptions(folder=tmp_path / "out", workers=1, mission_timeout_s=0.01))
 
     (result,) = suite.results
-    assert (result.verdict, result.exit_status) == ("failed", 130)
+    assert (result.verdict, result.exit_status) == ("failed", 1)
     assert "took more than 0.01 s" in result.summary
 
 
@@ -300,3 +301,86 @@ def test_gates_and_masks_hold_for_each_mission(tmp_path: Path, monkeypatch: pyte
     assert done.returncode == 1, done.stderr
     (result,) = results(tmp_path / "suite_artifacts").results
     assert "gate" in result.summary
+
+
+def test_a_missing_shard_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the one that diverged; an empty one has its results, and the exit status of an empty selection."""
+    monkeypatch.chdir(tmp_path)
+    bundles(tmp_path, "a")
+    for number in (1, 3):
+        words = ["run", "traces", "--shard", f"{number}/3", "--artifacts-dir", f"out{number}", "-j", "1"]
+        done = run_here(suite_command, words, "eikon suite")
+        assert done.returncode == (0 if number == 1 else 5)
+
+    merged = run_here(suite_command, ["merge", "out1", "out3", "--artifacts-dir", "all"], "eikon suite")
+
+    assert merged.returncode == 3
+    assert "missing shards: 2/3" in merged.stdout
+
+
+def test_a_bundle_that_changed_is_not_resumed(tmp_path: Path) -> None:
+    """Its old result would count for the new one."""
+    traces = bundles(tmp_path, "a")
+    command = ["run", traces, "-j", "1", "--artifacts-dir", tmp_path / "out"]
+    assert run_here(suite_command, command, "eikon suite").returncode == 0
+    shutil.rmtree(traces / "a")
+    copy_bundle("shop_diverging", traces / "a")
+
+    done = run_here(suite_command, [*command, "--resume"], "eikon suite")
+
+    assert done.returncode == 2
+    assert f"{traces / 'a'} has changed" in done.stderr
+
+
+def test_two_suites_in_one_folder_are_refused(tmp_path: Path) -> None:
+    """The second one would move the results of the first aside while that writes them."""
+    traces = bundles(tmp_path, "a", "b")
+    refused: list[int] = []
+
+    def run_another(_result: MissionResult) -> None:
+        command = ["run", traces, "--artifacts-dir", tmp_path / "out"]
+        done = run_here(suite_command, command, "eikon suite")
+        refused.append(done.returncode)
+        assert "a suite is running there" in done.stderr
+
+    suite = run(traces, SuiteOptions(folder=tmp_path / "out", workers=1), run_another)
+
+    assert refused == [2, 2]
+    assert suite.exit_status == 0
+
+
+def test_names_that_are_no_text_fail_alone(tmp_path: Path) -> None:
+    """A folder whose name is not UTF-8, and an id with half of a surrogate pair."""
+    traces = bundles(tmp_path, "a", "b")
+    (traces / "b").rename(traces / os.fsdecode(b"caf\xe9"))
+    trace = traces / "a" / "trace.json"
+    trace.write_text(trace.read_text().replace('"mission_id": "a"', '"mission_id": "\\ud800x"'))
+
+    suite = run(traces, SuiteOptions(folder=tmp_path / "out", workers=1))
+
+    assert len(suite.results) == 2
+    assert results(tmp_path / "out") == suite
+
+
+def test_each_bundle_has_its_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in one bundle does not hold for those beside it."""
+    monkeypatch.chdir(tmp_path)
+    bundles(tmp_path, "a")
+    copy_bundle("shop_diverging", tmp_path / "traces" / "b")
+    (tmp_path / "traces" / "a" / "eikon.toml").write_text(
+        '[[quarantine]]\nmission = "b"\nreason = "x"\nuntil = 2999-01-01\n'
+    )
+
+    done = run_here(suite_command, ["run", "traces", "-j", "1"], "eikon suite")
+
+    assert done.returncode == 1
+    assert "quarantine" not in done.stdout + done.stderr
+
+
+def test_links_to_bundles_are_followed(tmp_path: Path) -> None:
+    """A bundle that is skipped in silence passes for a faithful one."""
+    copy_bundle("shop_diverging", tmp_path / "elsewhere" / "a")
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "link").symlink_to(tmp_path / "elsewhere" / "a")
+
+    assert [each.bundle.name for each in find_missions([tmp_path / "traces"])] == ["link"]

@@ -42,10 +42,15 @@ class FrontEndResponder(LiveResponder):
         """Fetch with `requests` from `source`, and number responses after those of `recording`."""
         super().__init__(requests, recording)
         self._source = source
+        self._keys = {each.key for each in recording.exchanges if source.includes(each)}
 
     def serves(self, request: Request) -> bool:
         """Whether a request is one for the front end: of a site that is deployed, and of such a kind."""
         return self._source.includes_request(request.method, request.url, request.resource_type)
+
+    def is_key(self, key: str) -> bool:
+        """Whether a recorded request for the front end has a key, as scripts may fetch their own document."""
+        return key in self._keys
 
     def includes(self, exchange: Exchange) -> bool:
         """Whether a recorded request is one for the front end, which may not be sent again."""
@@ -58,22 +63,34 @@ class FrontEndResponder(LiveResponder):
         place = ("ordinal", "occurrence", "started_ms", "completed_ms", "completion", "phase")
         return fetched.model_copy(update={name: getattr(recorded, name) for name in place})
 
-    async def _send(self, session: Session, request: Request) -> LiveResult:
+    async def _send(self, session: Session, request: Request) -> LiveResult:  # noqa: ARG002 - sends no secrets
         """Fetch from the deployment, and show the response as one of the recorded site."""
         to_new = self._source.urls.to_new.replace_text
         sent = LiveRequest(
             method=request.method,
-            url=to_new(session.restore_secrets(request.url.encode()).decode()),
-            headers=_public_headers(request.headers, session, self._source.urls),
+            url=to_new(request.url),
+            headers=_public_headers(request.headers, self._source.urls),
             body=None,
         )
-        timeout_ms, is_document = self._timeout_s * 1000, request.is_navigation_request()
-        ended = await send_live_request(self._api_request, sent, [], timeout_ms=timeout_ms, is_document=is_document)
+        ended = await send_live_request(
+            self._api_request,
+            sent,
+            [],
+            timeout_ms=self._timeout_s * 1000,
+            is_document=request.is_navigation_request(),
+            may_follow=lambda url: self._is_deployed(url, request.resource_type),
+        )
         return replace(
             ended,
             hops=tuple(map(self._as_recorded, ended.hops)),
             response=None if ended.response is None else self._as_recorded(ended.response),
         )
+
+    def _is_deployed(self, url: str, resource_type: str) -> bool:
+        """Whether a URL is one of the deployment, and not of the back end: a redirect may lead elsewhere."""
+        urls = self._source.urls
+        is_there = urls.to_old.pattern.match(url) is not None
+        return is_there and self._source.includes_request("GET", urls.to_old.replace_text(url), resource_type)
 
     def _as_recorded(self, response: LiveResponse) -> LiveResponse:
         """Return a response with recorded URLs instead of those of the deployment."""
@@ -87,7 +104,6 @@ class FrontEndResponder(LiveResponder):
         )
 
 
-def _public_headers(headers: Mapping[str, str], session: Session, urls: BaseUrlMap) -> dict[str, str]:
+def _public_headers(headers: Mapping[str, str], urls: BaseUrlMap) -> dict[str, str]:
     public = {name.lower(): value for name, value in headers.items() if name.lower() not in _PRIVATE_HEADERS}
-    restore = session.restore_secrets
-    return {name: urls.to_new.replace_text(restore(value.encode()).decode()) for name, value in public.items()}
+    return {name: urls.to_new.replace_text(value) for name, value in public.items()}

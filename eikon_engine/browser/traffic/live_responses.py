@@ -31,7 +31,7 @@ from eikon_engine.network.store import NumberAllocator
 from eikon_engine.redact.secret_detector import SecretRestorer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from playwright.async_api import APIRequest, APIRequestContext, APIResponse, BrowserContext, Error, Request
 
@@ -115,8 +115,9 @@ async def send_live_request(
     *,
     timeout_ms: float,
     is_document: bool,
+    may_follow: Callable[[str], bool] = lambda _url: True,
 ) -> LiveResult:
-    """Send a request and follow its redirects, with a cookie jar of its own.
+    """Send a request and follow the redirects that it may follow, with a cookie jar of its own.
 
     `cookies` are those available to redirects, in Playwright's format; the request itself carries its own in its
     headers. Only documents take cookies along to other hosts.
@@ -141,6 +142,8 @@ async def send_live_request(
             hops.append(response)
             if len(hops) > MAX_REDIRECTS:
                 return LiveResult(hops=tuple(hops), failure=_TOO_MANY, reason=f"more than {MAX_REDIRECTS} redirects")
+            if not may_follow(following.url):
+                return LiveResult(hops=tuple(hops), failure=_UNSAFE, reason=f"redirected to {following.url}")
             if urlsplit(following.url).scheme not in SCHEMES:
                 return LiveResult(hops=tuple(hops), failure=_UNSAFE, reason=f"redirected to {following.url}")
             sent = following

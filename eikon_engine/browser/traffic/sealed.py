@@ -235,10 +235,11 @@ class SealedTraffic:
 
     def is_telemetry(self, request: Request) -> bool:
         """Whether a request is not compared: a rule says that it only reports, or it fetches the front end."""
-        if self._front_end is not None and self._front_end.serves(request):
+        front_end = self._front_end
+        key = request_key(request.method, self._started.session.redactor.redact_text(request.url), None, None)
+        if front_end is not None and (front_end.serves(request) or front_end.is_key(key)):
             return True
-        url = self._started.session.redactor.redact_text(request.url)
-        return self._is_telemetry_key(request_key(request.method, url, None, None))
+        return self._is_telemetry_key(key)
 
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded exchange for a request; rules may make the two keys differ."""
