@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
@@ -30,12 +32,15 @@ from eikon_engine.cli.shared_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from eikon_engine.cli.suite_display import SuiteDisplay
     from eikon_engine.outcome.suite_results import MissionResult, SuiteResult
     from eikon_engine.suite import Configuration
     from eikon_engine.suite.missions import SuiteMission
     from eikon_engine.suite.run import Engine
+    from eikon_engine.suite.stored_bundles import StoredBundles
+    from eikon_engine.suite.stored_results import ResultsFolder
 
 HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 MAX_WORKERS: Final = 256
@@ -53,13 +58,25 @@ def _parse_workers(_context: click.Context, _parameter: click.Parameter, text: s
     return int(text)
 
 
+class _PathOrUrl(click.ParamType[Path | str]):
+    """A path, or the URL of a folder in object storage, which remains a text."""
+
+    name = "path"
+
+    def convert(self, value: object, _parameter: click.Parameter | None, _context: click.Context | None) -> Path | str:
+        """Return a path, unless it is a URL."""
+        from eikon_engine.suite.object_storage import is_url
+
+        return value if isinstance(value, str) and is_url(value) else Path(str(value))
+
+
 @click.group("suite", context_settings=HELP_OPTIONS)
 def suite_command() -> None:
     """Replay many bundles as a suite, on one machine or on several."""
 
 
 @suite_command.command("run", context_settings=HELP_OPTIONS)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="BUNDLE|FOLDER...")
+@click.argument("paths", nargs=-1, required=True, type=_PathOrUrl(), metavar="BUNDLE|FOLDER|URL...")
 @click.option("--include", multiple=True, metavar="PATTERN", help="Only missions whose path fits; repeatable.")
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="No mission whose path fits; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Only missions with this tag; repeatable, for any of several.")
@@ -106,10 +123,11 @@ def suite_command() -> None:
 @click.option(
     "--artifacts-dir",
     "folder",
-    type=click.Path(path_type=Path),
+    type=_PathOrUrl(),
     default="suite_artifacts",
     show_default=True,
-    help="Folder for results, reports and artifacts; that of an earlier suite is moved aside.",
+    help="Folder, or its URL in object storage, for results, reports and artifacts; that of an earlier suite is moved "
+    "aside.",
 )
 @network_option
 @base_url_option
@@ -126,24 +144,27 @@ def suite_command() -> None:
 @configuration_options
 @click.option("--report", "reports_all", is_flag=True, help="Write report.html also for faithful replays.")
 @click.option("--json", "as_json", is_flag=True, help="Print suite.json on standard output.")
-def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpack[_Choices]) -> int:
+def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen: Unpack[_Choices]) -> int:
     """Replay bundles, and those in folders, several at once; write reports of all of them.
 
-    The folder gets suite.json, suite.html, triage.html, junit.xml, and the artifacts of each replay.
+    A URL is that of a folder in object storage, such as s3://bucket/traces (extra `storage`).
+
+    The artifacts folder gets suite.json, suite.html, triage.html, junit.xml, and the artifacts of each replay.
 
     Exit status: that of the worst replay: 1 one diverged, 70, 69, 78 or 65 one failed, 3 one is unverifiable or was not
     made, 0 all are faithful; 2 usage, 5 no mission is selected, 130 interrupted.
     """
     from eikon_engine.cli.suite_display import SuiteDisplay
-    from eikon_engine.errors import NoMissionsError
+    from eikon_engine.errors import NoMissionsError, OutputError
     from eikon_engine.report.suite_report import render_suite_text
     from eikon_engine.suite.run import SuiteOptions, run_suite
 
     given = given_options(click.get_current_context())
     configured = _ConfiguredMissions(chosen["configuration"], _replay_settings(chosen), given)
     missions = _select(paths, chosen, configured)
+    results = _open_results(chosen["folder"], resumes=chosen["resume"])
     options = SuiteOptions(
-        folder=chosen["folder"],
+        folder=results.folder,
         workers=chosen["workers"],
         engine=chosen["engine"],
         address=chosen["address"],
@@ -162,10 +183,15 @@ def run_suite_command(*, paths: tuple[Path, ...], as_json: bool, **chosen: Unpac
         def on_result(result: MissionResult) -> None:
             display.show(result)
             _remember(options.folder, result, display)
+            results.add(result)
 
-        suite = run_suite(missions, options, configured.settings_of, on_result)
-    _print_suite(suite, options.folder, as_json=as_json, text=render_suite_text(suite))
-    return suite.exit_status if missions else NoMissionsError.exit_status
+        suite = _run_to_completion(
+            results, display, partial(run_suite, missions, options, configured.settings_of, on_result)
+        )
+    _print_suite(suite, results.name, as_json=as_json, text=render_suite_text(suite))
+    if not missions:
+        return NoMissionsError.exit_status
+    return suite.exit_status or (OutputError.exit_status if results.failure else 0)
 
 
 @suite_command.command("merge", context_settings=HELP_OPTIONS)
@@ -191,7 +217,7 @@ def merge_command(*, results: tuple[Path, ...], folder: Path, as_json: bool) -> 
     parts = [(place, read_suite(each)) for place, each in zip(places, results, strict=True)]
     suite = merge_suites(parts, folder)
     write_suite(folder, suite)
-    _print_suite(suite, folder, as_json=as_json, text=render_suite_text(suite))
+    _print_suite(suite, str(folder), as_json=as_json, text=render_suite_text(suite))
     return suite.exit_status
 
 
@@ -258,7 +284,7 @@ class _Choices(TypedDict):
     mission_timeout_s: float | None
     suite_timeout_s: float | None
     resume: bool
-    folder: Path
+    folder: Path | str
     network: str | None
     base_urls: dict[str, str]
     front_end: tuple[str, ...]
@@ -303,10 +329,11 @@ class _ConfiguredMissions:
         from eikon_engine.suite.replay_settings import resolve_replay_settings
         from eikon_engine.trace.bundle import open_bundle
 
-        found = self._find(mission.bundle)
+        place = mission.configured_at or mission.bundle
+        found = self._find(place)
         if found is None:
             return self._options
-        settings = found.settings_for(mission.bundle, self._choice.environment)
+        settings = found.settings_for(place, self._choice.environment)
         try:
             bundle = open_bundle(mission.bundle)
         except TraceError:
@@ -321,7 +348,7 @@ class _ConfiguredMissions:
 
         today, reasons = utc_now().date(), {}
         for mission in missions:
-            found = self._find(mission.bundle)
+            found = self._find(mission.configured_at or mission.bundle)
             if found is not None:
                 name = mission_id_of(mission.bundle)
                 held = found.quarantine_of(name, today)
@@ -338,29 +365,97 @@ class _ConfiguredMissions:
         return self._by_bundle[bundle]
 
 
-def _select(paths: Sequence[Path], chosen: _Choices, configured: _ConfiguredMissions) -> tuple[SuiteMission, ...]:
-    """Find the missions, and choose those to replay."""
-    from eikon_engine.suite.missions import Selection, Shard, changed_missions, find_missions, shard_missions
-    from eikon_engine.suite.results import failed_names, planned_names, read_suite
+def _select(paths: Sequence[Path | str], chosen: _Choices, configured: _ConfiguredMissions) -> tuple[SuiteMission, ...]:
+    """Find the missions, choose those to replay, and download them if they are in object storage."""
+    from eikon_engine.files.state_folder import cache_folder
+    from eikon_engine.suite.missions import Selection, Shard, shard_missions
+    from eikon_engine.suite.stored_bundles import StoredBundles
 
     shard = Shard.parse(chosen["shard"]) if chosen["shard"] else None
-    missions = find_missions(paths, configured.tags_of)
-    names: frozenset[str] | None = None
-    if chosen["last_failed"]:
-        names = planned_names(chosen["folder"]) if chosen["resume"] else failed_names(read_suite(chosen["folder"]))
-    if chosen["changed_since"]:
-        changed = changed_missions(missions, chosen["changed_since"], configured.files())
-        names = changed if names is None else names & changed
+    stored = StoredBundles(cache_folder(Path.home(), os.environ))
+    missions = _find_missions(paths, stored, configured)
     selection = Selection(
         include=chosen["include"],
         exclude=chosen["exclude"],
         tags=frozenset(chosen["tags"]),
         skipped_tags=frozenset(chosen["skipped_tags"]),
-        names=names,
+        names=_chosen_names(missions, chosen, configured),
     )
     selected = selection.choose(missions)
+    part = selected if shard is None else shard_missions(selected, shard, stored.seconds_of(selected))
+    stored.download(part)
     _require_own_ids(selected)
-    return selected if shard is None else shard_missions(selected, shard)
+    return part
+
+
+def _find_missions(
+    paths: Sequence[Path | str], stored: StoredBundles, configured: _ConfiguredMissions
+) -> tuple[SuiteMission, ...]:
+    """Return the missions on this machine and those in object storage, without duplicates."""
+    from eikon_engine.suite.missions import find_missions
+
+    found: dict[str, SuiteMission] = {}
+    local = [path for path in paths if isinstance(path, Path)]
+    for mission in find_missions(local, configured.tags_of) if local else ():
+        found[mission.name] = mission
+    for url in (path for path in paths if isinstance(path, str)):
+        for mission in stored.find(url, configured.tags_of):
+            found.setdefault(mission.name, mission)
+    return tuple(found.values())
+
+
+def _chosen_names(
+    missions: Sequence[SuiteMission], chosen: _Choices, configured: _ConfiguredMissions
+) -> frozenset[str] | None:
+    """Return the names that --last-failed and --changed-since choose; None for all.
+
+    Raises:
+        UsageError: bundles in object storage are to be compared with a revision of git.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.suite.missions import changed_missions
+    from eikon_engine.suite.results import failed_names, planned_names
+
+    names: frozenset[str] | None = None
+    folder = chosen["folder"]
+    if chosen["last_failed"] and chosen["resume"] and isinstance(folder, Path):
+        names = planned_names(folder)
+    elif chosen["last_failed"]:
+        names = failed_names(_read_last_suite(folder))
+    if chosen["changed_since"]:
+        stored = next((each.name for each in missions if each.configured_at is not None), None)
+        if stored is not None:
+            raise UsageError(f"--changed-since expected bundles in a working tree of git, got {stored}")
+        changed = changed_missions(missions, chosen["changed_since"], configured.files())
+        names = changed if names is None else names & changed
+    return names
+
+
+def _read_last_suite(place: Path | str) -> SuiteResult:
+    from eikon_engine.suite.results import read_suite
+    from eikon_engine.suite.stored_results import read_stored_suite
+
+    return read_suite(place) if isinstance(place, Path) else read_stored_suite(place)
+
+
+def _open_results(place: Path | str, *, resumes: bool) -> ResultsFolder:
+    """Return the folder of a suite, on this machine or in object storage."""
+    from eikon_engine.files.state_folder import cache_folder
+    from eikon_engine.suite.stored_results import ResultsFolder, StoredResultsFolder
+
+    if isinstance(place, Path):
+        return ResultsFolder(place)
+    return StoredResultsFolder(place, cache_folder(Path.home(), os.environ), resumes=resumes)
+
+
+def _run_to_completion(results: ResultsFolder, display: SuiteDisplay, run: Callable[[], SuiteResult]) -> SuiteResult:
+    """Run a suite, and keep what it wrote, whatever ends it."""
+    try:
+        with results.completing():
+            return run()
+    finally:
+        if results.failure:
+            display.print_line(results.failure)
 
 
 def _require_own_ids(missions: Sequence[SuiteMission]) -> None:
@@ -431,11 +526,11 @@ def _remember(folder: Path, result: MissionResult, display: Any) -> None:  # noq
     remember_replay(outcome, file, display.print_line)
 
 
-def _print_suite(suite: SuiteResult, folder: Path, *, as_json: bool, text: str) -> None:
+def _print_suite(suite: SuiteResult, folder: str, *, as_json: bool, text: str) -> None:
     from eikon_engine.suite.results import SUITE_PAGE
 
     if as_json:
         click.echo(suite.model_dump_json(indent=1))
         return
     click.echo(text, nl=False)
-    click.echo(f"report: {folder / SUITE_PAGE}")
+    click.echo(f"report: {folder.rstrip('/')}/{SUITE_PAGE}")

@@ -1,4 +1,4 @@
-"""The folder for what Eikon keeps between commands."""
+"""The folders for what Eikon keeps between commands."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def state_folder(home: Path, environ: Mapping[str, str]) -> Path:
     """
     named = Path(environ.get("XDG_STATE_HOME") or "")
     return (named if named.is_absolute() else home / ".local" / "state") / "eikon"
+
+
+def cache_folder(home: Path, environ: Mapping[str, str]) -> Path:
+    """Return `eikon` in the user's cache folder: that of XDG_CACHE_HOME if it is absolute, else `~/.cache`."""
+    named = Path(environ.get("XDG_CACHE_HOME") or "")
+    return (named if named.is_absolute() else home / ".cache") / "eikon"

@@ -19,9 +19,9 @@ from eikon_engine.trace.find_bundles import find_bundles
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-_HEAD_BYTES: Final = 65_536
+HEAD_BYTES: Final = 65_536
 """Bytes at the start of a trace in which its times are searched; they come before its steps."""
 _TIMES: Final = re.compile(r'"(started_at|ended_at)":\s*"([^"]{10,40})"')
 _SHARD: Final = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
@@ -34,9 +34,11 @@ class SuiteMission:
     """A bundle of a suite."""
 
     name: str
-    """Its path from the working directory, with `/`; absolute if it lies elsewhere."""
+    """Its path from the working directory, with `/`; absolute if it lies elsewhere; its URL in object storage."""
     bundle: Path
     tags: frozenset[str] = frozenset()
+    configured_at: Path | None = None
+    """Path at which a configuration finds it, if that is not `bundle`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +143,16 @@ def find_missions(
     )
 
 
-def shard_missions(missions: Sequence[SuiteMission], shard: Shard) -> tuple[SuiteMission, ...]:
+def shard_missions(
+    missions: Sequence[SuiteMission], shard: Shard, durations: Mapping[str, float] | None = None
+) -> tuple[SuiteMission, ...]:
     """Return the missions of a shard; all shards take about as long, by the recorded durations.
 
     The longest mission first, each goes to the shard that has least. The same missions give the same shards.
+    `durations` are seconds by name, by default those that the bundles say.
     """
-    durations = {mission.name: recorded_seconds(mission.bundle) for mission in missions}
+    if durations is None:
+        durations = {mission.name: recorded_seconds(mission.bundle) for mission in missions}
     loads = [0.0] * shard.count
     of_shard: defaultdict[int, set[str]] = defaultdict(set)
     for name in sorted(durations, key=lambda each: (-durations[each], each)):
@@ -160,10 +166,18 @@ def recorded_seconds(bundle: Path) -> float:
     """Return how long the recording of a bundle took, from the first bytes of its trace; `UNKNOWN_S` if unknown."""
     try:
         with (bundle / TRACE_FILE).open("rb") as file:
-            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
-        times = dict(_TIMES.findall(head.partition('"subgoal_traces"')[0]))
+            return recorded_seconds_in(file.read(HEAD_BYTES))
+    except OSError:
+        return UNKNOWN_S
+
+
+def recorded_seconds_in(start: bytes) -> float:
+    """Return how long a recording took, from the first bytes of its trace; `UNKNOWN_S` if unknown."""
+    head = start.decode("utf-8", "replace")
+    times = dict(_TIMES.findall(head.partition('"subgoal_traces"')[0]))
+    try:
         seconds = (_time(times["ended_at"]) - _time(times["started_at"])).total_seconds()
-    except (OSError, KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError):
         return UNKNOWN_S
     return max(0.0, seconds)
 

@@ -149,10 +149,19 @@ def read_suite(path: Path) -> SuiteResult:
         text = file.read_bytes()
     except OSError as error:
         raise UsageError(f"{file}: expected the results of a suite, got: {error.strerror}") from error
+    return parse_suite(text, str(file))
+
+
+def parse_suite(text: bytes, name: str) -> SuiteResult:
+    """Parse a suite.json; `name` is that of its file, for messages.
+
+    Raises:
+        TraceError: it is not valid.
+    """
     try:
         return SuiteResult.model_validate_json(text)
     except ValidationError as error:
-        raise validation_error(error, text, str(file)) from error
+        raise validation_error(error, text, name) from error
 
 
 def merge_suites(parts: Sequence[tuple[Path, SuiteResult]], folder: Path) -> SuiteResult:

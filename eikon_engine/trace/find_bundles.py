@@ -43,6 +43,22 @@ def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def find_bundle_folders(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders of bundles among files, given by their names with `/`; by path, empty for the root.
+
+    What counts as a bundle is as for `find_bundles`.
+    """
+    folders: set[tuple[str, ...]] = set()
+    for name in names:
+        *parents, file = name.split("/")
+        if file in _BUNDLE_FILES:
+            folders.add(tuple(parents))
+        elif parents[-1:] == [DOM_FOLDER] and _BLOB.fullmatch(file):
+            folders.add(tuple(parents[:-1]))
+    outermost = (each for each in folders if not any(each[:depth] in folders for depth in range(len(each))))
+    return tuple("/".join(each) for each in sorted(outermost) if not any(map(is_moved_aside, each)))
+
+
 def _walk_bundles(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         if _are_of_bundle(Path(folder), folders, names):
