@@ -141,8 +141,11 @@ def quarantine_command(*, mission: str | None, reason: str | None, until: dateti
     return 0
 
 
-def remember_replay(outcome: ReplayOutcome, file: Path, print_line: Callable[[str], None]) -> None:
-    """Keep a replay in the history, if there is one; whatever goes wrong is a line, as it changes no verdict."""
+def remember_replay(outcome: ReplayOutcome, file: Path | str, print_line: Callable[[str], None]) -> None:
+    """Keep a replay in the history, if there is one; whatever goes wrong is a line, as it changes no verdict.
+
+    `file` is that of the outcome: its path, or its URL.
+    """
     if not _has_libraries():
         return
     from eikon_engine.errors import EikonError
@@ -152,7 +155,8 @@ def remember_replay(outcome: ReplayOutcome, file: Path, print_line: Callable[[st
         place = _find_place()
         if place is None:
             return
-        add_pending(place, summarize_run(outcome, str(file.absolute()), find_build(os.environ)))
+        named = str(file.absolute()) if isinstance(file, Path) else file
+        add_pending(place, summarize_run(outcome, named, find_build(os.environ)))
         if place.is_shared:
             from eikon_engine.history.database import open_history
 

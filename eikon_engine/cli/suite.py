@@ -182,7 +182,7 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
 
         def on_result(result: MissionResult) -> None:
             display.show(result)
-            _remember(options.folder, result, display)
+            _remember(results, result, display)
             results.add(result)
 
         suite = _run_to_completion(
@@ -508,14 +508,14 @@ def _quarantines() -> dict[str, str]:
     return {each.mission_id: f"{each.reason}, until {each.until}" for each in read_quarantines()}
 
 
-def _remember(folder: Path, result: MissionResult, display: Any) -> None:  # noqa: ANN401 - imported on demand
+def _remember(results: ResultsFolder, result: MissionResult, display: SuiteDisplay) -> None:
     """Keep a replay in the history."""
     from eikon_engine.cli.history import remember_replay
     from eikon_engine.errors import TraceError
     from eikon_engine.gates.event_sources import read_outcome
     from eikon_engine.replay.artifacts import OUTCOME_FILE
 
-    file = folder / result.artifacts / OUTCOME_FILE
+    file = results.folder / result.artifacts / OUTCOME_FILE
     if not result.artifacts:
         return
     try:
@@ -523,7 +523,7 @@ def _remember(folder: Path, result: MissionResult, display: Any) -> None:  # noq
     except TraceError as error:
         display.print_line(error.message)
         return
-    remember_replay(outcome, file, display.print_line)
+    remember_replay(outcome, results.locate(f"{result.artifacts}/{OUTCOME_FILE}"), display.print_line)
 
 
 def _print_suite(suite: SuiteResult, folder: str, *, as_json: bool, text: str) -> None:

@@ -1,7 +1,7 @@
 """Folders in object storage, or wherever fsspec reaches: list, read, download and upload their files; an extra.
 
-Errors of the libraries are translated here, into one line each. Names of files are those of strangers: what lists them
-checks them, with `require_safe_name`, before they become paths.
+Errors of the libraries are translated here, into one line each. Anyone may have named the files in a bucket: a name
+passes `require_safe_name` before it becomes a path.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.errors import EikonError, OutputError, UsageError
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.replay.artifacts import OUTCOME_FILE
 from eikon_engine.report.html_report import REPORT_FILE
@@ -43,6 +43,10 @@ class ResultsFolder:
     def name(self) -> str:
         """Return the path or URL of the folder."""
         return str(self.folder)
+
+    def locate(self, file: str) -> Path | str:
+        """Return where a file is, or will be."""
+        return self.folder / file
 
     def add(self, result: MissionResult) -> None:
         """Keep the artifacts of a result, which is in the journal."""
@@ -88,6 +92,10 @@ class StoredResultsFolder(ResultsFolder):
         """Return the URL of the folder."""
         return self._storage.url
 
+    def locate(self, file: str) -> Path | str:
+        """Return the URL of a file."""
+        return f"{self.name}/{file}"
+
     def add(self, result: MissionResult) -> None:
         """Upload the artifacts of a result in the background, and the journal from time to time."""
         size = (self.folder / JOURNAL_FILE).stat().st_size
@@ -102,7 +110,7 @@ class StoredResultsFolder(ResultsFolder):
             self._uploads.shutdown()
             try:
                 self._upload(_files_in(self.folder))
-            except OutputError as error:
+            except EikonError as error:
                 self.failure = f"{error.message}; the results are in {self.folder}"
             else:
                 shutil.rmtree(self.folder, ignore_errors=True)
@@ -117,15 +125,15 @@ class StoredResultsFolder(ResultsFolder):
                 journal = (self.folder / JOURNAL_FILE).read_bytes()[:journal_size]  # more may not be uploaded yet
                 self._storage.write(JOURNAL_FILE, journal)
                 self._journal_due = time.monotonic() + _JOURNAL_S
-        except (OutputError, OSError):
+        except (EikonError, OSError):  # tried again in the end
             self._fails.set()
 
     def _upload(self, paths: Iterable[Path]) -> None:
         """Upload files that are not uploaded as they are."""
-        if self._earlier:
-            self._move_earlier()
         changed = {path.relative_to(self.folder).as_posix(): path for path in paths}
         changed = {name: path for name, path in changed.items() if self._uploaded.get(name) != _state(path)}
+        if changed and self._earlier:
+            self._move_earlier()
         states = {name: _state(path) for name, path in changed.items()}
         self._storage.upload({name: path for name, path in changed.items() if name not in _LAST})
         self._storage.upload({name: changed[name] for name in _LAST if name in changed})

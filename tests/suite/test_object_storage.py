@@ -19,7 +19,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from eikon_engine.cli.suite import suite_command
-from eikon_engine.errors import BundlePathError, NoMissionsError, OutputError, RequirementError, UsageError
+from eikon_engine.errors import BundlePathError, NoMissionsError, OutputError, RequirementError, TraceError, UsageError
 from eikon_engine.outcome.suite_results import SuiteResult
 from eikon_engine.suite.stored_bundles import StoredBundles
 from eikon_engine.suite.stored_results import StoredResultsFolder
@@ -33,7 +33,8 @@ DENY_WRITES = {"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "s3:
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a server for this module: clients of S3 keep their address."""
+    """Start a server; clients of S3 are cached, and would keep the address of an earlier one."""
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     logging.getLogger("werkzeug").setLevel(logging.INFO)
     logging.getLogger("werkzeug").addHandler(logging.NullHandler())
@@ -251,6 +252,23 @@ def test_other_files_are_not_moved_in_a_bucket(storage: Any, tmp_path: Path) -> 
     assert "holds files that are no results of a suite (notes.txt)" in done.stderr
 
 
+def test_a_suite_that_cannot_resume_changes_nothing_in_a_bucket(storage: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """Neither one that was never begun, nor one of other options."""
+    words = (write_head(tmp_path / "a"), "--artifacts-dir", "s3://missions/out", "--suite-timeout", "1e-9")
+    absent = suite(*words, "--resume")
+    suite(*words)
+    before = {path: info["ETag"] for path, info in storage.find("missions", detail=True).items()}
+
+    other = suite(*words, "--resume", "--repeat", "2")
+
+    assert absent.returncode == other.returncode == UsageError.exit_status
+    assert "--resume expected a suite that was interrupted, got no results.jsonl" in absent.stderr
+    assert "--resume expected the same missions and options as before" in other.stderr
+    storage.invalidate_cache()
+    assert {path: info["ETag"] for path, info in storage.find("missions", detail=True).items()} == before != {}
+    assert list((tmp_path / "cache/eikon/suites").iterdir()) == []
+
+
 def test_revisions_of_git_are_for_folders(storage: Any, tmp_path: Path) -> None:  # noqa: ANN401
     """A bucket has none."""
     put(storage, write_head(tmp_path / "a"), "missions/traces/a")
@@ -321,10 +339,9 @@ def test_a_bundle_that_changes_meanwhile_is_not_kept(tmp_path: Path) -> None:
     (mission,) = stored.find((tmp_path / "a").as_uri())
     write_head(tmp_path / "a", seconds=100)
 
-    with pytest.raises(Exception, match="the bundle changed while it was downloaded"):
+    with pytest.raises(TraceError, match="the bundle changed while it was downloaded"):
         stored.download([mission])
 
-    assert list((tmp_path / "cache/eikon").iterdir() if (tmp_path / "cache/eikon").exists() else []) == []
     assert list((tmp_path / "cache/bundles").iterdir()) == []
 
 
