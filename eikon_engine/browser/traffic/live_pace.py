@@ -135,6 +135,8 @@ class LivePace:
         """The recorded exchanges of requests."""
         self._held: dict[Request, HeldRequest] = {}
         """Those that are held."""
+        self._let_through: dict[Request, HeldRequest] = {}
+        """Those that were let through in their turn, and whose response is on its way."""
         self._early: dict[Request, HeldRequest] = {}
         """Those that were let through before their turn, and whose responses are kept until then."""
         self._turns: set[asyncio.Task[object]] = set()
@@ -312,9 +314,13 @@ class LivePace:
             self._schedule.queue.stop_expecting((sent.moment.order,))
             self._schedule.queue.mark_answered_by_site(sent.request, sent.moment)
             return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(RESPONSE_S):
-                await self._wait_for_answer(sent)
+        self._let_through[sent.request] = sent
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RESPONSE_S):
+                    await self._wait_for_answer(sent)
+        finally:
+            self._let_through.pop(sent.request)
 
     async def _wait_for_answer(self, sent: HeldRequest) -> None:
         """Wait for a response; what the server got before it answered is let through, since it may answer to that."""
@@ -375,9 +381,12 @@ class LivePace:
                     await accepted.wait()
 
     async def _wait_for_answers_before(self, at_ms: float) -> None:
-        """Wait for the responses to what was let through early that came before a page time of the recording."""
+        """Wait for the responses to what was let through that came before a page time of the recording."""
+        requests = self._session.tracker.requests
         with suppress(TimeoutError):
             async with asyncio.timeout(CONNECT_S):
+                for sent in [each for each in self._let_through.values() if each.answered_ms <= at_ms]:
+                    await _wait_until_answered(requests, sent.request)
                 for each in [early for early in self._early.values() if early.answered_ms <= at_ms]:
                     if not each.is_poll:
                         await each.is_answered.wait()
