@@ -202,7 +202,7 @@ class PageStabilizer:
     async def wait_until_idle(self, *, looks_twice: bool = True) -> None:
         """Return when nothing is pending and the pages have nothing left to do at this page time.
 
-        Documents look twice unless told otherwise: the second look sees what the first one triggered.
+        Documents look twice unless `looks_twice` is false: the second look sees what the first one triggered.
 
         Raises:
             BrowserDiedError: the browser went away.

@@ -192,8 +192,7 @@ def read_missions() -> list[MissionHistory]:
     Raises:
         HistoryError: the database cannot be read.
     """
-    place = _find_place()
-    if place is None or not _has_libraries() or not _has_runs(place):
+    if not _has_history():
         return []
     with _opened() as history:
         _store_pending(history)
@@ -208,11 +207,15 @@ def read_quarantines() -> list[Quarantine]:
     """
     from eikon_engine.files.wall_clock import utc_now
 
-    place = _find_place()
-    if place is None or not _has_libraries() or not _has_runs(place):
+    if not _has_history():
         return []
     with _opened() as history:
         return [each for each in history.quarantines().values() if each.holds_on(utc_now().date())]
+
+
+def _has_history() -> bool:
+    place = _find_place()
+    return place is not None and _has_libraries() and _has_runs(place)
 
 
 def _has_runs(place: HistoryPlace) -> bool:

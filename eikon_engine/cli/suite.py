@@ -502,10 +502,16 @@ def _replay_settings(chosen: _Choices) -> Mapping[str, Any]:
 
 
 def _quarantines() -> dict[str, str]:
-    """Return why missions are in quarantine, as the history says."""
+    """Return why missions are in quarantine, as the history says; one that cannot be read stops no suite."""
     from eikon_engine.cli.history import read_quarantines
+    from eikon_engine.errors import HistoryError
 
-    return {each.mission_id: f"{each.reason}, until {each.until}" for each in read_quarantines()}
+    try:
+        held = read_quarantines()
+    except HistoryError as error:
+        click.echo(f"history: {error.message}; no mission counts as in quarantine by it", err=True)
+        return {}
+    return {each.mission_id: f"{each.reason}, until {each.until}" for each in held}
 
 
 def _remember(results: ResultsFolder, result: MissionResult, display: SuiteDisplay) -> None:

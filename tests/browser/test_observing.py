@@ -150,7 +150,7 @@ def test_a_query_reports_movement_once(desk: Desk, place: str) -> None:
 def test_a_second_look_sees_what_the_first_one_triggered(
     desk: Desk, frames: str, script: str, *, is_seen: bool
 ) -> None:
-    """The page is told of each look by reading a property, and is no longer loaded when it has processed a message."""
+    """The page notices each look, which reads a property, and is no longer loaded when it has processed a message."""
     desk.show(f"<p>here{frames}")
     desk.js("""{
       const { port1, port2 } = new MessageChannel();

@@ -138,7 +138,7 @@ CHANGED: Final[dict[str, tuple[Callable[[str], str], str]]] = {
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_build_that_shows_something_else_diverges(bundle: tuple[Path, str], tmp_path: Path, name: str) -> None:
-    """A visible change, a request that nobody recorded (with the nearest one), an error."""
+    """A visible change, a request that was not recorded (with the nearest one), an error."""
     change, shown = CHANGED[name]
 
     with served(front_end(script=change(SCRIPT))) as preview:

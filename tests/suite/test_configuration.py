@@ -220,7 +220,10 @@ def test_the_last_table_with_a_setting_wins(
         ("[[bundles]]\nmatch='a'\n[bundles.replay]\nx=1", "[[bundles]] 1, [bundles.replay]: unknown key 'x'"),
         ("[replay.secrets]\nP = {value='v'}", "[replay.secrets.P]: unknown key 'value': expected one of env, file"),
         ("[[quarantine]]\nmission='a'", "[[quarantine]] 1: reason: this key is missing (and 1 more)"),
-        ("[replay]\nnetwork = 'air'", "[replay]: network: expected 'sealed', 'live', 'snapshot' or 'recorded-api', got the string"),
+        (
+            "[replay]\nnetwork = 'air'",
+            "[replay]: network: expected 'sealed', 'live', 'snapshot' or 'recorded-api', got the string",
+        ),
         ("[replay]\ntimeout = 0", "[replay]: timeout: expected greater than 0, got 0"),
         ("[replay]\ntimeout = '3'", '[replay]: timeout: expected a number, got the string "3"'),
         ("replay = 3", "replay: expected a table, got 3"),

@@ -384,3 +384,16 @@ def test_links_to_bundles_are_followed(tmp_path: Path) -> None:
     (tmp_path / "traces" / "link").symlink_to(tmp_path / "elsewhere" / "a")
 
     assert [each.bundle.name for each in find_missions([tmp_path / "traces"])] == ["link"]
+
+
+def test_a_broken_history_stops_no_suite(tmp_path: Path) -> None:
+    """It is a line, and failures count."""
+    traces = bundles(tmp_path, "a")
+    (tmp_path / "history.sqlite3").write_text("no database")
+    environ = {"EIKON_HISTORY": str(tmp_path / "history.sqlite3")}
+
+    words = ["run", traces, "-j", "1", "--artifacts-dir", tmp_path / "out"]
+    done = run_here(suite_command, words, "eikon suite", environ)
+
+    assert done.returncode == 0, done.stderr
+    assert "no mission counts as in quarantine by it" in done.stderr
