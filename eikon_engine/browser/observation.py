@@ -245,6 +245,7 @@ OBSERVATION_TRIES: Final = 4
 _CORS_ERROR: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 SOCKET_ERROR_PREFIX: Final = "WebSocket connection to "
 """Prefix of the browser's message about a failed socket; in a replay there is no connection to report."""
+_GONE: Final = "the browser is gone; it closed during an observation"
 _NO_CONTENT_STATUSES: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
@@ -424,6 +425,8 @@ def _page_state(
     pages: Mapping[int, _ObservedPage],
     cookies: Iterable[BrowserItem],
 ) -> _PageState:
+    if not pages and session.tracker.is_dead:  # known once the cookies were asked for: pages close first
+        raise BrowserDiedError(_GONE)
     storage = stored_items(session, cookies, {ordinal: page.main.storage for ordinal, page in pages.items()})
     return _PageState(  # after secrets were found in the storage
         target=target,
@@ -464,8 +467,7 @@ async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[in
         raise
     except BrowserError as error:
         if session.tracker.is_dead:
-            message = "the browser is gone; it closed during an observation"
-            raise BrowserDiedError(message) from error
+            raise BrowserDiedError(_GONE) from error
         return None
     return {ordinal: page for (ordinal, _), page in zip(pages, observed, strict=True)}
 

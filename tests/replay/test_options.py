@@ -27,7 +27,10 @@ MASK = Mask(name="clock", part=TextPart(path="** > time"), reason="it ticks")
     [
         (
             {"network": "Sealed"},
-            "ReplayOptions.network: expected 'sealed' or 'live' or 'snapshot', got 'Sealed'. Did you mean 'sealed'?",
+            (
+                "ReplayOptions.network: expected 'sealed' or 'live' or 'snapshot' or 'recorded-api', got 'Sealed'. "
+                "Did you mean 'sealed'?"
+            ),
         ),
         ({"policy": "lax"}, "ReplayOptions.policy: expected 'strict' or 'effects', got 'lax'. Use one of these."),
         ({"policy": None}, "ReplayOptions.policy: expected 'strict' or 'effects', got None. Use one of these."),
