@@ -265,3 +265,37 @@ def test_a_page_that_answers_no_query_gets_its_response(monkeypatch: pytest.Monk
     asyncio.run(run())
 
     assert log == ["begin 0", "end 0", "begin 1", "end 1"]
+
+
+def test_a_response_is_delivered_though_its_request_was_let_through_out_of_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The request was about to get its turn when something else let it through; the response has the same order."""
+    log: list[str] = []
+    is_asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def count(_tracker: PageTracker, _frame: object) -> int:
+        is_asked.set()
+        await answered.wait()
+        return 0
+
+    monkeypatch.setattr("eikon_engine.browser.traffic.schedule.count_starting_frames", count)
+
+    async def run() -> None:
+        (moment,) = moments(NOW, 1)
+        async with scheduled((moment,)) as schedule:
+            sent = cast("Request", ScriptRequest(SimpleNamespace(page=SimpleNamespace(), url="", parent_frame=None)))
+            request = SlowDelivery(schedule, moment, log, request=sent)
+            await is_asked.wait()
+            (pending,) = schedule.queue.pending()
+            schedule.queue.discard(pending)
+            pending.allowed.set()
+            await request.end()
+            response = SlowDelivery(schedule, moment, log, request=sent)
+            await asyncio.sleep(0)
+            answered.set()
+            await response.end()
+
+    asyncio.run(run())
+
+    assert log == ["begin 0", "end 0"] * 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
@@ -12,14 +12,19 @@ import pytest
 from aiohttp import WSMsgType, web
 from playwright.sync_api import Browser, Page, expect
 
+from eikon_engine.browser.traffic.live_pace import REPORTED_S, LivePace
 from tests.record.recorded_page import QUICK, TWICE, recorded_page
 from tests.replay.conftest import replay
 from tests.sites.async_loopback import HOST, hide_the_server, running_application
+from tests.until import GENEROUS_S, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+    from playwright.async_api import Request
+
+    from eikon_engine.browser.traffic.live_pace import HeldRequest
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
 pytestmark = pytest.mark.browser
@@ -109,7 +114,7 @@ class Prices:
         self.hurries = False
         self.accepts = Event()
         self.accepts.set()
-        self._listeners: list[web.WebSocketResponse] = []
+        self.listeners: list[web.WebSocketResponse] = []
         self._is_heard = asyncio.Event()
         self._said = asyncio.Event()
 
@@ -174,25 +179,25 @@ class Prices:
         await asyncio.to_thread(self.accepts.wait)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        self._listeners.append(socket)
+        self.listeners.append(socket)
         self._is_heard.set()
         async for _ in socket:
             pass
-        self._listeners.remove(socket)
-        if not self._listeners:
+        self.listeners.remove(socket)
+        if not self.listeners:
             self._is_heard.clear()
         return socket
 
     async def count_listeners(self, _request: web.Request) -> web.Response:
         """Count the listeners."""
         await asyncio.sleep(0.0 if self.hurries else 0.2)
-        return web.Response(text=f"{len(self._listeners)} listeners")
+        return web.Response(text=f"{len(self.listeners)} listeners")
 
     async def tell(self, _request: web.Request) -> web.Response:
         """Send an announcement to the listeners, once there are any."""
         await self._is_heard.wait()
         await asyncio.sleep(0.1 if self.hurries else 0.5)
-        for each in self._listeners:
+        for each in self.listeners:
             await each.send_str("announced")
         await asyncio.sleep(0.2)
         return web.Response(text="ok")
@@ -231,6 +236,17 @@ def serve_prices() -> Iterator[Prices]:
     with running_application(application, (0,)) as ports:
         site.url = f"http://{HOST}:{ports[0]}"
         yield site
+
+
+def listen(chromium: Browser, site: Prices, folder: Path, path: str, seen: str) -> None:
+    """Record a mission that listens to announcements, and wait until the server has nothing left of it."""
+    wait_until(lambda: not site.listeners, "the end of each socket", GENEROUS_S)
+    with recorded_page(chromium, folder, TWICE) as agent:
+        agent.page.goto(f"{site.url}/{path}")
+        agent.page.get_by_role("button", name="Listen").click()
+        expect(agent.page.locator(seen)).to_be_visible()
+        expect(agent.page.locator("#listeners")).to_have_text("0 listeners")
+    wait_until(lambda: not site.listeners, "the end of each socket", GENEROUS_S)
 
 
 def buy(page: Page, url: str) -> None:
@@ -385,12 +401,31 @@ def test_a_socket_reaches_the_server_in_its_turn(
     chromium: Browser, site: Prices, tmp_path: Path, path: str, seen: str
 ) -> None:
     """After a request that the server answered before it accepted the socket, and before one that it answered later."""
-    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
-        agent.page.goto(f"{site.url}/{path}")
-        agent.page.get_by_role("button", name="Listen").click()
-        expect(agent.page.locator(seen)).to_be_visible()
-        expect(agent.page.locator("#listeners")).to_have_text("0 listeners")
+    listen(chromium, site, tmp_path / "b", path, seen)
     site.hurries = True
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
+
+    assert outcome.divergences == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_a_request_that_the_browser_reports_late_reaches_the_server_first(
+    chromium: Browser, site: Prices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy browser may report a request after one that its page sent later."""
+    listen(chromium, site, tmp_path / "b", "telling", "text=announced")
+    site.hurries = True
+    in_turn = LivePace.response_turn
+
+    @asynccontextmanager
+    async def late_turn(pace: LivePace, request: Request, *, is_background: bool) -> AsyncIterator[HeldRequest | None]:
+        if request.url.endswith("/listeners"):
+            await asyncio.sleep(REPORTED_S / 2)
+        async with in_turn(pace, request, is_background=is_background) as early:
+            yield early
+
+    monkeypatch.setattr(LivePace, "response_turn", late_turn)
 
     outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={})
 

@@ -122,13 +122,18 @@ class DeliveryQueue:
 
     def discard(self, delivery: Delivery) -> None:
         """Remove an event that is not delivered, because its page is gone."""
-        self._pending.pop(delivery.moment.order, None)
+        if self._pending.get(delivery.moment.order) is delivery:
+            del self._pending[delivery.moment.order]
 
     def start_delivery(self, delivery: Delivery) -> bool:
-        """Remove an event that is delivered now, and count it; return whether it was still pending."""
+        """Remove an event that is delivered now, and count it; return whether it was still pending.
+
+        Another one may have its order by now: the response to a request that was let through meanwhile.
+        """
         order = delivery.moment.order
-        if self._pending.pop(order, None) is None:
+        if self._pending.get(order) is not delivery:
             return False
+        del self._pending[order]
         is_late = order in self._skipped_orders or not self._counts_as_on_time(delivery)
         if is_late and not delivery.is_early:
             self.late.append(delivery)

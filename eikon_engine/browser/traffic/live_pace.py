@@ -43,6 +43,10 @@ ROUNDING_MS: Final = 0.5
 """Page time by which that of a message may be rounded; what began in the same millisecond preceded it."""
 TRANSIT_MS: Final = 10.0
 """Page time that a response takes from its server, at most: what the server got then did not precede it."""
+JUST_BEFORE_MS: Final = 50.0
+"""Page time before a request within which a page sent others that its browser may report only after it."""
+REPORTED_S: Final = 0.5
+"""Wall time within which a browser reports them."""
 LEAD_S: Final = 0.1
 """Wall time within which a request reaches a server; one that is answered sooner has reached it."""
 CONNECT_S: Final = 1.0
@@ -135,6 +139,10 @@ class LivePace:
         """The recorded exchanges of requests."""
         self._held: dict[Request, HeldRequest] = {}
         """Those that are held."""
+        self._reported: set[int] = set()
+        """The recorded ordinals of all that were ever held."""
+        self._has_reported = asyncio.Event()
+        """Set whenever one is added."""
         self._let_through: dict[Request, HeldRequest] = {}
         """Those that were let through in their turn, and whose response is on its way."""
         self._early: dict[Request, HeldRequest] = {}
@@ -282,6 +290,8 @@ class LivePace:
         held = HeldRequest(request, recorded, was.started_ms, answered.at_ms, moment, is_background, is_early=is_early)
         in_turn = partial(self._schedule.in_turn, is_immediate=is_main_document(request), is_background=is_background)
         self._held[request] = held
+        self._reported.add(recorded.ordinal)
+        self._has_reported.set()
         self._bring_forward(held, moment)
         try:
             async with nullcontext() if is_early else in_turn(moment, request):
@@ -353,12 +363,30 @@ class LivePace:
     async def _let_through_before(self, recorded: Exchange) -> None:
         """Let through what the server answered when it got a request, if one may depend on the other."""
         started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
+        await self._wait_for_reports_before(recorded)
         held = [each for each in self._held.values() if each.was_sent_before(started_ms, recorded.ordinal)]
         await self.let_through(
             [each for each in held if each.answered_ms > started_ms and not (is_safe and each.is_safe)]
         )
         if not is_safe:
             await self._connect_before(recorded)
+
+    async def _wait_for_reports_before(self, recorded: Exchange) -> None:
+        """Wait briefly for what a page sent just before a request: a browser may report them in another order."""
+        started_ms, is_safe = self._as_recorded[recorded.ordinal].started_ms, recorded.request.method in SAFE_METHODS
+        sent = [
+            each.ordinal
+            for each in self._as_recorded.values()
+            if 0.0 <= started_ms - each.started_ms <= JUST_BEFORE_MS
+            and (each.started_ms, each.ordinal) < (started_ms, recorded.ordinal)
+            and each.ordinal in self._pacing.held
+            and not (is_safe and each.request.method in SAFE_METHODS)
+        ]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REPORTED_S):
+                while not self._reported.issuperset(sent):
+                    self._has_reported.clear()
+                    await self._has_reported.wait()
 
     async def _connect_before(self, recorded: Exchange) -> None:
         """Let the server get the sockets that it accepted before it answered a request, and give each a lead.
