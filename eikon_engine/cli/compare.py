@@ -10,6 +10,7 @@ import click
 
 from eikon_engine.cli.shared_options import (
     browser_option,
+    front_end_options,
     ignore_option,
     on_divergence_option,
     policy_option,
@@ -19,6 +20,7 @@ from eikon_engine.cli.shared_options import (
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
+    from eikon_engine.record.compare_deployments import CompareNetwork
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.trace.masks import Mask
 
@@ -35,6 +37,14 @@ _STATE_FILE: Final = click.Path(path_type=Path)
     help="Deployment to compare with, such as https://shop.example; OLD=NEW to name the recorded URL; repeatable.",
 )
 @click.option("--head", multiple=True, required=True, metavar="URL", help="Deployment to compare, as for --base.")
+@click.option(
+    "--network",
+    type=click.Choice(["live", "recorded-api"]),
+    default="live",
+    show_default=True,
+    help="What is compared: the deployments, or their front ends with the recorded back end.",
+)
+@front_end_options
 @click.option(
     "--runs",
     type=click.IntRange(2, 1000),
@@ -117,6 +127,9 @@ def compare_command(  # noqa: PLR0913 - one parameter per option
 class _SameNamedOptions(TypedDict):
     """Command options that have the same name in `CompareOptions`."""
 
+    network: CompareNetwork
+    front_end: tuple[str, ...]
+    back_end: tuple[str, ...]
     runs: int
     artifacts_dir: Path | None
     policy: PolicyName

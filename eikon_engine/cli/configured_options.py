@@ -86,6 +86,9 @@ def given_options(context: click.Context) -> frozenset[str]:
     """Return the options that were given rather than left to their default, by their names in `ReplayOptions`."""
     from eikon_engine.suite.replay_settings import option_name
 
-    defaults = {ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP}
-    names = [name for name in context.params if context.get_parameter_source(name) not in defaults]
-    return frozenset(map(option_name, names))
+    return frozenset(option_name(name) for name in context.params if is_given(context, name))
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Return whether an option was given, by the name of its parameter."""
+    return context.get_parameter_source(name) not in {ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP}

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 import click
 
@@ -15,6 +15,7 @@ from eikon_engine.cli.configured_options import (
     configuration_options,
     find_chosen_configuration,
     given_options,
+    is_given,
 )
 from eikon_engine.cli.shared_options import (
     base_url_option,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 MAX_WORKERS: Final = 256
-MAX_REPEAT: Final = 1000
 
 
 def _parse_workers(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
@@ -76,7 +76,7 @@ def suite_command() -> None:
 
 
 @suite_command.command("run", context_settings=HELP_OPTIONS)
-@click.argument("paths", nargs=-1, required=True, type=_PathOrUrl(), metavar="BUNDLE|FOLDER|URL...")
+@click.argument("paths", nargs=-1, required=True, type=_PathOrUrl(), metavar="BUNDLE|FOLDER|URL...|SUITE.yaml")
 @click.option("--include", multiple=True, metavar="PATTERN", help="Only missions whose path fits; repeatable.")
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="No mission whose path fits; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Only missions with this tag; repeatable, for any of several.")
@@ -101,9 +101,7 @@ def suite_command() -> None:
     help="Where the workers are: processes on this machine, or actors of a Ray cluster (extra `ray`).",
 )
 @click.option("--address", metavar="ADDRESS", help="Address of the Ray cluster.  [default: one on this machine]")
-@click.option(
-    "--repeat", type=click.IntRange(1, MAX_REPEAT), default=1, show_default=True, help="Replays of each mission."
-)
+@click.option("--repeat", type=click.IntRange(1, 1000), default=1, show_default=True, help="Replays of each mission.")
 @click.option("--fail-fast", is_flag=True, help="Begin nothing more after the first failure.")
 @click.option(
     "--mission-timeout",
@@ -147,7 +145,8 @@ def suite_command() -> None:
 def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen: Unpack[_Choices]) -> int:
     """Replay bundles, and those in folders, several at once; write reports of all of them.
 
-    A URL is that of a folder in object storage, such as s3://bucket/traces (extra `storage`).
+    A URL is that of a folder in object storage, such as s3://bucket/traces (extra `storage`). SUITE.yaml names bundles,
+    options and gates of a suite; an option that is given replaces that of the file.
 
     The artifacts folder gets suite.json, suite.html, triage.html, junit.xml, and the artifacts of each replay.
 
@@ -158,10 +157,15 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
     from eikon_engine.errors import NoMissionsError, OutputError
     from eikon_engine.report.suite_report import render_suite_text
     from eikon_engine.suite.run import SuiteOptions, run_suite
+    from eikon_engine.suite.suite_file import choose_suite
 
-    given = given_options(click.get_current_context())
+    context = click.get_current_context()
+    suite_file = choose_suite(paths)
+    of_file = {name: value for name, value in suite_file.options.items() if not is_given(context, name)}
+    chosen = cast("_Choices", {**chosen, **of_file})
+    given = given_options(context)
     configured = _ConfiguredMissions(chosen["configuration"], _replay_settings(chosen), given)
-    missions = _select(paths, chosen, configured)
+    missions = _select(suite_file.paths, chosen, configured)
     results = _open_results(chosen["folder"], resumes=chosen["resume"])
     options = SuiteOptions(
         folder=results.folder,
@@ -176,6 +180,7 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
         suite_timeout_s=chosen["suite_timeout_s"],
         reports_all=chosen["reports_all"],
         settings=configured.fingerprint(),
+        gates=suite_file.gates,
         quarantines={**_quarantines(), **configured.quarantines(missions)},
     )
     with SuiteDisplay(len(missions) * options.repeat) as display:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.outcome.outcomes import EXIT_STATUS, GateResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 SUITE_VERSION: Literal[1] = 1
 
@@ -54,6 +55,21 @@ class MissionResult(FileModel):
         return self.exit_status != 0 and not self.quarantine
 
 
+class SuiteGates(FileModel):
+    """Limits on a suite as a whole; None for no limit. They fail what is faithful, and pass nothing that is not."""
+
+    min_replays: Annotated[int, Field(ge=1)] | None = None
+    """Replays that were made: a suite that lost its missions would be faithful."""
+    max_duration: Annotated[float, Field(gt=0)] | None = None
+    """Wall time of the suite, in seconds."""
+    max_replay_duration: Annotated[float, Field(gt=0)] | None = None
+    """Wall time of the slowest replay, in seconds."""
+    max_retried: Annotated[int, Field(ge=0)] | None = None
+    """Replays that were made again, because their browser or worker ended."""
+    max_quarantined: Annotated[int, Field(ge=0)] | None = None
+    """Replays whose failure counts for nothing."""
+
+
 class PlannedReplay(FileModel):
     """A replay that a suite is to make."""
 
@@ -83,6 +99,8 @@ class SuiteResult(FileModel):
     """Why some replays were not made; empty if all were."""
     missing_shards: tuple[str, ...] = ()
     """Shards whose results were not merged."""
+    gates: SuiteGates = Field(default_factory=SuiteGates)
+    """Those of the whole suite."""
 
     @property
     def missing(self) -> tuple[PlannedReplay, ...]:
@@ -92,8 +110,40 @@ class SuiteResult(FileModel):
 
     @property
     def exit_status(self) -> int:
-        """Return that of the worst result that counts; that of an unverifiable one if replays are missing."""
-        return worst_status((*_counted(self.results), *((3,) if self.missing or self.missing_shards else ())))
+        """Return that of the worst result or gate that counts; that of an unverifiable one if replays are missing."""
+        gates = (EXIT_STATUS[each.verdict] for each in self.gate_results)
+        return worst_status((*_counted(self.results), *gates, *((3,) if self.is_incomplete else ())))
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether replays were not made, or their results are elsewhere."""
+        return bool(self.missing or self.missing_shards)
+
+    @property
+    def gate_results(self) -> tuple[GateResult, ...]:
+        """Return what became of the gates; none for a shard, as they are those of the whole suite."""
+        return () if self.shard else tuple(self._evaluate_gates())
+
+    def _evaluate_gates(self) -> Iterator[GateResult]:
+        measured = {
+            "min_replays": len(self.results),
+            "max_duration": (self.ended_at - self.started_at).total_seconds(),
+            "max_replay_duration": max((each.duration_ms / 1000 for each in self.results), default=0.0),
+            "max_retried": sum(bool(each.retried) for each in self.results),
+            "max_quarantined": sum(bool(each.exit_status and each.quarantine) for each in self.results),
+        }
+        for gate, limit in self.gates.model_dump(exclude_none=True).items():
+            found, is_minimum = measured[gate], gate.startswith("min_")
+            is_within = found >= limit if is_minimum else found <= limit
+            is_final = is_within == is_minimum or not self.is_incomplete
+            word = ("passed" if is_within else "failed") if is_final else "unverifiable, as replays are missing"
+            yield GateResult(
+                gate=gate,
+                passed=is_within if is_final else None,
+                limit=limit,
+                observed=found,
+                message=f"{gate}: {word}; limit {limit:g}, observed {found:g}.",
+            )
 
     def unequal(self) -> tuple[str, ...]:
         """Return the missions whose replays ended differently."""

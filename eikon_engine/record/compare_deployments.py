@@ -1,6 +1,7 @@
 """Compare two deployments of a site: record a mission on one, measure what varies there, and replay it on the other.
 
 The deployment that is compared with is recorded again, so that neither the age of the bundle nor its baselines matter.
+With the network `recorded-api`, only the front ends are compared: the recording is replayed with each of them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.findings import collect_findings
 from eikon_engine.certify.options import MIN_RUNS, CertifyOptions, show_on_terminal
+from eikon_engine.certify.runs import ReplayedRun
 from eikon_engine.errors import ActionError, CompletionError, SkillError, UsageError
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import utc_now
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.masks import Mask
 
+CompareNetwork: TypeAlias = Literal["live", "recorded-api"]
 DEFAULT_RUNS: Final = 3
 DEFAULT_ARTIFACTS_DIR: Final = Path("compare_artifacts")
 
@@ -91,6 +95,12 @@ class CompareOptions:
     """The deployment that is compared with."""
     head: Deployment
     """The deployment that is compared."""
+    network: CompareNetwork = "live"
+    """`recorded-api`: the front ends are compared, and the bundle responds for the back end."""
+    front_end: tuple[str, ...] = ()
+    """With `recorded-api`: patterns of URLs that come from the deployments, too."""
+    back_end: tuple[str, ...] = ()
+    """With `recorded-api`: patterns of URLs that come from the recording; these win."""
     runs: int = DEFAULT_RUNS
     """Number of replays on base that measure what varies."""
     artifacts_dir: Path | None = None
@@ -112,6 +122,7 @@ class CompareOptions:
     def __post_init__(self) -> None:
         """Check every value that no other options check."""
         checks = OptionChecks(self)
+        checks.check_choices(network=CompareNetwork)
         checks.check_integer("runs", minimum=MIN_RUNS, advice="A single run has nothing to agree with.")
         checks.convert_paths("artifacts_dir", "browser_path")
         checks.check_callables("progress", "now")
@@ -119,6 +130,13 @@ class CompareOptions:
         build_url_map(self.head.urls, "--head")
         if (self.base.storage_state is None) != (self.head.storage_state is None):
             message = "expected a storage state for both deployments or for none; give --base- and --head-storage-state"
+            raise UsageError(message)
+        given = [each for each in (self.base, self.head) if each.reset_command or each.storage_state]
+        if self.network == "recorded-api" and given:
+            message = (
+                f"{given[0].name}: recorded-api asks no back end and starts with the recorded state; drop the reset "
+                "command and the storage state"
+            )
             raise UsageError(message)
         missing = self.base.urls.keys() ^ self.head.urls.keys()
         if missing:
@@ -169,6 +187,8 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
     if unused:
         message = f"{unused[0]} does not occur in the mission, so neither deployment would be visited; check OLD=NEW"
         raise UsageError(message)
+    if options.network == "recorded-api":
+        return await _compare_front_ends(bundle, options)
     with TemporaryDirectory(prefix="eikon-compare-") as folder:
         recorded = Path(folder) / "base"
         try:
@@ -184,11 +204,9 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
                 reasons=(reason,),
             )
         noise = await _measure_noise(recorded, options)
-        run = await _replay_head(recorded, options)
-        if run.error is not None:
-            raise run.error
+        outcome = _outcome(await _replay_head(recorded, options))
         order = [subgoal.id for subgoal in open_bundle(recorded).trace.subgoal_traces]
-    return _conclude(options, noise, run.outcome, order)
+    return _conclude(options, noise, outcome, order)
 
 
 async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions, urls: BaseUrlMap) -> None:
@@ -285,6 +303,50 @@ async def _replay_head(recorded: Path, options: CompareOptions) -> Run:
     return await run_replay(bundle, chosen, options.reports)
 
 
+async def _compare_front_ends(bundle: Bundle, options: CompareOptions) -> DeploymentComparison:
+    """Replay the recording with the front end of each deployment; base has to do what was recorded."""
+    runs = []
+    with TemporaryDirectory(prefix="eikon-compare-") as folder:
+        for number in range(options.runs):
+            options.progress(f"replaying the recording with the front end of base, {options.base.name}")
+            chosen = _front_end_options(options, options.base, Path(folder) / str(number))
+            runs.append(ReplayedRun(outcome=_outcome(await run_replay(bundle, chosen, ()))))
+    options.progress(f"replaying the recording with the front end of head, {options.head.name}")
+    named = safe_file_name(bundle.trace.mission_id, "mission")
+    chosen = _front_end_options(options, options.head, options.artifacts_dir or DEFAULT_ARTIFACTS_DIR / named)
+    head = await run_replay(bundle, replace(chosen, readers=options.readers), options.reports)
+    order = [subgoal.id for subgoal in bundle.trace.subgoal_traces]
+    return _conclude(options, _Noise(learned=(), findings=collect_findings((), runs)), _outcome(head), order)
+
+
+def _front_end_options(options: CompareOptions, deployment: Deployment, artifacts: Path) -> ReplayOptions:
+    return ReplayOptions(
+        network="recorded-api",
+        base_urls=deployment.urls,
+        front_end=options.front_end,
+        back_end=options.back_end,
+        artifacts_dir=artifacts,
+        policy=options.policy,
+        masks=options.masks,
+        on_divergence=options.on_divergence,
+        variables=options.variables,
+        secrets=options.secrets,
+        browser_path=options.browser_path,
+        now=options.now,
+    )
+
+
+def _outcome(run: Run) -> ReplayOutcome:
+    """Return the outcome of a run that did not fail.
+
+    Raises:
+        EikonError: it did.
+    """
+    if run.error is not None:
+        raise run.error
+    return run.outcome
+
+
 def _url_pairs(options: CompareOptions) -> Iterator[tuple[str, str]]:
     """Yield each base URL of base with that of head."""
     return ((new, options.head.urls[old]) for old, new in options.base.urls.items())
@@ -303,7 +365,9 @@ def _conclude(
     """
     status: ComparisonStatus = "unverifiable"
     reasons = outcome.reasons
-    if outcome.verdict == "faithful":
+    if outcome.verdict == "faithful" and noise.findings and options.network == "recorded-api":
+        reasons = (f"base is not as recorded: {_text(noise.findings[0])}; record the mission on base again",)
+    elif outcome.verdict == "faithful":
         status = "same"
     elif outcome.verdict == "diverged":
         first = outcome.divergences[0]
@@ -311,7 +375,7 @@ def _conclude(
         earlier = next((each for each in noise.findings if _place(each, order) <= here), None)
         status = "different" if earlier is None else "unverifiable"
         if earlier is not None:
-            reasons = (f"base already varies at or before this step: {earlier.step}: {earlier.message}", *reasons)
+            reasons = (f"base already varies at or before this step: {_text(earlier)}", *reasons)
     return DeploymentComparison(
         status=status,
         mission_id=outcome.mission_id,
@@ -323,6 +387,10 @@ def _conclude(
         reasons=reasons,
         outcome=outcome,
     )
+
+
+def _text(finding: CertificationFinding) -> str:
+    return f"{finding.step}: {finding.message}"
 
 
 def _place(finding: CertificationFinding, order: Sequence[str]) -> tuple[int, int]:

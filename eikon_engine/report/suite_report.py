@@ -43,6 +43,7 @@ def _text(suite: SuiteResult) -> Iterator[str]:
     for name in suite.unequal():
         verdicts = _verdicts(each for each in suite.results if each.name == name)
         yield f"flaky        {shorten(name, _SUMMARY)}: {verdicts}"
+    yield from (f"gate         {each.message}" for each in suite.gate_results)
     yield suite_headline(suite)
 
 
@@ -50,10 +51,12 @@ def suite_headline(suite: SuiteResult) -> str:
     """Return how many replays ended in which way."""
     seconds = (suite.ended_at - suite.started_at).total_seconds()
     shard = f"shard {suite.shard}: " if suite.shard else ""
+    failed = sum(each.passed is not True for each in suite.gate_results)
     quarantined = sum(bool(each.exit_status and each.quarantine) for each in suite.results)
     parts = [_verdicts(suite.results) or "nothing replayed"]
     parts += [f"{quarantined} in quarantine"] if quarantined else []
     parts += [f"{len(suite.missing)} not replayed ({suite.ended_early or 'unknown'})"] if suite.missing else []
+    parts += [f"{pluralize(failed, 'gate')} not passed"] if failed else []
     parts += [f"missing shards: {', '.join(suite.missing_shards)}"] if suite.missing_shards else []
     return f"{shard}{pluralize(len(suite.planned), 'replay')}: {', '.join(parts)}, {seconds:.1f} s"
 
@@ -64,21 +67,21 @@ def _verdicts(results: Iterable[MissionResult]) -> str:
 
 
 def render_suite_junit(suite: SuiteResult) -> str:
-    """Return JUnit XML with a case for each replay.
+    """Return JUnit XML with a case for each replay, and for each gate.
 
     One that is unverifiable or failed is an error; one that failed in quarantine, or was not made, is skipped.
     """
     skipped = [each for each in suite.results if each.exit_status and each.quarantine]
     counted = [each for each in suite.results if each not in skipped]
-    name = f"eikon {suite.shard}".rstrip()
+    name, gates = f"eikon {suite.shard}".rstrip(), suite.gate_results
     root = ET.Element("testsuites", name=name)
     element = ET.SubElement(
         root,
         "testsuite",
         name=name,
-        tests=str(len(suite.planned)),
-        failures=str(sum(each.verdict == "diverged" for each in counted)),
-        errors=str(sum(each.verdict in {"failed", "unverifiable"} and bool(each.exit_status) for each in counted)),
+        tests=str(len(suite.planned) + len(gates)),
+        failures=str(sum(each.verdict == "diverged" for each in counted) + sum(each.passed is False for each in gates)),
+        errors=str(sum(_is_error(each) for each in counted) + sum(each.passed is None for each in gates)),
         skipped=str(len(skipped) + len(suite.missing)),
         time=f"{(suite.ended_at - suite.started_at).total_seconds():.3f}",
         timestamp=suite.started_at.replace(tzinfo=None).isoformat(timespec="seconds"),
@@ -88,8 +91,17 @@ def render_suite_junit(suite: SuiteResult) -> str:
     for planned in suite.missing:
         case = _case(element, planned, 0)
         ET.SubElement(case, "skipped", message=xml_text(f"not replayed: {suite.ended_early}"))
+    for gate in gates:
+        case = ET.SubElement(element, "testcase", classname="eikon.gates", name=gate.gate, time="0.000")
+        if gate.passed is not True:
+            kind = "error" if gate.passed is None else "failure"
+            ET.SubElement(case, kind, message=gate.message, type=gate.verdict)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _is_error(result: MissionResult) -> bool:
+    return result.verdict in {"failed", "unverifiable"} and bool(result.exit_status)
 
 
 def _add_case(suite: ET.Element, result: MissionResult) -> None:
@@ -124,6 +136,9 @@ def _markdown(suite: SuiteResult) -> Iterator[str]:
     for each in shown:
         why = f"{each.summary} (in quarantine: {each.quarantine})" if each.quarantine else each.summary
         yield f"| {markdown_cell(_title(each.name, each.repeat))} | {each.verdict} | {markdown_cell(why)} |"
+    for gate in suite.gate_results:
+        if gate.passed is not True:
+            yield f"\n{markdown_text(gate.message)}"
 
 
 def render_suite_page(suite: SuiteResult, triage: Triage, reports: Collection[str] = ()) -> str:

@@ -170,7 +170,7 @@ def merge_suites(parts: Sequence[tuple[Path, SuiteResult]], folder: Path) -> Sui
     Each part comes with the folder that its artifacts are in. Shards that are missing are named in the result.
 
     Raises:
-        UsageError: a replay is in two of them, or they are shards of different numbers.
+        UsageError: a replay is in two of them, or they are shards of different numbers, or of different gates.
     """
     missing_shards = _missing_shards(parts)
     planned: dict[tuple[str, int], PlannedReplay] = {}
@@ -182,6 +182,10 @@ def merge_suites(parts: Sequence[tuple[Path, SuiteResult]], folder: Path) -> Sui
                 raise UsageError(message)
             planned[replay.key] = replay
         results += (_moved(each, place, folder) for each in part.results)
+    (first, one), *others = parts
+    for place, part in others:
+        if part.gates != one.gates:
+            raise UsageError(f"{place}: expected the gates of {first}, got others")
     reasons = dict.fromkeys(part.ended_early for _, part in parts if part.ended_early)
     return SuiteResult(
         started_at=min(part.started_at for _, part in parts),
@@ -190,6 +194,7 @@ def merge_suites(parts: Sequence[tuple[Path, SuiteResult]], folder: Path) -> Sui
         results=tuple(sorted(results, key=lambda each: each.key)),
         ended_early="; ".join(reasons),
         missing_shards=missing_shards,
+        gates=one.gates,
     )
 
 

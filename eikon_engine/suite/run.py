@@ -13,7 +13,7 @@ from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.gates.event_sources import read_outcome
-from eikon_engine.outcome.suite_results import PlannedReplay
+from eikon_engine.outcome.suite_results import PlannedReplay, SuiteGates
 from eikon_engine.replay.artifacts import OUTCOME_FILE
 from eikon_engine.report.html_report import REPORT_FILE
 from eikon_engine.report.suite_report import render_suite_junit, render_suite_page
@@ -62,6 +62,7 @@ class SuiteOptions:
     """Whether a faithful replay has a report, too."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """What results depend on, as it is compared when a suite is resumed; without secrets."""
+    gates: SuiteGates = field(default_factory=SuiteGates)
     quarantines: Mapping[str, str] = field(default_factory=dict)
     """Why failures of a mission count for nothing, by mission id."""
 
@@ -100,7 +101,7 @@ def run_suite(
             on_result(result)
         ended_early = runner.ended_early
     finally:
-        suite = journal.summary(utc_now(), ended_early)
+        suite = journal.summary(utc_now(), ended_early).model_copy(update={"gates": options.gates})
         journal.close()
         write_suite(options.folder, suite)
     return suite

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -213,3 +215,39 @@ def test_a_page_may_fetch_itself(chromium: Browser, tmp_path: Path) -> None:
         outcome = replay((tmp_path / "bundle", site.url), preview, tmp_path)
 
     assert outcome.verdict == "faithful", outcome.reasons
+
+
+def compare(bundle: tuple[Path, str], base: Site, head: Site, folder: Path, *more: str) -> tuple[int, str]:
+    """Compare two builds; return the exit status, and what is printed."""
+    command = [
+        "compare",
+        str(bundle[0]),
+        "--network",
+        "recorded-api",
+        "--runs",
+        "2",
+        "--artifacts-dir",
+        str(folder / "run"),
+    ]
+    urls = ["--base", base.url, "--head", head.url]
+    done = subprocess.run(  # noqa: S603 - our command
+        [sys.executable, "-m", "eikon_engine", *command, *urls, *more], capture_output=True, check=False, text=True
+    )
+    return done.returncode, done.stderr
+
+
+def test_two_builds_are_compared_without_a_back_end(bundle: tuple[Path, str], tmp_path: Path) -> None:
+    """Base as recorded: head is the same, or different; base not as recorded: unknown."""
+    renamed = front_end("app.99aa.js", "style.77.css")
+    changed = front_end(script=SCRIPT.replace("<li>${each}", "<li>A ${each}"))
+    with served(front_end()) as base, served(renamed) as same, served(changed) as other:
+        assert compare(bundle, base, same, tmp_path)[0] == 0
+        status, printed = compare(bundle, base, other, tmp_path)
+        assert (status, "different, head" in printed, "A Pen" in printed) == (1, True, True)
+        for head in (base, other):
+            status, printed = compare(bundle, other, head, tmp_path)
+            assert (status, "unverifiable, head" in printed) == (3, True)
+        status, printed = compare(bundle, base, same, tmp_path, "--base-reset-cmd", "true")
+        assert (status, "drop the reset command" in printed) == (2, True)
+        asked = {*base.asked, *same.asked, *other.asked}
+    assert {each for each in asked if "/api" in each or "/orders" in each} == set()
