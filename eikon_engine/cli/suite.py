@@ -191,7 +191,7 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
             results.add(result)
 
         suite = _run_to_completion(
-            results, display, partial(run_suite, missions, options, configured.settings_of, on_result)
+            results, display.print_line, partial(run_suite, missions, options, configured.settings_of, on_result)
         )
     _print_suite(suite, results.name, as_json=as_json, text=render_suite_text(suite))
     if not missions:
@@ -200,30 +200,42 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
 
 
 @suite_command.command("merge", context_settings=HELP_OPTIONS)
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS...")
+@click.argument("results", nargs=-1, required=True, type=_PathOrUrl(), metavar="RESULTS...")
 @click.option(
-    "--artifacts-dir", "folder", required=True, type=click.Path(path_type=Path), help="Folder for the merged reports."
+    "--artifacts-dir",
+    "folder",
+    required=True,
+    type=_PathOrUrl(),
+    help="Folder for the merged reports, or its URL if all RESULTS are URLs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print suite.json on standard output.")
-def merge_command(*, results: tuple[Path, ...], folder: Path, as_json: bool) -> int:
-    """Make one report of the RESULTS of several shards: folders of suites, or their suite.json.
+def merge_command(*, results: tuple[Path | str, ...], folder: Path | str, as_json: bool) -> int:
+    """Make one report of the RESULTS of several shards: folders of suites, their suite.json, or their URLs.
 
     Exit status: that of the worst replay, as of `suite run`; 2 usage, 65 results that cannot be read.
     """
-    from eikon_engine.errors import UsageError
+    from eikon_engine.errors import OutputError, UsageError
     from eikon_engine.report.suite_report import render_suite_text
-    from eikon_engine.suite.results import SUITE_FILE, merge_suites, read_suite
+    from eikon_engine.suite.results import SUITE_FILE, merge_suites
     from eikon_engine.suite.run import write_suite
 
-    places = [each if each.is_dir() else each.parent for each in results]
-    if (folder / SUITE_FILE).exists():
+    if isinstance(folder, Path) and (folder / SUITE_FILE).exists():
         message = f"{folder}: expected a folder without results, got those of a suite; choose another --artifacts-dir"
         raise UsageError(message)
-    parts = [(place, read_suite(each)) for place, each in zip(places, results, strict=True)]
-    suite = merge_suites(parts, folder)
-    write_suite(folder, suite)
-    _print_suite(suite, str(folder), as_json=as_json, text=render_suite_text(suite))
-    return suite.exit_status
+    local = next((each for each in results if isinstance(each, Path)), None)
+    if isinstance(folder, str) and local is not None:
+        raise UsageError(f"{folder}: expected the URLs of results to merge there, got {local}")
+    merged = _open_results(folder, resumes=False)
+
+    def merge() -> SuiteResult:
+        parts = [_read_part(each, merged.folder / "shards" / str(number)) for number, each in enumerate(results, 1)]
+        suite = merge_suites(parts, merged.folder)
+        write_suite(merged.folder, suite)
+        return suite
+
+    suite = _run_to_completion(merged, partial(click.echo, err=True), merge)
+    _print_suite(suite, merged.name, as_json=as_json, text=render_suite_text(suite))
+    return suite.exit_status or (OutputError.exit_status if merged.failure else 0)
 
 
 @suite_command.command("record", context_settings=HELP_OPTIONS)
@@ -436,6 +448,16 @@ def _chosen_names(
     return names
 
 
+def _read_part(place: Path | str, folder: Path) -> tuple[Path, SuiteResult]:
+    """Return the results of a shard, and the folder of their artifacts: `folder`, if they are downloaded."""
+    from eikon_engine.suite.results import read_suite
+    from eikon_engine.suite.stored_results import download_results
+
+    if isinstance(place, str):
+        return folder, download_results(place, folder)
+    return place if place.is_dir() else place.parent, read_suite(place)
+
+
 def _read_last_suite(place: Path | str) -> SuiteResult:
     from eikon_engine.suite.results import read_suite
     from eikon_engine.suite.stored_results import read_stored_suite
@@ -453,14 +475,16 @@ def _open_results(place: Path | str, *, resumes: bool) -> ResultsFolder:
     return StoredResultsFolder(place, cache_folder(Path.home(), os.environ), resumes=resumes)
 
 
-def _run_to_completion(results: ResultsFolder, display: SuiteDisplay, run: Callable[[], SuiteResult]) -> SuiteResult:
-    """Run a suite, and keep what it wrote, whatever ends it."""
+def _run_to_completion(
+    results: ResultsFolder, print_line: Callable[[str], object], run: Callable[[], SuiteResult]
+) -> SuiteResult:
+    """Run or merge a suite, and keep what that wrote, whatever ends it."""
     try:
         with results.completing():
             return run()
     finally:
         if results.failure:
-            display.print_line(results.failure)
+            print_line(results.failure)
 
 
 def _require_own_ids(missions: Sequence[SuiteMission]) -> None:

@@ -170,6 +170,30 @@ def read_stored_suite(url: str) -> SuiteResult:
     return parse_suite(storage.read(SUITE_FILE), f"{storage.url}/{SUITE_FILE}")
 
 
+def download_results(url: str, folder: Path) -> SuiteResult:
+    """Download the suite.json of a folder in object storage, and the artifacts of what failed, to a new folder.
+
+    Raises:
+        UsageError: there is none.
+        TraceError: it is not valid.
+        BundlePathError: the name of a file points outside.
+        RequirementError: a library is missing, there is no access, or no connection.
+        OutputError: the files cannot be written.
+    """
+    storage = StorageFolder(url)
+    suite = parse_suite(storage.read(SUITE_FILE), f"{storage.url}/{SUITE_FILE}")
+    failed = tuple(f"{each.artifacts}/" for each in suite.results if each.artifacts and each.exit_status)
+    wanted = [name for name in storage.list_files() if name == SUITE_FILE or name.startswith(failed)]
+    for name in wanted:
+        require_safe_name(storage.url, name)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(write_error_message(folder, error)) from error
+    storage.download({name: folder / name for name in wanted})
+    return suite
+
+
 def _require_suite(url: str, names: Iterable[str]) -> None:
     """Check that a folder holds nothing, or an earlier suite.
 

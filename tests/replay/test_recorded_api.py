@@ -230,7 +230,7 @@ def compare(bundle: tuple[Path, str], base: Site, head: Site, folder: Path, *mor
         str(folder / "run"),
     ]
     urls = ["--base", base.url, "--head", head.url]
-    done = subprocess.run(  # noqa: S603 - our command
+    done = subprocess.run(
         [sys.executable, "-m", "eikon_engine", *command, *urls, *more], capture_output=True, check=False, text=True
     )
     return done.returncode, done.stderr

@@ -167,6 +167,29 @@ def test_an_interrupted_suite_is_uploaded_and_resumed_elsewhere(storage: Any, tm
 
 
 @pytest.mark.browser
+def test_shards_in_object_storage_are_merged(storage: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    """Into a folder or a bucket, with the artifacts of what failed."""
+    put_bundles(storage, tmp_path, "good")
+    put_bundles(storage, tmp_path, "bad", source="shop_diverging")
+    for shard in ("1", "2"):
+        suite("s3://missions/traces", "--shard", f"{shard}/2", "--artifacts-dir", f"s3://missions/out{shard}")
+    parts = ["s3://missions/out1", "s3://missions/out2/"]
+
+    for folder in ("all", "s3://missions/all"):
+        merged = run_here(suite_command, ["merge", *parts, "--artifacts-dir", folder], "eikon suite")
+        assert (merged.returncode, "2 replays: 1 faithful, 1 diverged" in merged.stdout) == (1, True)
+    local = run_here(suite_command, ["merge", "all", "--artifacts-dir", "s3://missions/other"], "eikon suite")
+
+    page = Path("all/suite.html").read_text()
+    (report,) = Path("all").rglob("report.html")
+    assert f'href="{report.relative_to("all").as_posix()}"' in page
+    assert "bad" in Path("all/triage.html").read_text()
+    assert storage.cat_file("missions/all/suite.html").decode() == page
+    assert storage.exists(f"missions/all/{report.relative_to('all').as_posix()}")
+    assert (local.returncode, "expected the URLs of results to merge there, got all" in local.stderr) == (2, True)
+
+
+@pytest.mark.browser
 def test_results_that_cannot_be_uploaded_stay(storage: Any, tmp_path: Path) -> None:  # noqa: ANN401
     """One line says where; the exit status is that of an output that cannot be written."""
     put_bundles(storage, tmp_path, "a")
