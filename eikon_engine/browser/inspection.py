@@ -25,7 +25,7 @@ from eikon_engine.trace.target import Target, target_differences
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
-    from playwright.async_api import Browser, Frame, Page
+    from playwright.async_api import Browser, CDPSession, Frame, Page
     from pydantic import JsonValue
 
     from eikon_engine.browser.actions.targets import Readiness
@@ -51,10 +51,21 @@ _TO_JSON: Final = """(value, deepest) => {
     if (typeof given !== 'object' || depth === deepest) return String(given).toWellFormed();
     if (typeof given.toJSON === 'function') return plain(given.toJSON(), depth + 1);
     if (Array.isArray(given)) return given.map(each => plain(each, depth + 1));
-    return Object.fromEntries(Object.keys(given).map(name => [name.toWellFormed(), plain(given[name], depth + 1)]));
+    const made = { __proto__: null };
+    for (const name of Object.keys(given)) made[name.toWellFormed()] = plain(given[name], depth + 1);
+    return made;
   };
   return JSON.stringify(plain(value, 0));
 }"""
+
+_READ: Final = """(value => typeof value === 'function' || typeof value?.then === 'function' ? undefined :
+  ({to_json})(value, {depth}))((
+{expression}
+))"""
+READ_TIMEOUT_MS: Final = 1000.0
+"""Wall time of an evaluation that is to have no effect."""
+_NOT_READ: Final = ("EvalError: Possible side-effect in debug-evaluate", "SyntaxError")
+"""Begin of what is thrown instead of an effect, and for statements, which are no expression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +96,7 @@ async def evaluate_in_frame(session: Session, frame: Frame, expression: str) -> 
     Raises:
         BrowserDiedError: the browser is gone.
     """
-    async with _script_terminator(session, frame) as stop:
+    async with _devtools(session, frame.page) as devtools, _script_terminator(devtools, frame) as stop:
         try:
             async with asyncio.timeout(EVALUATION_TIMEOUT_S):
                 evaluated = await _evaluate_expression(session, frame, expression)
@@ -93,6 +104,70 @@ async def evaluate_in_frame(session: Session, frame: Frame, expression: str) -> 
             evaluated = Evaluation(result=None, error=await stop(), timed_out=True)
     await session.stabilizer.wait_until_idle()
     return evaluated
+
+
+async def read_in_frame(session: Session, frame: Frame, expression: str) -> Evaluation | None:
+    """Evaluate JavaScript that has no effect; None, and nothing has happened, if it may have one.
+
+    V8 ends an evaluation before its first effect, such as a write to an object that it did not make itself:
+    `throwOnSideEffect` of https://chromedevtools.github.io/devtools-protocol/tot/Runtime/#method-evaluate. A function,
+    a promise, and what takes long are not evaluated in this way, nor are documents in processes of their own.
+
+    Raises:
+        BrowserDiedError: the browser is gone.
+    """
+    from playwright.async_api import Error
+
+    restored = str(session.restore_secrets_in_json(expression))
+    arguments = {
+        "expression": _READ.format(to_json=_TO_JSON, expression=restored, depth=MAX_DEPTH),
+        "throwOnSideEffect": True,
+        "returnByValue": True,
+        "timeout": READ_TIMEOUT_MS,
+    }
+    async with _devtools(session, frame.page) as devtools:
+        try:
+            async with asyncio.timeout(EVALUATION_TIMEOUT_S):
+                context = await _context_id(devtools, frame)
+                if context is None:
+                    return None
+                answer = await devtools.send("Runtime.evaluate", {**arguments, "contextId": context})
+        except (Error, TimeoutError):  # it took too long, or the document was replaced
+            return None
+    if "exceptionDetails" in answer:
+        error = answer["exceptionDetails"].get("exception", {})
+        text = first_line(str(error.get("description") or error.get("value") or ""))
+        is_error = text and not text.startswith(_NOT_READ)
+        return Evaluation(result=None, error=redact_page_text(session, text)) if is_error else None
+    found = answer["result"].get("value")
+    return None if found is None else Evaluation(result=session.redactor.redact_json(from_json(found)))
+
+
+async def _context_id(devtools: CDPSession, frame: Frame) -> int | None:
+    """Return the id of the main world of a frame; None if it is in a process of its own, or has no document."""
+    contexts: dict[str, int] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        data = event["context"].get("auxData", {})
+        if data.get("isDefault"):
+            contexts[data["frameId"]] = event["context"]["id"]
+
+    devtools.on("Runtime.executionContextCreated", note)
+    await devtools.send("Runtime.enable")
+    tree = (await devtools.send("Page.getFrameTree"))["frameTree"]
+    places: list[int] = []
+    inner = frame
+    while (above := inner.parent_frame) is not None and inner in above.child_frames:
+        places.insert(0, above.child_frames.index(inner))
+        inner = above
+    for place in places:
+        children = tree.get("childFrames", [])
+        if place >= len(children):
+            return None
+        tree = children[place]
+    shown = tree["frame"]
+    is_same = shown["url"] + shown.get("urlFragment", "") == frame.url
+    return contexts.get(shown["id"]) if is_same else None
 
 
 async def read_storage_state(session: Session) -> StorageState:
@@ -133,17 +208,31 @@ def report_gone_browser(browser: Browser) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _script_terminator(session: Session, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
+async def _devtools(session: Session, page: Page) -> AsyncIterator[CDPSession]:
+    """Open a DevTools session with a page.
+
+    Raises:
+        BrowserDiedError: the page does not answer.
+    """
+    from playwright.async_api import Error
+
+    try:
+        devtools = await session.context.new_cdp_session(page)
+    except Error as error:
+        raise BrowserDiedError(f"the page cannot be reached: {first_line(error.message)}") from error
+    try:
+        yield devtools
+    finally:
+        await _await_briefly(devtools.detach())
+
+
+@asynccontextmanager
+async def _script_terminator(devtools: CDPSession, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
     """Yield a function that terminates a looping script, and returns why the evaluation timed out.
 
     The DevTools session must exist before the script starts: a looping page accepts no new one.
     """
     from playwright.async_api import Error
-
-    try:
-        devtools = await session.context.new_cdp_session(frame.page)
-    except Error as error:
-        raise BrowserDiedError(f"the page cannot be reached: {first_line(error.message)}") from error
 
     async def stop() -> str:
         try:
@@ -160,8 +249,6 @@ async def _script_terminator(session: Session, frame: Frame) -> AsyncIterator[Ca
     except asyncio.CancelledError:
         await asyncio.shield(_await_briefly(devtools.send("Runtime.terminateExecution")))
         raise
-    finally:
-        await _await_briefly(devtools.detach())
 
 
 async def _await_briefly(matches: Awaitable[object]) -> None:

@@ -283,23 +283,30 @@ async def locate_in_session(session: DebugSession, command: Locate) -> LocateRes
 
 
 async def evaluate_in_session(session: DebugSession, command: Evaluate) -> EvaluationResult:
-    """Run JavaScript in a page; it belongs to the session's history from then on.
+    """Run JavaScript in a page; unless it only reads, it belongs to the session's history from then on.
 
     Raises:
         PageMissingError: the page or frame is not open.
     """
-    evaluation = await session.context.evaluate(command.expression, command.page, command.frame)
-    session.update_branch()
-    await session.update_selector_matches()
+    context = session.context
+    read = await context.read(command.expression, command.page, command.frame)
+    if read is None:
+        evaluation = await context.evaluate(command.expression, command.page, command.frame)
+        result, error = evaluation.result, evaluation.error
+        session.update_branch()
+        await session.update_selector_matches()
+    else:
+        result, error = read.result, read.error
     session.record(
         Evaluated(
             branch=session.active_branch.name,
-            iteration=session.context.iteration,
+            iteration=context.iteration,
             page=command.page,
             frame=command.frame,
-            expression=evaluation.expression,
-            result=None if evaluation.error is not None else InlineValue(value=evaluation.result),
-            error=evaluation.error,
+            expression=context.session.redactor.redact_text(command.expression),
+            result=None if error is not None else InlineValue(value=result),
+            error=error,
+            reads_only=read is not None,
         )
     )
-    return EvaluationResult(result=evaluation.result, error=evaluation.error)
+    return EvaluationResult(result=result, error=error)

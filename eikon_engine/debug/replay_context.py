@@ -168,6 +168,18 @@ class ReplayContext:
         now = self.observed.digest_again(await self.browser.observe())
         return PERSISTENT_LAYERS.isdisjoint(now.differences(self.observed.last_digest))
 
+    async def read(self, expression: str, page: int = 0, frame: str = "") -> inspection.Evaluation | None:
+        """Run JavaScript that has no effect; None, and nothing has happened, if it may have one.
+
+        Raises:
+            PageMissingError: the page or frame is not open.
+            BrowserDiedError: the browser went away.
+        """
+        self.browser.require_usable()
+        found = inspection.require_frame(self.session, page, frame)
+        with self.browser.interruptible("reading with JavaScript"):
+            return await inspection.read_in_frame(self.session, found, expression)
+
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript in a page; the context counts as modified from then on.
 

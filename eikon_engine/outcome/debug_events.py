@@ -119,7 +119,7 @@ class Rewound(FileModel):
 
 
 class Evaluated(FileModel):
-    """The user ran JavaScript in a page. From here on, the state may differ from the recording."""
+    """The user ran JavaScript in a page. Unless it only reads, the state may differ from the recording from here on."""
 
     type: Literal["evaluated"] = "evaluated"
     branch: str
@@ -129,6 +129,8 @@ class Evaluated(FileModel):
     expression: str
     result: StoredValue | None
     error: str | None = None
+    reads_only: bool = False
+    """Whether it had no effect."""
 
 
 class BranchCreated(FileModel):

@@ -70,7 +70,8 @@ def format_debug_event(event: DebugEvent) -> str:  # noqa: C901, PLR0911, PLR091
             restored = f"{event.way}, {done}, {event.duration_ms:.0f} ms"
             return f"{event.iteration:03d} {event.branch}: to [{event.checkpoint_id}], {restored}"
         case Evaluated():
-            ended = f"failed: {event.error}" if event.error is not None else "the page state may have changed"
+            effect = "read" if event.reads_only else "the page state may have changed"
+            ended = f"failed: {event.error}" if event.error is not None else effect
             return f"{event.iteration:03d} {event.expression}: {ended}"
         case BranchCreated():
             return f"{event.iteration:03d} {event.name} from {event.parent_branch} at [{event.fork_point}]"

@@ -169,7 +169,7 @@ def test_failing_javascript_is_repeated_in_a_parked_context(portal: BlockingPort
 
 def test_javascript_with_a_different_result_fails_the_rewind(shop: SyncSession) -> None:
     """Its result is the only evidence of hidden script state."""
-    shop("evaluate", expression="document.title")
+    shop("evaluate", expression="void (window.looked = 1), document.title")
     shop("step")
     context = shop.inner.debug_session.context
     changed = context.evaluations[0].model_copy(update={"result": "something else"})

@@ -174,6 +174,74 @@ def test_endless_javascript_times_out(
     assert driver.page_state(again) == driver.page_state(context)
 
 
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("document.title", "Counter"),
+        ("[...document.querySelectorAll('button')].map(each => each.id)", ["more", "ask"]),
+        (
+            "({ shown, deep: { list: [1, '__proto__'] } })",
+            {"shown": '<output id="shown"></output>', "deep": {"list": [1, "__proto__"]}},
+        ),
+        ("Object.keys(localStorage).length >= 0", True),
+    ],
+)
+def test_reading_does_not_modify(driver: PoolDriver, expression: str, result: object) -> None:
+    """An expression without an effect is read, and not part of the history."""
+    context = driver.open()
+    driver.step(context, 2)
+
+    read = driver.portal.call(context.read, expression)
+
+    assert read is not None
+    assert (read.result, read.error) == (result, None)
+    assert not context.is_modified
+    driver.step(context)
+    assert [verdict_of(each) for each in context.outcomes] == ["faithful"] * len(context.outcomes)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "window.changed = 1",
+        "document.title = 'changed'",
+        "(() => { try { window.changed = 1 } catch { } return 2 })()",
+        "1)); window.changed = 1; ((2",
+        "window.changed = 1; 2",
+        "Math.random()",
+        "fetch('/')",
+        "() => { window.changed = 1 }",
+        "(async () => { window.changed = 1 })()",
+        "({ get then() { window.changed = 1 } })",
+        "({ toJSON() { window.changed = 1; return 2 } })",
+        "(() => { for (;;); })()",
+    ],
+)
+def test_what_may_have_an_effect_is_not_read(driver: PoolDriver, expression: str) -> None:
+    """Nothing of it has happened."""
+    context = driver.open()
+    driver.step(context, 2)
+    before = driver.page_state(context)
+
+    assert driver.portal.call(context.read, expression) is None
+
+    assert driver.page_state(context) == before
+    unchanged = driver.portal.call(context.read, "typeof window.changed")
+    assert unchanged is not None
+    assert unchanged.result == "undefined"
+
+
+def test_an_error_is_read(driver: PoolDriver) -> None:
+    """An expression that fails before any effect has changed nothing."""
+    context = driver.open()
+    driver.step(context, 2)
+
+    read = driver.portal.call(context.read, "nothing.here")
+
+    assert read is not None
+    assert str(read.error).startswith("ReferenceError: nothing is not defined")
+
+
 def test_javascript_needs_an_open_page(driver: PoolDriver) -> None:
     """The context does not count as modified."""
     context = driver.open()
