@@ -38,8 +38,9 @@ from eikon_engine.replay.options import DEFAULT_ARTIFACTS_DIR, ReplayOptions
 from eikon_engine.replay.plan import plan_replay, require_same_plan
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.report import standard_reports
-from eikon_engine.trace.bundle import Bundle, open_bundle
+from eikon_engine.trace.bundle import Bundle, bundle_without_files, open_bundle
 from eikon_engine.trace.certificate import certificate_state
+from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -292,13 +293,14 @@ class ReplayEngine:
         self.last_run: Run | None = None
         """The latest run, with its artifacts folder; None before the first one."""
 
-    def replay(self, trace: Bundle | Path | str) -> ReplayOutcome:
+    def replay(self, trace: Bundle | ExecutionTrace | Path | str) -> ReplayOutcome:
         """Replay a trace and return its outcome; also works inside a running event loop.
 
         Args:
-            trace: a bundle, or the path of a bundle folder or its trace.json.
+            trace: a bundle, the path of a bundle folder or its trace.json, or a trace that refers to no files.
 
         Raises:
+            UsageError: the trace refers to files, which its bundle has.
             ReplayDivergenceError: the run diverged from the recording; all artifacts are already written.
             TraceError: the trace cannot be read.
             BrowserError: no browser was found, or it crashed.
@@ -312,9 +314,12 @@ class ReplayEngine:
             message = f"the replay was stopped by {stopper}; its artifacts cover the steps completed so far"
             raise InterruptedRunError(message) from error
 
-    async def replay_async(self, trace: Bundle | Path | str) -> ReplayOutcome:
+    async def replay_async(self, trace: Bundle | ExecutionTrace | Path | str) -> ReplayOutcome:
         """Replay like `replay`, in the running event loop."""
-        bundle = trace if isinstance(trace, Bundle) else open_bundle(Path(trace))
+        if isinstance(trace, ExecutionTrace):
+            bundle = bundle_without_files(trace)
+        else:
+            bundle = trace if isinstance(trace, Bundle) else open_bundle(Path(trace))
         reports = self.options.reports if self.options.reports is not None else standard_reports()
         self.last_run = run = await run_replay(bundle, self.options, reports)
         if run.error is not None:

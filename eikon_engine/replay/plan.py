@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.errors import RequirementError, TraceError, UsageError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
@@ -205,11 +205,8 @@ def _plan_changed_message(where: str, begun: str, now: str) -> str:
 
 
 def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkMode) -> Mapping[str, str]:
-    """Return the values of secrets: the supplied ones, and stand-ins where no live site sees them.
-
-    A HAR from another program holds the real values, so it gets no stand-ins.
-    """
-    if network == "live" or options.har is not None:
+    """Return the values of secrets: the supplied ones, and stand-ins where no live site sees them."""
+    if network == "live":
         return options.secrets
     return {**{each.name: each.stand_in for each in trace.redaction.typed}, **options.secrets}
 
@@ -496,6 +493,8 @@ def _checked_network_mode(bundle: Bundle, options: ReplayOptions, urls: BaseUrlM
             found = "--base-url" if urls else f"--network {options.network}"
             message = f"{name} requires a sealed replay, got {found}. Drop one of them."
             raise UsageError(message)
+        if not source.exists():
+            raise TraceError(f"{source}: expected the file that {name} names, got no such path", code="trace-missing")
         return "sealed"
     expected: NetworkMode | None = "sealed" if options.from_step is not None else "live" if urls else None
     network = choose_network(bundle, options.network or expected)

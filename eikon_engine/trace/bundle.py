@@ -104,6 +104,19 @@ def open_bundle(path: Path) -> Bundle:
     return Bundle(root=root, trace=trace, dom=BlobStore(root / DOM_FOLDER), files=BlobStore(root / FILES_FOLDER))
 
 
+def bundle_without_files(trace: ExecutionTrace) -> Bundle:
+    """Return the bundle of a trace that is no file, such as one that a program made.
+
+    Raises:
+        UsageError: the trace refers to files, which are in its folder.
+    """
+    named = [each.field for each in _path_references(trace)] + [each.field for each in _blob_references(trace)]
+    if named:
+        message = f"expected a trace without files, got one with {named[0]}; pass the path of its bundle"
+        raise UsageError(message)
+    return Bundle(root=Path(), trace=trace, dom=BlobStore(Path(DOM_FOLDER)), files=BlobStore(Path(FILES_FOLDER)))
+
+
 def require_attachments(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
     """Check that the files a trace refers to exist in its bundle; return a message for each missing optional one.
 

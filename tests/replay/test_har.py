@@ -13,8 +13,11 @@ from eikon_engine.cli.shell import run_command
 from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.outcome.outcomes import ReplayOutcome
+from eikon_engine.record import RecordOptions, open_recorder
 from tests.browser.pages import Answer, PageSite, redirect, serve_pages
+from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, SECRET, count_up
 from tests.replay.test_replay_command import TRACES, assert_one_line, copy_bundle, run_apart, run_replay
+from tests.sites.static import serve_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +84,37 @@ def test_a_broken_har_ends_before_anything_starts(bundle: Path, tmp_path: Path) 
 
     assert_one_line(done, 65, "bad.har: log.entries[0].request: expected an object, got null", "code trace-field")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_har_is_named_before_anything_else(bundle: Path, tmp_path: Path) -> None:
+    """Nothing else is asked for, such as a secret."""
+    done = run_replay(bundle, tmp_path / "run", "--har", str(tmp_path / "none.har"))
+
+    assert_one_line(done, 65, "none.har: expected the file that --har names, got no such path", "code trace-missing")
+
+
+def test_a_har_of_ours_needs_no_secret(tmp_path: Path) -> None:
+    """It contains the stand-ins that the bundle contains."""
+    bundle, site = tmp_path / "counter", tmp_path / "site"
+    site.mkdir()
+    (site / COUNTER).write_text(COUNTER_PAGE)
+    (site / ANSWER[0]).write_text(ANSWER[1])
+    asyncio.run(_record_counter(site, bundle))
+    har = tmp_path / "counter.har"
+    assert run_command(eikon, ["export", "har", str(bundle), "--output", str(har)], "eikon") == 0
+
+    done = run_apart(bundle, tmp_path / "run", "--har", str(har))
+
+    assert done.returncode == 0, done.stderr
+
+
+async def _record_counter(site: Path, bundle: Path) -> None:
+    """Record a mission that types a secret."""
+    options = RecordOptions(secrets={SECRET: "Ada Lovelace"})
+    recorder = open_recorder(bundle, mission_text="Count.", mission_id="count", options=options)
+    with serve_folder(site) as url:
+        async with recorder as mission:
+            await count_up(mission, url)
 
 
 def test_a_har_is_for_sealed_replays(bundle: Path, har: Path, tmp_path: Path) -> None:

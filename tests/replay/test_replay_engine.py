@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.errors import ReplayDivergenceError, RequirementError
+from eikon_engine.errors import ReplayDivergenceError, RequirementError, UsageError
 from eikon_engine.gates import parse_gates
 from eikon_engine.outcome.events import EventLine, RunEnd, RunStart
 from eikon_engine.outcome.outcomes import ReplayOutcome
@@ -19,6 +19,8 @@ from eikon_engine.replay import engine as run
 from eikon_engine.replay.context import launch_replay_browser, open_replay_context
 from eikon_engine.replay.options import Decision, Halt, Proceed
 from eikon_engine.replay.plan import PlannedStep
+from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.trace_file import read_trace
 from tests.error_codes import has_code
 
 if TYPE_CHECKING:
@@ -52,6 +54,30 @@ def test_the_synchronous_door_works_inside_a_running_loop(tmp_path: Path) -> Non
         return ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(TRACES / "shop_failing").verdict
 
     assert asyncio.run(notebook()) == "faithful"
+
+
+def test_a_trace_is_replayed_without_a_bundle(tmp_path: Path) -> None:
+    """If it refers to no files; others are only in its folder."""
+    recorded = read_trace(TRACES / "shop_failing")
+    subgoal = recorded.subgoal_traces[0]
+    first = subgoal.actions_taken[0].model_copy(
+        update={"action": Navigate(url="data:text/html,<p>made"), "observation": None, "artifacts": ()}
+    )
+    made = recorded.model_copy(
+        update={
+            "network": None,
+            "start": type(recorded.start)(),
+            "artifacts": (),
+            "subgoal_traces": (subgoal.model_copy(update={"actions_taken": (first,), "skills_used": ()}),),
+        }
+    )
+    engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run"))
+
+    outcome = engine.replay(made)
+
+    assert (outcome.verdict, outcome.counts.actions) == ("unverifiable", 1)
+    with pytest.raises(UsageError, match=r"expected a trace without files, got one with .+; pass the path"):
+        engine.replay(recorded)
 
 
 def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
