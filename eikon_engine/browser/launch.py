@@ -188,6 +188,8 @@ _DISABLED_FEATURES: Final = (
 next frame, so a page looks idle for about 100 ms. `Prerender2FallbackPrefetchSpecRules` sends requests that bypass
 routes. The rest repeats Playwright's own list, which this flag overrides."""
 
+_NO_SANDBOX: Final = "No usable sandbox!"
+"""What Chromium prints when it cannot make user namespaces."""
 _DISABLE_FEATURES: Final = "--disable-features="
 
 FLAGS: Final[tuple[str, ...]] = (
@@ -267,6 +269,16 @@ def _find_browser(options: LaunchOptions) -> BrowserBinary:
     return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
 
 
+def _start_failure(message: str) -> str:
+    """Return why a browser did not start, and what to do, from what Playwright says, with the browser's own output."""
+    if _NO_SANDBOX in message:
+        return (
+            "its sandbox needs user namespaces, which this system or container refuses. "
+            "Allow them, or run eikon as root, which starts it without a sandbox."
+        )
+    return f"{message.splitlines()[0]}. Run `eikon doctor`."
+
+
 @asynccontextmanager
 async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowser]:
     """Run a browser for as long as the context is open.
@@ -295,8 +307,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
                 handle_sighup=not options.ignores_signals,
             )
         except Error as error:
-            message = f"{binary.path} failed to start: {error.message.splitlines()[0]}. Run `eikon doctor`."
-            raise BrowserDiedError(message) from error
+            raise BrowserDiedError(f"{binary.path} failed to start: {_start_failure(error.message)}") from error
         try:
             flags = launch_flags(replace(options, sealed=False))
             yield LaunchedBrowser(

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,3 +108,19 @@ def test_an_unresponsive_page_ends_the_action(
 
         with pytest.raises(BrowserDiedError, match="does not respond"):
             desk.do(endless)
+
+
+def test_a_sandbox_that_the_system_refuses_is_named(portal: BlockingPortal, tmp_path: Path) -> None:
+    """A browser that ends since it may not make user namespaces says nothing of them in Playwright's first line."""
+    browser = tmp_path / "chromium"
+    program = (
+        'case "$1" in --version) echo Chromium 1.2.3.4;; *) echo "ERROR: No usable sandbox! If" >&2; exit 1;; esac'
+    )
+    browser.write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
+    browser.chmod(0o755)
+
+    with (
+        pytest.raises(BrowserDiedError, match="needs user namespaces, which this system or container refuses"),
+        portal.wrap_async_context_manager(launch_browser(LaunchOptions(browser_path=browser))),
+    ):
+        pass
