@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.suite.worker import Answer, Job
 
+ACTOR_PROCESSORS: Final = 1
+"""Processors that each actor claims; deploy/rayjob.yaml counts on it."""
 _POLL_S: Final = 0.5
 _CONNECT_S: Final = 5.0
 """Wall time within which a cluster must accept a connection."""
@@ -152,7 +154,7 @@ def _require_port(address: str) -> None:
 
 
 def _start_actor() -> Any:  # noqa: ANN401 - Ray has no types for its actors
-    actor_class = _library().remote(num_cpus=1, max_concurrency=REPLAYS_AT_ONCE)
+    actor_class = _library().remote(num_cpus=ACTOR_PROCESSORS, max_concurrency=REPLAYS_AT_ONCE)
     return actor_class(_ReplayActor).remote()
 
 
