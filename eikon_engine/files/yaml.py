@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from eikon_engine.errors import RequirementError, YamlError
+from eikon_engine.errors import EikonError, RequirementError, YamlError
 from eikon_engine.files.models import MAX_JSON_DEPTH, describe_fault, field_location, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path as FilePath
+
+    from pydantic_core import ErrorDetails
 
 ValuePath: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to a value, from the root."""
@@ -79,17 +82,40 @@ class YamlDocument:
         """Validate the value at `path` as a strict model.
 
         Raises:
-            YamlError: a field is missing, unknown or invalid; the message contains its position.
+            YamlError: a field is missing, unknown or invalid; the message contains its position, and notes those of
+                all others.
         """
         value = self.value_at(path)
         try:
             return model.model_validate_json(json.dumps(value))
         except ValidationError as error:
-            faults = error.errors(include_url=False)
-            parts = field_location(faults[0], value)
-            here = [fault for fault in faults if field_location(fault, value) == parts]
-            is_key = faults[0]["type"] == "extra_forbidden" or faults[0]["loc"][-1:] == ("[key]",)
-            raise self.error_at((*path, *parts), describe_fault(here), at_key=is_key) from error
+            faults = ErrorList()
+            for found in self._errors_by_place(error, value, path).values():
+                faults.add(found)
+            raise faults.combined() from error
+
+    def find_faults(self, model: type[BaseModel]) -> dict[ValuePath, YamlError]:
+        """Return what `parse_as` would raise, by the paths of the values that are wrong; empty if none is."""
+        try:
+            model.model_validate_json(json.dumps(self.data))
+        except ValidationError as error:
+            return self._errors_by_place(error, self.data, ())
+        return {}
+
+    def _errors_by_place(self, error: ValidationError, value: JsonValue, path: ValuePath) -> dict[ValuePath, YamlError]:
+        by_place: dict[ValuePath, list[ErrorDetails]] = {}
+        for fault in error.errors(include_url=False):
+            place = (*path, *field_location(fault, value))
+            if not _follows_from_items(fault):
+                by_place.setdefault(place, []).append(fault)
+        return {
+            place: self.error_at(
+                place,
+                describe_fault(here),
+                at_key=here[0]["type"] == "extra_forbidden" or here[0]["loc"][-1:] == ("[key]",),
+            )
+            for place, here in by_place.items()
+        }
 
     def value_at(self, path: ValuePath) -> JsonValue:
         """Return the value at an existing path."""
@@ -98,6 +124,49 @@ class YamlDocument:
             value = value[part]
         found: JsonValue = value
         return found
+
+
+def _follows_from_items(fault: ErrorDetails) -> bool:
+    """Return whether a list is too short only because its items are invalid, which is an error of its own."""
+    items = fault["input"]
+    return fault["type"] == "too_short" and isinstance(items, list) and len(items) >= fault["ctx"]["min_length"]
+
+
+class ErrorList:
+    """Collects the errors in a file, to report all of them at once."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._errors: list[EikonError] = []
+
+    def add(self, error: EikonError) -> None:
+        """Add an error."""
+        self._errors.append(error)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Add the error that ends the block, if one does."""
+        try:
+            yield
+        except EikonError as error:
+            self.add(error)
+
+    def combined(self) -> EikonError:
+        """Return the first error, with the messages of the others as its notes."""
+        first, *others = self._errors
+        for other in others:
+            for text in (other.message, *getattr(other, "__notes__", ())):
+                first.add_note(text)
+        return first
+
+    def raise_any(self) -> None:
+        """Raise the first error, with the messages of the others as its notes; nothing without errors.
+
+        Raises:
+            EikonError: there is one.
+        """
+        if self._errors:
+            raise self.combined()
 
 
 def read_yaml_file(path: FilePath) -> YamlDocument:

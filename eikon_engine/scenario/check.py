@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from eikon_engine.errors import EikonError, RequirementError, UsageError, YamlError
 from eikon_engine.files.models import describe_fault, field_location
 from eikon_engine.files.paths import escapes_bundle
+from eikon_engine.files.yaml import ErrorList
 from eikon_engine.gates import GateSet
 from eikon_engine.gates.reading import parse_gates_at
 from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
@@ -44,24 +45,34 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[],
             exist.
         ToolArgumentsError: a tool does not accept the arguments of a step.
     """
-    _check_ids(file)
-    _check_folder(file)
+    faults = ErrorList()
+    with faults.collecting():
+        _check_ids(file)
+    with faults.collecting():
+        _check_folder(file)
     for number, name in enumerate(file.scenario.allowed_tools):
         if box is not None and name != BROWSER:
-            _run_check_at(file, ("allowed_tools", number), partial(box.get, name))
+            with faults.collecting():
+                _run_check_at(file, ("allowed_tools", number), partial(box.get, name))
     known = dict.fromkeys(file.scenario.variables, "a variable")
-    _check_references(file, ("start_url",), file.scenario.start_url, known)
+    with faults.collecting():
+        _check_references(file, ("start_url",), file.scenario.start_url, known)
     for place, step in scenario_steps(file):
-        if isinstance(step, NoteStep):
-            _check_references(file, (*place, "note"), step.note, known)
+        with faults.collecting():
+            _check_references(file, place, file.text.value_at(place), known)
+        with faults.collecting():
+            _check_step(file, place, step, box, skills)
+        if isinstance(step, NoteStep) or step.save_as is None:
             continue
-        value = file.text.value_at(place)
-        _check_references(file, place, value, known)
-        _check_step(file, place, step, box, skills)
-        if step.save_as is not None:
-            if step.save_as in known:
-                raise file.text.error_at((*place, "as"), f"expected a new name, got {known[step.save_as]}")
-            known[step.save_as] = f"the output of {file.text.position_of(place)}"
+        with faults.collecting():
+            _check_new_name(file, place, step.save_as, known)
+        known.setdefault(step.save_as, f"the output of {file.text.position_of(place)}")
+    faults.raise_any()
+
+
+def _check_new_name(file: ScenarioFile, place: Place, name: str, known: Mapping[str, str]) -> None:
+    if name in known:
+        raise file.text.error_at((*place, "as"), f"expected a new name, got {known[name]}")
 
 
 def scenario_steps(file: ScenarioFile) -> Iterator[tuple[Place, Step]]:

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from eikon_engine.errors import YamlError
 from eikon_engine.files.models import FileModel, FiniteJson
-from eikon_engine.files.yaml import YamlDocument, read_yaml
+from eikon_engine.files.yaml import ErrorList, YamlDocument, read_yaml
 from eikon_engine.llm.completion import Message
 from eikon_engine.trace.schema import build_schema
 
@@ -170,8 +170,14 @@ def read_scenario(path: Path) -> ScenarioFile:
     except UnicodeDecodeError as error:
         message = f"{path}: expected UTF-8 text, got invalid bytes at offset {error.start}. Save the file as UTF-8."
         raise YamlError(message) from error
+    faults = ErrorList()
     for place, step in _raw_steps(text.data):
-        _check_step_kind(text, place, step)
+        with faults.collecting():
+            _check_step_kind(text, place, step)
+    for place, fault in text.find_faults(Scenario).items():
+        if not _is_in_step(place):
+            faults.add(fault)
+    faults.raise_any()
     scenario = text.parse_as(Scenario)
     return ScenarioFile(path=path, scenario=scenario, text=text, digest=hashlib.sha256(data).hexdigest())
 
@@ -183,6 +189,11 @@ def _raw_steps(data: JsonValue) -> Iterator[tuple[Place, JsonValue]]:
         steps = subgoal.get("steps") if isinstance(subgoal, dict) else None
         for place, step in enumerate(steps if isinstance(steps, list) else ()):
             yield ("subgoals", number, "steps", place), step
+
+
+def _is_in_step(place: Place) -> bool:
+    """Return whether a path leads into a step, which is checked by the model of its kind."""
+    return place[:1] == ("subgoals",) and place[2:3] == ("steps",) and bool(place[3:])
 
 
 def _check_step_kind(text: YamlDocument, place: Place, step: JsonValue) -> None:

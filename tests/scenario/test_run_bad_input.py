@@ -119,3 +119,28 @@ def test_a_module_of_tools_that_exits_is_reported(run: Run) -> None:
 
     assert ended.status == 2
     assert "--tools leaving_at_once:tool: expected MODULE:NAME of a tool, got SystemExit: 0" in ended.err
+
+
+def test_all_faults_of_a_scenario_are_reported_at_once(run: Run) -> None:
+    """Each in a line of its own, with its place; those of names and references once the rest is valid."""
+    ended = run("- {tol: echo}\n- {tool: echo, arg: 1}", rest="gaol: x\nvariables: [a]\n")
+
+    assert ended.status == 65
+    lines = ended.err.splitlines()
+    assert len(lines) == 4
+    for line, part in zip(
+        lines,
+        (
+            "subgoals[0].steps[0]: expected exactly one of the keys",
+            "subgoals[0].steps[1].arg: this field is unknown",
+            "variables: expected an object",
+            "gaol: this field is unknown",
+        ),
+        strict=True,
+    ):
+        assert part in line
+        assert ": line " in line
+
+    known = run('- {note: "{{nothing}}"}\n- {tool: web_fetch}\n- {skill: nowhere}')
+
+    assert [part in known.err for part in ("{{nothing}}", "tool 'web_fetch' is not allowed", "nowhere")] == [True] * 3
