@@ -84,12 +84,16 @@ def run_command(
     scenario = read_scenario(file)
     options = _options(chosen)
     if chosen["mode"] == "record":
+        from eikon_engine.llm.openai_client import preload_library
+        from eikon_engine.scenario.check import asks_model
         from eikon_engine.scenario.record_scenario import record_scenario
 
         with (
             debug_dir_session(debug, redact=Redactor(options.secrets).redact_text) as responses,
             _completion_client_factory(responses) as live,
         ):
+            if asks_model(scenario) and (responses is None or responses.mode != "replay"):
+                preload_library()
             result = _run(partial(record_scenario, scenario, replace(options, make_completion_client=live)))
             status = _print_result(result, as_json=as_json)
     else:

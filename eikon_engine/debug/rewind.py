@@ -8,8 +8,8 @@ from pydantic import AwareDatetime
 
 from eikon_engine.debug.checkpoint_policy import ensure_checkpoint
 from eikon_engine.debug.timeline import CheckpointEntry, EvaluationEntry, StepEntry
-from eikon_engine.debug.timeline_queries import require_branch, resolve_target, rewind_loss
-from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.debug.timeline_queries import RewindTarget, require_branch, resolve_target, rewind_loss
+from eikon_engine.errors import CheckpointError, OutputError, UsageError
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.debug_events import BranchSwitched, Rewound
@@ -73,16 +73,24 @@ async def rewind_session(session: DebugSession, command: Rewind) -> Position:
         RequirementError: no such checkpoint.
         UsageError: the checkpoint belongs to another branch; no such position, or steps would be discarded without
             --force.
-        CheckpointError: the checkpoint was modified outside the session.
+        CheckpointError: the checkpoint was modified outside the session; one at an iteration that was done is not
+            needed.
         ReplayError: re-running the steps led to a different state; the session did not move.
     """
     target = resolve_target(session.timeline, command.checkpoint, command.iteration, session.history)
+    try:
+        history = session.history_to(target)
+    except CheckpointError:
+        if command.checkpoint is not None or target.iteration > session.active_branch.iteration:
+            raise
+        target = RewindTarget(target.iteration, None)
+        history = session.history_to(target)
     loss = rewind_loss(session.timeline, target)
     if loss.needs_confirmation and not command.force:
         message = f"rewind: this would discard {loss} of {session.active_branch.name}"
         raise UsageError(f"{message}; confirm with --force")
     session.finish_branch_step()
-    restored = await session.pool.restore(session.history_to(target), target.iteration)
+    restored = await session.pool.restore(history, target.iteration)
     discard(session, loss, target.iteration)
     session.pool.parking.discard(session.context)
     session.move_to(restored.context, session.active_branch.name)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from urllib.parse import urlsplit
 
@@ -229,6 +231,12 @@ class OpenAIClient:
         reason = body.get("message") if isinstance(body, dict) else body
         text = escape_control_characters(" ".join(str(reason or "no reason given").split())).replace(self._key, "…")
         return _MASKED_KEY.sub("…", text)[:_MAX_REASON_LENGTH].rstrip(".;")
+
+
+def preload_library() -> None:
+    """Import what a call needs, so that the first one takes no longer than others; nothing if it is not installed."""
+    with suppress(RequirementError):
+        import_module(f"{_import_openai().__name__}.resources.chat.completions")
 
 
 def _import_openai() -> ModuleType:

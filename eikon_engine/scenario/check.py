@@ -23,6 +23,7 @@ from eikon_engine.scenario.tools.installed import installed_tools
 from eikon_engine.scenario.tools.read_file import make_read_file_tool
 from eikon_engine.scenario.tools.web_fetch import web_fetch
 from eikon_engine.secrets.redaction import secret_names_in
+from eikon_engine.skills.ask_page import AskPage
 from eikon_engine.trace.variables import missing_secret_message
 
 if TYPE_CHECKING:
@@ -93,6 +94,14 @@ def needs_browser(file: ScenarioFile) -> bool:
 def may_call_model(file: ScenarioFile) -> bool:
     """Return whether a step or a skill may call a model."""
     return any(isinstance(step, CompletionStep | SkillStep) for _, step in scenario_steps(file))
+
+
+def asks_model(file: ScenarioFile) -> bool:
+    """Return whether a step certainly calls a model, unless an earlier one fails."""
+    return any(
+        isinstance(step, CompletionStep) or (isinstance(step, SkillStep) and step.skill == AskPage.name)
+        for _, step in scenario_steps(file)
+    )
 
 
 def scenario_gates(file: ScenarioFile) -> GateSet:

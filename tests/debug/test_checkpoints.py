@@ -87,6 +87,20 @@ def test_a_checkpoint_is_loaded_from_its_file_and_verified(at_start: Session) ->
     assert at_start.json("rewind", created, "--force")["iteration"] == 1
 
 
+def test_an_iteration_is_reached_without_its_damaged_checkpoint(at_start: Session) -> None:
+    """The steps are known; only a rewind to the checkpoint itself needs it."""
+    at_start.run("step")
+    created = at_start.json("checkpoint", "create")["checkpoint"]["id"]
+    at_start.run("step")
+    (at_start.folder / "checkpoints" / f"{created}.json").write_text("{")
+
+    refused = at_start("rewind", created, "--force")
+    restored = at_start.json("rewind", "--iteration", "1", "--force")
+
+    assert (refused.status, restored["iteration"]) == (65, 1)
+    at_start.run("step")
+
+
 def test_a_checkpoint_is_deleted(at_start: Session) -> None:
     """Its files are deleted as well."""
     created = at_start.json("checkpoint", "create", "short-lived")["checkpoint"]["id"]

@@ -216,3 +216,16 @@ def _answer(client: CompletionClient, text: str) -> tuple[str, str]:
     except CompletionError as error:
         return error.code, error.message
     return done.text, str(done.usage)
+
+
+def test_the_library_is_loaded_before_the_first_call() -> None:
+    """Its import takes seconds, which would count as the time of the step that calls a model first."""
+    code = (
+        "import sys; from eikon_engine.llm.openai_client import preload_library; "
+        "assert 'openai' not in sys.modules; preload_library(); "
+        "assert 'openai.resources.chat.completions.completions' in sys.modules"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+
+    assert done.returncode == 0, done.stderr
