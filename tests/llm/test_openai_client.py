@@ -223,7 +223,7 @@ def test_the_library_is_loaded_before_the_first_call() -> None:
     code = (
         "import sys; from eikon_engine.llm.openai_client import preload_library; "
         "assert 'openai' not in sys.modules; preload_library(); "
-        "assert 'openai.resources.chat.completions.completions' in sys.modules"
+        "assert 'openai.resources.chat.completions' in sys.modules"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
