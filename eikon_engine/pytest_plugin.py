@@ -63,39 +63,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Collect bundles whatever their folders are called, also where pytest would not look for tests."""
-    return False if _is_on(config) and _is_bundle(collection_path) else None
+    return False if _is_on(config) and _Replays.of(config).is_bundle(collection_path) else None
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect a bundle as one item; nothing inside it is looked at."""
-    return BundleFolder.from_parent(parent, path=path) if _is_on(parent.config) and _is_bundle(path) else None
+    is_ours = _is_on(parent.config) and _Replays.of(parent.config).is_bundle(path)
+    return BundleFolder.from_parent(parent, path=path) if is_ours else None
 
 
 def _is_on(config: pytest.Config) -> bool:
     return bool(config.getoption("eikon") or config.getini("eikon"))
 
 
-def _is_bundle(path: Path) -> bool:
-    from eikon_engine.trace.find_bundles import is_bundle
-
-    return path.is_dir() and is_bundle(path) and not (path / OUTCOME_FILE).exists()
-
-
-class BundleFolder(pytest.Directory):
-    """A bundle."""
+class BundleFolder(pytest.File):
+    """A bundle: for pytest a file, so that no conftest.py is searched in it."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the one item."""
-        item: BundleItem = BundleItem.from_parent(self, name=ITEM)
         from eikon_engine.errors import EikonError
 
+        item: BundleItem = BundleItem.from_parent(self, name=ITEM)
         try:
-            settings = _Replays.of(self.config).configured(self.path)
+            markers = _Replays.of(self.config).markers_of(self.path)
         except EikonError as error:
             raise self.CollectError(error.message) from error
-        for tag in () if settings is None else sorted(settings.tags):
-            self.config.addinivalue_line("markers", f"{tag}: bundles with this tag in eikon.toml")
-            item.add_marker(tag)
+        for marker in markers:
+            item.add_marker(marker)
         yield item
 
 
@@ -174,9 +168,13 @@ class _Replays:
     portal: BlockingPortal | None = None
     browsers: SharedBrowsers | None = None
     made: int = 0
+    bundles: dict[Path, bool] = field(default_factory=dict)
+    """Whether a folder is a bundle; pytest asks twice."""
     files: dict[Path, Path | None] = field(default_factory=dict)
-    """The configuration of each bundle."""
+    """The configuration of each folder."""
     configurations: dict[Path, Configuration] = field(default_factory=dict)
+    markers: dict[str, pytest.MarkDecorator] = field(default_factory=dict)
+    """The marker of each tag."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> _Replays:
@@ -235,23 +233,49 @@ class _Replays:
             running.cancel()
             raise
 
-    def configured(self, bundle: Path) -> BundleSettings | None:
+    def is_bundle(self, path: Path) -> bool:
+        """Return whether a path is a bundle; artifacts of a replay are not."""
+        from eikon_engine.trace.find_bundles import is_bundle
+
+        if path not in self.bundles:
+            self.bundles[path] = is_bundle(path) and not (path / OUTCOME_FILE).exists()
+        return self.bundles[path]
+
+    def markers_of(self, bundle: Path) -> tuple[pytest.MarkDecorator, ...]:
+        """Return the markers of a bundle: its tags in eikon.toml, sorted."""
+        configuration = self._configuration(bundle)
+        tags = () if configuration is None else sorted(configuration.tags_of(bundle))
+        for tag in tags:
+            if tag not in self.markers:
+                self.config.addinivalue_line("markers", f"{tag}: bundles with this tag in eikon.toml")
+                self.markers[tag] = getattr(pytest.mark, tag)
+        return tuple(self.markers[tag] for tag in tags)
+
+    def _configured(self, bundle: Path) -> BundleSettings | None:
         """Return what eikon.toml says about a bundle; None without one."""
+        configuration = self._configuration(bundle)
+        return None if configuration is None else configuration.settings_for(bundle, self._environment)
+
+    @property
+    def _environment(self) -> str | None:
+        name: str | None = self.config.getoption("eikon_env")
+        return name
+
+    def _configuration(self, bundle: Path) -> Configuration | None:
         from eikon_engine.suite.configuration_search import find_configuration
 
-        if bundle not in self.files:
-            self.files[bundle] = find_configuration(bundle)
-        file = self.files[bundle]
-        environment: str | None = self.config.getoption("eikon_env")
-        if file is None and environment is not None:
-            raise pytest.UsageError(f"--eikon-env {environment} requires a configuration, got none for {bundle}")
+        file = find_configuration(bundle, self.files)
+        if file is None and self._environment is not None:
+            raise pytest.UsageError(f"--eikon-env {self._environment} requires a configuration, got none for {bundle}")
         if file is None:
             return None
-        from eikon_engine.suite.configuration import read_configuration
-
         if file not in self.configurations:
-            self.configurations[file] = read_configuration(file)
-        return self.configurations[file].settings_for(bundle, environment)
+            from eikon_engine.suite.configuration import read_configuration
+
+            configuration = read_configuration(file)
+            configuration.settings_for(None, self._environment)  # refuses an unknown environment
+            self.configurations[file] = configuration
+        return self.configurations[file]
 
     def _settings(self, bundle: Path, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of `ReplayOptions`: what is given, then what is chosen, then what is configured."""
@@ -262,7 +286,7 @@ class _Replays:
             "headless": False if _option(config, "headed") else None,
             "browser_path": _channel_path(_option(config, "browser_channel")),
         }
-        settings = self.configured(bundle)
+        settings = self._configured(bundle)
         network = given.get("network") or chosen["network"] or (None if settings is None else settings.replay.network)
         base_url = _option(config, "base_url")
         if base_url and network in {"live", "recorded-api"}:

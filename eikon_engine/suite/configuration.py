@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
@@ -236,6 +237,14 @@ class Configuration:
             origins=origins,
         )
 
+    def tags_of(self, bundle: Path) -> frozenset[str]:
+        """Return the tags of a bundle, as `settings_for` does, which takes longer."""
+        relative, tags = self._relative_path(bundle), frozenset[str]()
+        for table in self.tables.bundles:
+            if table.tags and table.is_for(relative, tags):
+                tags |= frozenset(table.tags)
+        return tags
+
     def quarantine_of(self, mission_id: str, day: date) -> QuarantinedMission | None:
         """Return the quarantine of a mission that holds on a day."""
         holding = (each for each in self.tables.quarantine if each.mission == mission_id and day <= each.until)
@@ -279,11 +288,12 @@ class Configuration:
     def _relative_path(self, bundle: Path) -> str | None:
         """Return the path of the folder of a bundle from the configuration, `` for the same one; None outside."""
         folder, root = absolute_path(bundle), absolute_path(self.path).parent
-        for path, above in ((folder, root), (folder.resolve(), root.resolve())):
-            if path.is_relative_to(above):
-                parts = path.relative_to(above).parts
-                return "/".join(parts[:-1] if parts and parts[-1] == TRACE_FILE else parts)
-        return None
+        if not folder.is_relative_to(root):
+            folder, root = folder.resolve(), root.resolve()
+        if not folder.is_relative_to(root):
+            return None
+        parts = folder.parts[len(root.parts) :]
+        return "/".join(parts[:-1] if parts and parts[-1] == TRACE_FILE else parts)
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -331,7 +341,12 @@ def _check_references(path: Path, tables: ConfigurationTables) -> None:
 def _matches(pattern: str, relative: str) -> bool:
     """Return whether a pattern matches a path or one of the folders that it is in."""
     path = f"{relative}/" if relative else ""
-    return re.match("".join(map(_segment_expression, pattern.split("/"))), path) is not None
+    return _expression(pattern).match(path) is not None
+
+
+@lru_cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join(map(_segment_expression, pattern.split("/"))))
 
 
 def _segment_expression(segment: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
 
 CONFIGURATION_FILE: Final = "eikon.toml"
 PYPROJECT_FILE: Final = "pyproject.toml"
@@ -20,29 +20,33 @@ _KEY: Final = re.compile(rb"(?<![\w-])eikon(?![\w-])")
 """The key `eikon`; a file without it has no table of ours, and is not parsed."""
 
 
-def find_configuration(start: Path) -> Path | None:
+def find_configuration(start: Path, known: MutableMapping[Path, Path | None] | None = None) -> Path | None:
     """Return the file that configures a bundle (its folder or file), from the nearest folder upwards that has one.
+
+    `known` has the result of each folder that was searched before, and gets those of this search: the folders above
+    many bundles are searched once.
 
     Raises:
         UsageError: a folder has two configurations; a `pyproject.toml` that may have one cannot be read.
     """
-    for folder in searched_folders(start):
-        own, shared = folder / CONFIGURATION_FILE, folder / PYPROJECT_FILE
-        found = [path for path, is_found in ((own, own.is_file()), (shared, _is_configuration(shared))) if is_found]
-        if len(found) > 1:
-            raise UsageError(
-                f"{folder}: expected one configuration, got {CONFIGURATION_FILE} and [{PYPROJECT_TABLE}] of "
-                f"{PYPROJECT_FILE}; remove one of them"
-            )
-        if found:
-            return found[0]
-    return None
+    results = {} if known is None else known
+    folder, found, searched = _folder_of(start), None, list[Path]()
+    while folder not in results:
+        searched.append(folder)
+        found = _configuration_in(folder)
+        if found is not None or folder == folder.parent:
+            break
+        folder = folder.parent
+    else:
+        found = results[folder]
+    results.update(dict.fromkeys(searched, found))
+    return found
 
 
 def searched_folders(start: Path) -> tuple[Path, ...]:
     """Return the folders in which `find_configuration` looks, the nearest first."""
-    path = absolute_path(start)
-    return (path, *path.parents) if path.is_dir() else tuple(path.parents)
+    folder = _folder_of(start)
+    return (folder, *folder.parents)
 
 
 def absolute_path(path: Path) -> Path:
@@ -74,9 +78,23 @@ def pyproject_table(data: Mapping[str, Any]) -> object:
     return tool.get("eikon") if isinstance(tool, dict) else None
 
 
+def _folder_of(start: Path) -> Path:
+    path = absolute_path(start)
+    return path if path.is_dir() else path.parent
+
+
+def _configuration_in(folder: Path) -> Path | None:
+    own, shared = os.path.join(folder, CONFIGURATION_FILE), os.path.join(folder, PYPROJECT_FILE)  # noqa: PTH118 - fast
+    has_own, has_shared = os.path.isfile(own), os.path.isfile(shared) and _is_configuration(Path(shared))  # noqa: PTH113
+    if has_own and has_shared:
+        raise UsageError(
+            f"{folder}: expected one configuration, got {CONFIGURATION_FILE} and [{PYPROJECT_TABLE}] of "
+            f"{PYPROJECT_FILE}; remove one of them"
+        )
+    return Path(own) if has_own else Path(shared) if has_shared else None
+
+
 def _is_configuration(path: Path) -> bool:
-    if not path.is_file():
-        return False
     try:
         content = path.read_bytes()
     except OSError as error:

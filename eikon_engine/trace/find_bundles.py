@@ -70,8 +70,16 @@ def _walk_bundles(root: Path) -> Iterator[Path]:
 
 def is_bundle(folder: Path) -> bool:
     """Return whether a folder is a bundle, also one whose trace is missing."""
-    _, folders, names = next(os.walk(folder), ("", [], []))
-    return _are_of_bundle(folder, folders, names)
+    has_dom = False
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name in _BUNDLE_FILES and not entry.is_dir():
+                    return True
+                has_dom = has_dom or (entry.name == DOM_FOLDER and entry.is_dir())
+    except OSError:
+        return False
+    return has_dom and _has_blobs(Path(folder, DOM_FOLDER))
 
 
 def _are_of_bundle(folder: Path, folders: Collection[str], names: Collection[str]) -> bool:

@@ -116,6 +116,7 @@ def test_a_bundle_elsewhere_matches_no_pattern(configure: Callable[[str], Config
         found = configuration.settings_for(bundle)
         assert (found.tags, found.replay.timeout, found.replay.network) == (frozenset(), 30, "sealed")
     assert configuration.settings_for(tmp_path / "x/trace.json").tags == {"checkout", "slow", "night"}
+    assert configuration.tags_of(tmp_path / "x/trace.json") == {"checkout", "slow", "night"}
 
 
 def test_a_bundle_is_matched_through_links(configure: Callable[[str], Configuration], tmp_path: Path) -> None:
@@ -321,6 +322,27 @@ def test_the_nearest_configuration_is_found(tmp_path: Path) -> None:
     (tmp_path / "a/eikon.toml").touch()
     with pytest.raises(UsageError, match=r"expected one configuration, got eikon\.toml and"):
         find_configuration(bundle)
+
+
+def test_folders_that_were_searched_are_known(tmp_path: Path) -> None:
+    """Those above many bundles are searched once; the nearest configuration holds all the same."""
+    for name in ("a/one", "a/two", "b/three"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "eikon.toml").touch()
+    (tmp_path / "a/two/eikon.toml").touch()
+    known: dict[Path, Path | None] = {}
+
+    found = [find_configuration(tmp_path / name, known) for name in ("a/one", "a/two", "b/three", "a/one")]
+
+    assert found == [tmp_path / name for name in ("eikon.toml", "a/two/eikon.toml", "eikon.toml", "eikon.toml")]
+    assert {path: file for path, file in known.items() if path.is_relative_to(tmp_path)} == {
+        tmp_path: tmp_path / "eikon.toml",
+        tmp_path / "a": tmp_path / "eikon.toml",
+        tmp_path / "a/one": tmp_path / "eikon.toml",
+        tmp_path / "a/two": tmp_path / "a/two/eikon.toml",
+        tmp_path / "b": tmp_path / "eikon.toml",
+        tmp_path / "b/three": tmp_path / "eikon.toml",
+    }
 
 
 def test_a_relative_start_is_that_of_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,6 +190,24 @@ def test_no_bundle_is_left_out(project: pytest.Pytester) -> None:
     assert len(list((project.path / "test-results/eikon/traces").glob("a*b*"))) == 2
 
 
+def test_collecting_reads_no_trace(pytester: pytest.Pytester) -> None:
+    """Thousands are collected in seconds: a trace that is broken fails in its test, a conftest.py in it is not run."""
+    for name in ("broken", "good"):
+        copy_bundle("shop_failing", pytester.path / "traces" / name)
+    (pytester.path / "traces" / "broken" / "trace.json").write_text("{")
+    (pytester.path / "traces" / "good" / "conftest.py").write_text("raise RuntimeError('it was run')")
+    (pytester.path / "eikon.toml").write_text('[[bundles]]\nmatch = "**"\ntags = ["shop", "slow"]\n')
+
+    listed = pytester.runpytest_subprocess("traces", "--eikon", "--collect-only", "-q", "-m", "shop and slow")
+    markers = pytester.runpytest_subprocess("traces", "--eikon", "--collect-only", "-q", "-m", "shop and not slow")
+    broken = pytester.runpytest_subprocess("traces/broken", "--eikon")
+
+    listed.stdout.fnmatch_lines(["traces/broken::replay", "traces/good::replay", "*2 tests collected*"])
+    assert listed.ret == 0
+    assert markers.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    broken.assert_outcomes(failed=1)
+
+
 def test_a_base_url_holds_for_a_configured_network(project: pytest.Pytester) -> None:
     """It is not ignored; without a configuration, an environment is an error."""
     (project.path / "eikon.toml").write_text('[replay]\nnetwork = "recorded-api"\n')
