@@ -278,7 +278,12 @@ class _Replays:
         return self.configurations[file]
 
     def _settings(self, bundle: Path, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `ReplayOptions`: what is given, then what is chosen, then what is configured."""
+        """Return the arguments of `ReplayOptions`: what is given, then what is chosen, then what is configured.
+
+        Values of secrets are from the variables of the environment that `eikon replay` reads, too.
+        """
+        from eikon_engine.secrets.sources import collect_secrets
+
         config = self.config
         chosen = {
             "network": config.getoption("eikon_network") or config.getini("eikon_network") or None,
@@ -291,7 +296,8 @@ class _Replays:
         base_url = _option(config, "base_url")
         if base_url and network in {"live", "recorded-api"}:
             chosen["base_urls"] = {_recorded_origin(bundle): base_url}
-        chosen = {name: value for name, value in chosen.items() if value is not None} | given
+        secrets = {"secrets": {**collect_secrets((), None), **given.get("secrets", {})}}
+        chosen = {name: value for name, value in chosen.items() if value is not None} | given | secrets
         if settings is None:
             return chosen
         from eikon_engine.suite.replay_settings import resolve_replay_settings

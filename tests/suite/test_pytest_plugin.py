@@ -190,6 +190,19 @@ def test_no_bundle_is_left_out(project: pytest.Pytester) -> None:
     assert len(list((project.path / "test-results/eikon/traces").glob("a*b*"))) == 2
 
 
+def test_secrets_are_those_of_the_environment(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for `eikon replay` and `eikon suite run`: a bundle that types a secret has the same verdict everywhere."""
+    copy_bundle("old_format", pytester.path / "traces" / "login")
+    missing = pytester.runpytest_subprocess("traces", "--eikon")
+    monkeypatch.setenv("EIKON_SECRET_PASSWORD", "opensesame")
+
+    provided = pytester.runpytest_subprocess("traces", "--eikon")
+
+    missing.stdout.fnmatch_lines(["the mission types secret PASSWORD, which was not provided*"])
+    provided.assert_outcomes(failed=1)
+    provided.stdout.no_fnmatch_line("*was not provided*")
+
+
 def test_collecting_reads_no_trace(pytester: pytest.Pytester) -> None:
     """Thousands are collected in seconds: a trace that is broken fails in its test, a conftest.py in it is not run."""
     for name in ("broken", "good"):
