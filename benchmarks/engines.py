@@ -80,6 +80,8 @@ class Timing:
     command: float
     replays: float
     """From the start of the first replay to the end of the last one."""
+    each: float
+    """Of a replay, the median."""
 
 
 async def write_samples(folder: Path) -> Mapping[str, Path]:
@@ -172,7 +174,8 @@ def measure_overhead(project: Path, workers: int, rounds: int) -> Mapping[str, l
             seconds, suite = run_suite(project, "long", workers, engine)
             ends = [each.started_at + timedelta(milliseconds=each.duration_ms) for each in suite.results]
             replays = max(ends) - min(each.started_at for each in suite.results)
-            timings[engine].append(Timing(command=seconds, replays=replays.total_seconds()))
+            each_s = median(each.duration_ms for each in suite.results) / 1000
+            timings[engine].append(Timing(command=seconds, replays=replays.total_seconds(), each=each_s))
             sys.stderr.write(f"{engine}: {seconds:.1f} s, replays {replays.total_seconds():.1f} s\n")
     return timings
 
@@ -192,10 +195,11 @@ def print_verdicts(ways: list[Way]) -> bool:
 
 def print_overhead(timings: Mapping[str, list[Timing]]) -> bool:
     """Print the medians of both engines; return whether Ray's replays take at most `MAX_RATIO` times as long."""
-    commands = {engine: median(each.command for each in runs) for engine, runs in timings.items()}
-    replays = {engine: median(each.replays for each in runs) for engine, runs in timings.items()}
-    rows = [(engine, commands[engine], replays[engine]) for engine in timings]
-    sys.stdout.write("\n" + table(("engine", "seconds of the command", "of the replays"), rows))
+    commands = {engine: median(run.command for run in runs) for engine, runs in timings.items()}
+    replays = {engine: median(run.replays for run in runs) for engine, runs in timings.items()}
+    each = {engine: median(run.each for run in runs) for engine, runs in timings.items()}
+    rows = [(engine, commands[engine], replays[engine], each[engine]) for engine in timings]
+    sys.stdout.write("\n" + table(("engine", "seconds of the command", "of all replays", "of each"), rows))
     ratio = replays["ray"] / replays["local"]
     sys.stdout.write(f"ratio of ray: {commands['ray'] / commands['local']:.2f}, of the replays {ratio:.2f}\n")
     return ratio <= MAX_RATIO

@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.errors import InternalError, RequirementError
+from eikon_engine.errors import InternalError, OutputError, RequirementError
 from eikon_engine.files.wall_clock import utc_now
-from eikon_engine.files.writing import write_atomically
+from eikon_engine.files.writing import write_error_message
 from eikon_engine.outcome.suite_results import MissionResult
 from eikon_engine.replay.engine import SharedBrowsers
 from eikon_engine.suite.runner import REPLAYS_AT_ONCE, Retries
@@ -191,7 +191,11 @@ def _lost_result(flight: _Flight, reason: str) -> MissionResult:
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write artifacts; not synced to disk one by one, while the actor waits for its next replay."""
     for name, data in files.items():
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as error:
+            raise OutputError(write_error_message(path, error)) from error
