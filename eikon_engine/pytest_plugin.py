@@ -61,6 +61,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("eikon_mission_timeout", "Wall time of a replay, in seconds.", default="")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the trace.json of a bundle stand for the bundle, as in commands."""
+    if _is_on(config):
+        config.args = [_bundle_argument(each) for each in config.args]
+
+
+def _bundle_argument(argument: str) -> str:
+    from eikon_engine.trace.trace_file import TRACE_FILE
+
+    path = Path(argument)
+    return str(path.parent) if path.name == TRACE_FILE and path.is_file() else argument
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Collect bundles whatever their folders are called, also where pytest would not look for tests."""
     return False if _is_on(config) and _Replays.of(config).is_bundle(collection_path) else None

@@ -45,12 +45,13 @@ def test_bundles_are_tests(project: pytest.Pytester) -> None:
 
 
 def test_bundles_are_selected_as_tests_are(project: pytest.Pytester) -> None:
-    """By -k, by the path of a bundle, by --lf; without the option there are none."""
+    """By -k, by the path of a bundle or of its trace, by --lf; without the option there are none."""
     assert project.runpytest_subprocess("traces", "--eikon", "-k", "good").parseoutcomes() == {
         "passed": 1,
         "deselected": 1,
     }
     project.runpytest_subprocess("traces/changed", "--eikon").assert_outcomes(failed=1)
+    project.runpytest_subprocess("traces/changed/trace.json", "--eikon").assert_outcomes(failed=1)
     assert project.runpytest_subprocess("traces", "--eikon", "--lf").parseoutcomes()["failed"] == 1
     assert project.runpytest_subprocess("traces").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
