@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.actions.conditions import check_assertion, wait_for
 from eikon_engine.browser.actions.effect import require_page, translated_errors
@@ -20,7 +20,9 @@ from eikon_engine.errors import ActionError, InternalError, RequirementError
 from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange
 from eikon_engine.trace import actions
 from eikon_engine.trace.bundle import load_page
-from eikon_engine.trace.execution import Failed, Succeeded
+from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, Succeeded
+from eikon_engine.trace.steps import READ_ONLY_ACTIONS, iter_steps
+from eikon_engine.trace.stored_pages import read_stored_html
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session, SessionOptions
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import RecordedTiming
+    from eikon_engine.trace.execution import RecordedTiming, StoredPage
     from eikon_engine.trace.observation import Observation, PageObservation
 
 BLANK = "about:blank"
@@ -96,6 +98,32 @@ class SnapshotTraffic:
             return  # the page or the request is gone
 
 
+class OlderPages:
+    """The pages that an older format stored as HTML files, in the order of the actions; only the first page has any."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        """Start before the first action of a bundle."""
+        steps = [step for _, step in iter_steps(bundle.trace)]
+        performed = [each for each in steps if isinstance(each, ActionTrace) and not isinstance(each.result, Blocked)]
+        self._stored = iter([each.stored_page for each in performed])
+        self.is_used = any(each.stored_page is not None for each in performed)
+        self._shown: StoredPage | None = None
+
+    def page(self, ordinal: int) -> StoredPage | None:
+        """Return a page before the current action; None if it is not known."""
+        return self._shown if ordinal == 0 else None
+
+    def advance(self, action: actions.Action) -> None:
+        """End an action: what the page shows after one that may change it is only known if it was stored."""
+        stored = next(self._stored, None)
+        if stored is not None or not isinstance(action, (*READ_ONLY_ACTIONS, *_KEEPS_DOCUMENT)):
+            self._shown = stored
+
+
+_KEEPS_DOCUMENT: Final = (actions.Fill, actions.TypeText, actions.WaitFor)
+"""Actions after which the page is still the one before."""
+
+
 class SnapshotPlayback:
     """Bind the targets of actions on stored snapshots."""
 
@@ -106,6 +134,7 @@ class SnapshotPlayback:
         self._traffic = traffic
         self._current_pages: dict[int, PageObservation] = {}
         self._performed: PerformedAction | None = None
+        self._older = OlderPages(bundle)
 
     async def perform(
         self,
@@ -124,6 +153,7 @@ class SnapshotPlayback:
             bound = await self._check(action)
         except ActionError as caught:
             error = caught
+        self._older.advance(action)
         if recorded is not None:
             self._current_pages = {page.page: page for page in recorded.pages}
         self._performed = PerformedAction(
@@ -147,7 +177,7 @@ class SnapshotPlayback:
     async def screenshot(self, page: int) -> bytes | None:
         """Take a PNG of a page as last recorded; None without a snapshot."""
         shown = self._current_pages.get(page)
-        if shown is None or shown.snapshot is None:
+        if (shown is None or shown.snapshot is None) and self._older.page(page) is None:
             return None
         await self._load_snapshot(page)
         async with translated_errors(f"taking a screenshot of page {page}"):
@@ -178,7 +208,7 @@ class SnapshotPlayback:
 
     async def _bind(self, action: actions.Action) -> BoundTarget | None:
         target = getattr(action, "target", None)
-        if target is None:
+        if target is None or (self._older.is_used and self._older.page(action.page) is None):
             return None
         await self._load_snapshot(action.page)
         readiness = readiness_for(action)
@@ -192,20 +222,26 @@ class SnapshotPlayback:
 
     async def _load_snapshot(self, ordinal: int) -> None:
         """Load the snapshot of a page into the one real page."""
+        html, url = self._stored_document(ordinal)
+        page = self._page()
+        self._traffic.documents = {url.split("#")[0]: html}
+        async with translated_errors(f"showing the snapshot of page {ordinal}"):
+            if not url.startswith(("http:", "https:")):
+                await page.set_content(html, wait_until="load")
+                return
+            await page.goto(BLANK)
+            await page.goto(url, wait_until="load")
+
+    def _stored_document(self, ordinal: int) -> tuple[str, str]:
+        """Return the HTML and the URL of a page before the current action."""
+        if (stored := self._older.page(ordinal)) is not None:
+            return read_stored_html(self._bundle.root, stored.path), stored.url
         shown = self._current_pages.get(ordinal)
         snapshot = load_page(self._bundle.dom, shown) if shown is not None else None
         if shown is None or snapshot is None:
             message = f"no DOM snapshot of page {ordinal} was recorded before this action. Replay it sealed or live."
             raise RequirementError(message, code="network-part-missing")
-        html = render_html(snapshot.main, frames=snapshot.frames)
-        page = self._page()
-        self._traffic.documents = {shown.url.split("#")[0]: html}
-        async with translated_errors(f"showing the snapshot of page {ordinal}"):
-            if not shown.url.startswith(("http:", "https:")):
-                await page.set_content(html, wait_until="load")
-                return
-            await page.goto(BLANK)
-            await page.goto(shown.url, wait_until="load")
+        return render_html(snapshot.main, frames=snapshot.frames), shown.url
 
     def _page(self) -> Page:
         return require_page(self.session, 0)

@@ -12,6 +12,7 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.steps import iter_steps
+from eikon_engine.trace.stored_pages import read_stored_html
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.files.blobs import BlobRef
     from eikon_engine.files.json_text import JsonValue
     from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import StoredPage
 
 _MAX_LISTED: Final = 8
 
@@ -81,13 +83,18 @@ def _json_or_text(value: str) -> JsonValue:
 
 
 def _stored_page(bundle: Bundle, step: str | None) -> tuple[str, str]:
-    pages = _stored_pages(bundle)
+    pages, older = _stored_pages(bundle), _older_pages(bundle)
+    if not pages and step is None and len({page.path for page in older.values()}) == 1:
+        step = next(iter(older))
+    if step in older:
+        return read_stored_html(bundle.root, older[step].path), older[step].url
     if step is None and len({ref.sha256 for ref, _, _ in pages.values()}) == 1:
         step = next(iter(pages))
     if step not in pages:
-        known = ", ".join(list(pages)[:_MAX_LISTED]) + (" …" if len(pages) > _MAX_LISTED else "")
+        steps = [*pages, *older]
+        known = ", ".join(steps[:_MAX_LISTED]) + (" …" if len(steps) > _MAX_LISTED else "")
         found = "none" if step is None else repr(step)
-        message = f"{bundle.root}: expected --step to be one of {known or 'none, as no page is stored'}, got {found}"
+        message = f"{bundle.name}: expected --step to be one of {known or 'none, as no page is stored'}, got {found}"
         raise UsageError(message)
     ref, frame, url = pages[step]
     stored = render_stored_frames(bundle.dom.get(ref)).get(frame)
@@ -95,6 +102,11 @@ def _stored_page(bundle: Bundle, step: str | None) -> tuple[str, str]:
         message = f"{bundle.root}: the snapshot of {step} has no frame {frame!r}. Choose another step."
         raise UsageError(message)
     return stored.html, url
+
+
+def _older_pages(bundle: Bundle) -> dict[str, StoredPage]:
+    """Return the pages that an older format stored, by step id."""
+    return {step.id: step.stored_page for _, step in iter_steps(bundle.trace) if step.stored_page is not None}
 
 
 def _stored_pages(bundle: Bundle) -> dict[str, tuple[BlobRef, str, str]]:

@@ -140,7 +140,7 @@ class Collector:
             mission_id=trace.mission_id,
             mission_text=trace.mission_text,
             trace_id=trace.id,
-            trace_path=str(self.plan.bundle.root),
+            trace_path=self.plan.bundle.name,
             recorded_status=trace.status,
             started_at=self.started_at,
             ended_at=ended_at,

@@ -225,7 +225,7 @@ def require_live_start_state(bundle: Bundle, options: ReplayOptions, network: Ne
         return
     missing = tuple(_redacted_start_parts(bundle, is_given=options.storage_state is not None))
     if missing:
-        message = f"{bundle.root}: the recorded start state is redacted: {'; '.join(missing)}"
+        message = f"{bundle.name}: the recorded start state is redacted: {'; '.join(missing)}"
         raise RequirementError(message, code="secret-missing")
 
 
@@ -397,9 +397,10 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     _require_headers(bundle.trace, options, secrets)
     require_live_start_state(bundle, options, network)
     subgoals = order_steps(bundle.trace)
+    is_older = bundle.trace.migrated_from is not None
     for planned in subgoals:
         for each in planned.steps:
-            _require_step(each.step, options, secrets)
+            _require_step(each.step, options, secrets if network != "snapshot" else None, is_older=is_older)
     return Plan(
         bundle=bundle,
         network=network,
@@ -470,11 +471,11 @@ def choose_network(bundle: Bundle, requested: NetworkMode | None) -> NetworkMode
         return "sealed" if bundle.trace.network is not None else "live"
     if requested in SERVED_MODES and bundle.trace.network is None:
         mode = f"--network {requested}"
-        message = f"{bundle.root}: {mode} expects a recorded network, but the trace has none. Use --network live."
+        message = f"{bundle.name}: {mode} expects a recorded network, but the trace has none. Use --network live."
         raise RequirementError(message, code="network-part-missing")
     if requested == "snapshot" and not _has_snapshots(bundle.trace):
         message = (
-            f"{bundle.root}: --network snapshot expects stored DOM snapshots, but the trace has none. "
+            f"{bundle.name}: --network snapshot expects stored DOM snapshots, but the trace has none. "
             "Record the mission again."
         )
         raise RequirementError(message, code="network-part-missing")
@@ -505,20 +506,27 @@ def _checked_network_mode(bundle: Bundle, options: ReplayOptions, urls: BaseUrlM
 
 
 def _has_snapshots(trace: ExecutionTrace) -> bool:
-    return any(
+    actions = [action for subgoal in trace.subgoal_traces for action in subgoal.actions_taken]
+    return any(action.stored_page is not None for action in actions) or any(
         page.snapshot is not None
-        for subgoal in trace.subgoal_traces
-        for action in subgoal.actions_taken
+        for action in actions
         if action.observation is not None
         for page in action.observation.pages
     )
 
 
-def _require_step(step: ActionTrace | SkillUsage, options: ReplayOptions, secrets: Mapping[str, str]) -> None:
+def _require_step(
+    step: ActionTrace | SkillUsage, options: ReplayOptions, secrets: Mapping[str, str] | None, *, is_older: bool
+) -> None:
+    """Check that a step has what it needs; without `secrets`, nothing is typed.
+
+    A skill of an older format that this version does not have makes its step unverifiable.
+    """
     if isinstance(step, SkillUsage):
-        options.skills.get(step.skill)
-        return
-    _require_secrets(action_secret_names(step.action), options, secrets)
+        if options.skills.has(step.skill) or not is_older:
+            options.skills.get(step.skill)
+    elif secrets is not None:
+        _require_secrets(action_secret_names(step.action), options, secrets)
 
 
 def _require_headers(trace: ExecutionTrace, options: ReplayOptions, secrets: Mapping[str, str]) -> None:

@@ -45,7 +45,8 @@ from eikon_engine.trace.base_urls import map_action_urls
 from eikon_engine.trace.bundle import load_page, load_snapshot
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, Succeeded
 from eikon_engine.trace.labels import action_label, step_label
-from eikon_engine.trace.steps import MISSING_DOCUMENT, is_failed_wait, poll_interval_ms
+from eikon_engine.trace.steps import MISSING_DOCUMENT, is_failed_wait, poll_interval_ms, unknown_skill_note
+from eikon_engine.trace.stored_pages import read_stored_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -421,7 +422,10 @@ class StepRunner:
         begin = time.perf_counter()
         result, output, unverifiable = self._run_skill(usage)
         divergences: tuple[Divergence, ...] = ()
-        if result is not None:
+        if result is not None and usage.unverifiable is not None:
+            failed = (f"now it failed: {result.message}",) if isinstance(result, Failed) else ()
+            unverifiable = (*unverifiable, usage.unverifiable, *failed)
+        elif result is not None:
             divergences = tuple(detect_skill(_place(planned), usage, result, output))
             if not usage.output_recorded and isinstance(usage.result, Succeeded):
                 unverifiable = (*unverifiable, "the recording holds no output of the skill to compare with")
@@ -725,23 +729,30 @@ class StepRunner:
         return tuple(notes)
 
     def _run_skill(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:
-        if usage.source is None:
-            return None, None, (MISSING_DOCUMENT,)
+        if self.plan.trace.migrated_from is not None and not self._options.skills.has(usage.skill):
+            return None, None, (unknown_skill_note(usage),)
         skill = self._options.skills.get(usage.skill)
-        snapshot = load_snapshot(self.plan.bundle.dom, usage.source.snapshot)
-        document = next((frame for frame in snapshot.frames if frame.path == usage.source.frame), None)
-        if document is None:
-            return None, None, (f"the stored snapshot has no frame {usage.source.frame!r}",)
-        page = SkillInput(
-            html=render_plain_html(document),
-            url=usage.source.url,
-            parameters=usage.parameters,
-            completion_client=self._completion_client,
-        )
+        document = self._skill_document(usage)
+        if isinstance(document, str):
+            return None, None, (document,)
+        page = replace(document, parameters=usage.parameters, completion_client=self._completion_client)
         try:
             return Succeeded(), skill.run(page), ()
         except (CompletionError, SkillError) as error:
             return Failed(code=error.code, message=error.message), None, ()
+
+    def _skill_document(self, usage: SkillUsage) -> SkillInput | str:
+        """Return the document that a skill ran on, or why there is none."""
+        bundle, stored, source = self.plan.bundle, usage.stored_page, usage.source
+        if source is None:
+            if stored is None:
+                return MISSING_DOCUMENT
+            return SkillInput(html=read_stored_html(bundle.root, stored.path), url=stored.url)
+        snapshot = load_snapshot(bundle.dom, source.snapshot)
+        document = next((frame for frame in snapshot.frames if frame.path == source.frame), None)
+        if document is None:
+            return f"the stored snapshot has no frame {source.frame!r}"
+        return SkillInput(html=render_plain_html(document), url=source.url)
 
 
 def _unsettled_comparer(plan: Plan) -> UnsettledComparer:

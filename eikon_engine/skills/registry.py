@@ -92,6 +92,10 @@ class SkillRegistry:
             return self._installed.load(name)
         raise RequirementError(self._unknown_message(name), code="unknown-skill")
 
+    def has(self, name: str) -> bool:
+        """Return whether a skill has this name, usable or not."""
+        return name in self.names
+
     def __iter__(self) -> Iterator[Skill]:
         """Iterate over the usable skills in order of their names; `broken` reports the others."""
         for name in self.names:

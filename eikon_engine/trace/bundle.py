@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eikon_engine.dom.tree import PageSnapshot
-    from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, SubgoalTrace
+    from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, StoredPage, SubgoalTrace
     from eikon_engine.trace.observation import PageObservation
 
 DOM_FOLDER: Final = "dom"
@@ -44,6 +44,13 @@ class Bundle:
     """DOM snapshots."""
     files: BlobStore
     """Files for upload fields."""
+    file: Path | None = None
+    """File of the trace if it is not named as in a bundle, such as an older trace; None otherwise."""
+
+    @property
+    def name(self) -> str:
+        """Return the path that names the bundle in messages: its folder, or the file of its trace."""
+        return str(self.root if self.file is None else self.file)
 
     def verify(self) -> None:
         """Read every blob the trace refers to and verify its digest.
@@ -96,12 +103,19 @@ def open_bundle(path: Path) -> Bundle:
         TraceError: the trace cannot be read, see `read_trace`; a file the trace refers to is missing.
         BundlePathError: a path in the trace points outside the bundle.
     """
-    root = find_trace_file(path).parent
+    file = find_trace_file(path)
+    root = file.parent
     trace = read_trace(path)
     lost = require_attachments(root, trace)
     if lost:
         trace = trace.model_copy(update={"warnings": (*trace.warnings, *lost)})
-    return Bundle(root=root, trace=trace, dom=BlobStore(root / DOM_FOLDER), files=BlobStore(root / FILES_FOLDER))
+    return Bundle(
+        root=root,
+        trace=trace,
+        dom=BlobStore(root / DOM_FOLDER),
+        files=BlobStore(root / FILES_FOLDER),
+        file=None if file.name in {TRACE_FILE, JOURNAL_FILE} else file,
+    )
 
 
 def bundle_without_files(trace: ExecutionTrace) -> Bundle:
@@ -187,6 +201,15 @@ def _path_references(trace: ExecutionTrace) -> Iterator[_PathReference]:
     yield from _artifacts(trace.artifacts, "artifacts")
     for where, action in _actions(trace):
         yield from _artifacts(action.artifacts, f"{where}.artifacts")
+        yield from _stored_page(action.stored_page, where)
+    for place, subgoal in _subgoals(trace):
+        for number, skill in enumerate(subgoal.skills_used):
+            yield from _stored_page(skill.stored_page, f"{place}.skills_used[{number}]")
+
+
+def _stored_page(page: StoredPage | None, where: str) -> Iterator[_PathReference]:
+    if page is not None:
+        yield _PathReference(f"{where}.stored_page.path", page.path, "file")
 
 
 def _artifacts(artifacts: Iterable[Artifact], where: str) -> Iterator[_PathReference]:

@@ -107,6 +107,15 @@ class RecordedTiming(FileModel):
     """As `Observation.virtual_ms`; None if nothing was recorded."""
 
 
+class StoredPage(FileModel):
+    """A page that an older format stored as an HTML file, without form state, shadow roots and frames."""
+
+    path: str
+    """Relative to the bundle, with forward slashes."""
+    url: str = ""
+    """Of the last document that the mission is known to have loaded; empty if none is known."""
+
+
 class ActionTrace(FileModel):
     """One performed action."""
 
@@ -122,6 +131,8 @@ class ActionTrace(FileModel):
     artifacts: tuple[Artifact, ...] = ()
     timing: RecordedTiming | None = None
     """None unless the mission was edited before this action, or what followed it was deleted."""
+    stored_page: StoredPage | None = None
+    """The page after the action, in recordings of an older format, which have no observation."""
 
     @property
     def baseline(self) -> Observation | None:
@@ -153,6 +164,11 @@ class SkillUsage(FileModel):
     output: FiniteJson = None
     output_recorded: bool = True
     """Whether `output` is what the skill returned; false if the recording did not store it."""
+    stored_page: StoredPage | None = None
+    """The page that the skill ran on, in recordings of an older format, which have no `source`."""
+    unverifiable: str | None = None
+    """Why a replay cannot verify the use: a skill of an older format did something else, or returned another form of
+    output. None otherwise."""
 
 
 class ToolUsage(FileModel):

@@ -139,6 +139,11 @@ MISSING_DOCUMENT: Final = "the trace has no document for the skill: none was rec
 """Why a skill without a `source` cannot run."""
 
 
+def unknown_skill_note(usage: SkillUsage) -> str:
+    """Return why the use of a skill that this version does not have cannot be verified."""
+    return usage.unverifiable or f"an older version recorded skill {usage.skill}, which this version does not have"
+
+
 def is_read_only(step: Step) -> bool:
     """Return whether a step does not change the pages, so that later steps do not depend on it."""
     return (
@@ -201,18 +206,20 @@ def _invalidate(trace: ExecutionTrace, steps: list[Step], known: Step | None) ->
         if id(step) not in outdated:
             return step
         if isinstance(step, SkillUsage):
-            return step.model_copy(update={"source": None, "output": None, "output_recorded": False})
+            unknown = {"source": None, "stored_page": None, "output": None, "output_recorded": False}
+            return step.model_copy(update=unknown)
         kept = step.action if step is known else without_identities(step.action)
         update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(step))}
-        return step.model_copy(update=update)
+        return step.model_copy(update={**update, "stored_page": None})
 
     return map_steps(trace, without_recording)
 
 
 def invalidate_step(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
     """Drop what was recorded of one action."""
-    update = {"observation": None, "artifacts": (), "timing": _timings(trace).get(id(action))}
-    return replace_step(trace, action, action.model_copy(update=update))
+    timing = _timings(trace).get(id(action))
+    invalid = {"observation": None, "artifacts": (), "timing": timing, "stored_page": None}
+    return replace_step(trace, action, action.model_copy(update=invalid))
 
 
 def pin_timing_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:

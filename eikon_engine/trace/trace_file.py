@@ -16,6 +16,7 @@ from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
 from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
 from eikon_engine.trace.migrations.v3_1 import migrate_v3_1
+from eikon_engine.trace.stored_pages import with_stored_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,6 +63,8 @@ class ExecutionTraceSerializer:
 def read_trace(path: Path) -> ExecutionTrace:
     """Read the trace at `path`: a bundle folder, its trace.json, or the journal of an unfinished recording.
 
+    An older trace gets the pages that its artifacts folders hold.
+
     Raises:
         TraceError: there is no trace; the version is not supported.
         TraceSyntaxError: the text is not JSON, or is truncated.
@@ -75,7 +78,9 @@ def read_trace(path: Path) -> ExecutionTrace:
     except OSError as error:
         message = f"{file}: cannot read the trace ({error.strerror}); check the permissions of the file"
         raise TraceError(message) from error
-    return parse_trace(data, str(file))
+    trace = parse_trace(data, str(file))
+    is_older = trace.migrated_from is not None and _parse_object(data, str(file))["trace_version"] != TRACE_VERSION
+    return with_stored_pages(file.parent, trace) if is_older else trace
 
 
 def find_trace_file(path: Path) -> Path:

@@ -165,7 +165,7 @@ def _old(**changes: object) -> bytes:
 
 
 KNOWN = (
-    "navigate, fill, click, wait_for, wait_for_navigation, wait_for_selector, dom_presence_check, screenshot, "
+    "navigate, fill, type, click, wait_for, wait_for_navigation, wait_for_selector, dom_presence_check, screenshot, "
     "extract_dom, retry, reload_if_failed"
 )
 FAULTS: dict[str, tuple[dict[str, object], str]] = {

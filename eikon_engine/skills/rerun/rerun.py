@@ -28,7 +28,8 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.patch import Operation, SetPageIntent, SetSkillOutput, TracePatch, apply_patch
-from eikon_engine.trace.steps import MISSING_DOCUMENT
+from eikon_engine.trace.steps import MISSING_DOCUMENT, unknown_skill_note
+from eikon_engine.trace.stored_pages import read_stored_html
 from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, write_trace
 
 if TYPE_CHECKING:
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from eikon_engine.skills.skill import Skill
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import PageIntent, Result, SkillUsage
-
-MAX_PAGE_BYTES = 64 * 1024 * 1024
-"""Maximum size in bytes of a page that an older recording stored as a file."""
 
 
 class StoredPages:
@@ -64,6 +62,20 @@ class StoredPages:
             self._frames[snapshot.sha256] = render_stored_frames(self._bundle.dom.get(snapshot))
         return self._frames[snapshot.sha256].get(path)
 
+    def skill_page(self, usage: SkillUsage) -> StoredFrame | None:
+        """Return the page that a skill ran on, or None if its snapshot has no such frame or no page is stored.
+
+        Raises:
+            TraceError: the page cannot be read.
+        """
+        if usage.source is not None:
+            frame = self.frame(usage.source.snapshot, usage.source.frame)
+            return None if frame is None else frame._replace(url=usage.source.url)
+        stored = usage.stored_page
+        if stored is None:
+            return None
+        return StoredFrame(html=read_stored_html(self._bundle.root, stored.path), url=stored.url)
+
     def intent_page(self, intent: PageIntent) -> StoredFrame | None:
         """Return the page of a page intent in an older recording, or None if it is missing or ambiguous.
 
@@ -82,16 +94,8 @@ class StoredPages:
         files = [path for each in named if (path := resolve_inside(self._bundle.root, each, "page_intents")).is_file()]
         if intent.step_id is None or len(files) != 1:
             return None
-        try:
-            with files[0].open("rb") as file:
-                data = file.read(MAX_PAGE_BYTES + 1)
-        except OSError as error:
-            message = f"{files[0]}: the page cannot be read: {error.strerror}. Restore the bundle."
-            raise TraceError(message, code="attachment-corrupt") from error
-        if len(data) > MAX_PAGE_BYTES:
-            message = f"{files[0]}: expected a page of at most {MAX_PAGE_BYTES} bytes, got more. Restore the bundle."
-            raise TraceError(message, code="attachment-corrupt")
-        return StoredFrame(html=data.decode("utf-8", "replace"), url="")
+        relative = files[0].relative_to(self._bundle.root).as_posix()
+        return StoredFrame(html=read_stored_html(self._bundle.root, relative, "page_intents"), url="")
 
 
 INTENT_SKILL: Final = "detect_page_intent"
@@ -156,6 +160,7 @@ class _BundleRerunner:
 
     def __init__(self, bundle: Bundle, skills: SkillRegistry, ask: CompletionClient) -> None:
         self._pages = StoredPages(bundle)
+        self._is_older = bundle.trace.migrated_from is not None
         self._skills = skills
         self._completion_client = ask
 
@@ -172,19 +177,18 @@ class _BundleRerunner:
             old_result=usage.result,
             new_result=None,
         )
-        if usage.source is None:
-            return blank.model_copy(update={"why": MISSING_DOCUMENT})
-        if isinstance(usage.result, Blocked):
-            return blank.model_copy(update={"why": "the skill was blocked when recorded"})
+        if (why := self._why_not_rerun(usage)) is not None:
+            return blank.model_copy(update={"why": why})
         try:
             skill = self._skills.get(usage.skill)
             blank = blank.model_copy(update={"version": skill.version})
-            frame = self._pages.frame(usage.source.snapshot, usage.source.frame)
+            frame = self._pages.skill_page(usage)
             if frame is None:
-                return blank.model_copy(update={"why": f"the stored snapshot has no frame {usage.source.frame!r}"})
+                missing = "" if usage.source is None else usage.source.frame
+                return blank.model_copy(update={"why": f"the stored snapshot has no frame {missing!r}"})
             page = SkillInput(
                 html=frame.html,
-                url=usage.source.url,
+                url=frame.url,
                 parameters=usage.parameters,
                 completion_client=self._completion_client,
             )
@@ -194,10 +198,19 @@ class _BundleRerunner:
             return blank.model_copy(
                 update={"status": "unreadable" if unreadable else "not_rerun", "why": error.message}
             )
-        if isinstance(usage.result, Succeeded) and isinstance(result, Succeeded) and not usage.output_recorded:
-            why = "the recording contains no output of the skill to compare with"
+        is_unknown = isinstance(usage.result, Succeeded) and isinstance(result, Succeeded) and not usage.output_recorded
+        if is_unknown or usage.unverifiable is not None:
+            why = usage.unverifiable or "the recording contains no output of the skill to compare with"
             return blank.model_copy(update={"why": why, "new_result": result})
         return _compare_outputs(blank, result, usage.output, output)
+
+    def _why_not_rerun(self, usage: SkillUsage) -> str | None:
+        """Return why a skill use cannot be rerun; None if it can."""
+        if self._is_older and not self._skills.has(usage.skill):
+            return unknown_skill_note(usage)
+        if usage.source is None and usage.stored_page is None:
+            return MISSING_DOCUMENT
+        return "the skill was blocked when recorded" if isinstance(usage.result, Blocked) else None
 
     def rerun_intent(self, intent: PageIntent) -> UseRerun:
         """Rerun a page intent of an older recording; compare the intent only, not its confidence."""

@@ -156,8 +156,8 @@ class FieldReader:
         return start, end
 
     def report_unread(self) -> None:
-        """Report every field that was not read."""
-        for name in self.plain.keys() - self._taken:
+        """Report every field that was not read, but `type`, which only names the kind of the object."""
+        for name in self.plain.keys() - self._taken - {"type"}:
             self.report.record_dropped(self.path_of(name), self.plain[name])
 
     def error(self, name: str, problem: str) -> TraceFieldError:

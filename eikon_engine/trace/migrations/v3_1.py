@@ -1,7 +1,7 @@
 """Migrate the format "v3.1" to version 4.
 
 The older format has no URL after an action, no HTTP status, no DOM digest and no common order of skills and actions;
-some of its eleven action types lack details that a replay needs. Fields without a counterpart in version 4 are named in
+some of its twelve action types lack details that a replay needs. Fields without a counterpart in version 4 are named in
 the warnings, without their values.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, get_args
 
 from eikon_engine.files.paths import escapes_bundle
@@ -132,6 +133,10 @@ def _fill(step: _OldAction) -> JsonObject:
     return {"type": "fill", "target": target, "text": text}
 
 
+def _type(step: _OldAction) -> JsonObject:
+    return {**_fill(step), "type": "type"}
+
+
 def _wait_for(step: _OldAction) -> JsonObject:
     if not step.selector and (url := step.url()):
         return _wait({"kind": "url", "url": url})
@@ -177,6 +182,7 @@ def _reload_if_failed(step: _OldAction) -> JsonObject:
 ACTION_BUILDERS: Final[Mapping[str, Callable[[_OldAction], JsonObject]]] = {
     "navigate": _navigate,
     "fill": _fill,
+    "type": _type,
     "click": _click,
     "wait_for": _wait_for,
     "wait_for_navigation": _wait_for_navigation,
@@ -195,7 +201,9 @@ def _report_unused(step: _OldAction, action: JsonObject) -> None:
     for name, value in (("selector", step.selector), ("target", step.place)):
         if value and repr(value)[1:-1] not in used:
             step.fields.report.record_dropped(step.fields.path_of(name), value, f"of a {step.kind}")
-    if step.kind not in {"fill", "navigate"} or (step.kind == "navigate" and step.input_data != action.get("url")):
+    if step.kind not in {"fill", "navigate", "type"} or (
+        step.kind == "navigate" and step.input_data != action.get("url")
+    ):
         step.fields.report.record_dropped(step.fields.path_of("input_data"), step.input_data, f"of a {step.kind}")
 
 
@@ -251,6 +259,34 @@ VERSION: Final = "v3.1"
 _STATUSES: Final[tuple[str, ...]] = get_args(MissionStatus)
 _MAY_QUOTE_INPUT: Final = "which may quote a masked input"
 _SKILL_OK: Final = frozenset({"ok", "success", "complete"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OlderSkill:
+    """A skill of the older format, and what it is now."""
+
+    successor: str | None
+    """Skill with the same meaning; None if there is none."""
+    output: frozenset[str] = frozenset()
+    """Members of the output of the successor; another form of output is not carried over."""
+    why: str
+    """Why a use cannot be verified if there is no successor, or if the output has another form."""
+
+
+_OLDER_SKILLS: Final[Mapping[str, _OlderSkill]] = {
+    "listing_extraction_skill": _OlderSkill(
+        successor="extract_listing",
+        output=frozenset({"count", "items", "selector"}),
+        why="listing_extraction_skill recorded no output in the form of extract_listing, so there is nothing to "
+        "compare with",
+    ),
+    "login_form_skill": _OlderSkill(
+        successor=None,
+        why="login_form_skill signed in on the page, and its actions were not recorded; no skill of this version "
+        "acts on pages",
+    ),
+}
+"""Skills of the older format that are no skills of this version, by name."""
 
 
 def migrate_v3_1(plain: JsonObject, source: str) -> JsonObject:
@@ -348,16 +384,15 @@ class _SubgoalMigration:
         for each in own:
             usages.remove(each)
             skills.append(_migrate_skill(each, sequence + len(skills)))
-        if name and all(each["skill"] != name for each in skills):
-            skills.append(
-                {
-                    "id": f"{attempt_id}_skill_{name}",
-                    "sequence": sequence + len(skills),
-                    "skill": name,
-                    "result": {"kind": "ok"},
-                    "output_recorded": False,
-                }
-            )
+        if name and all(each["skill"] not in {name, _current_skill(name)} for each in skills):
+            unrecorded: JsonObject = {
+                "id": f"{attempt_id}_skill_{name}",
+                "sequence": sequence + len(skills),
+                "skill": name,
+                "result": {"kind": "ok"},
+                "output_recorded": False,
+            }
+            skills.append(_with_successor(unrecorded, self.fields))
         for skill in skills:
             self.fields.report.warn(
                 f"the position of skill {skill['skill']} in {attempt_id} was not recorded; placed after the actions"
@@ -388,13 +423,35 @@ def _migrate_skill(usage: FieldReader, sequence: int) -> JsonObject:
             skill |= {"output": inner.read(name), "output_recorded": True}
         inner.report_unread()
     usage.report_unread()
-    return skill
+    return _with_successor(skill, usage)
+
+
+def _current_skill(name: object) -> object:
+    older = _OLDER_SKILLS.get(str(name))
+    return name if older is None or older.successor is None else older.successor
+
+
+def _with_successor(skill: JsonObject, fields: FieldReader) -> JsonObject:
+    """Return a skill use with the skill of this version that has the same meaning, if there is one."""
+    older = _OLDER_SKILLS.get(str(skill["skill"]))
+    if older is None:
+        return skill
+    output = skill.get("output")
+    if older.successor is not None and isinstance(output, dict) and output.keys() >= older.output:
+        return skill | {"skill": older.successor}
+    fields.report.record_dropped(f"{fields.path}.output", output, f"of {skill['skill']}")
+    return skill | {
+        "skill": _current_skill(skill["skill"]),
+        "output": None,
+        "output_recorded": False,
+        "unverifiable": older.why,
+    }
 
 
 def _migrate_artifacts(fields: FieldReader) -> list[JsonObject]:
     artifacts: list[JsonObject] = []
     for each in fields.read_objects("artifacts"):
-        path = each.read_required_text("path")
+        path = _bundle_path(each.read_required_text("path"), fields.report.source)
         name = each.read_text("name") or path
         if escapes_bundle(path):
             each.report.record_dropped(each.path_of("path"), path, "which points outside the bundle")
@@ -402,6 +459,15 @@ def _migrate_artifacts(fields: FieldReader) -> list[JsonObject]:
             artifacts.append({"name": name, "path": path})
         each.report_unread()
     return artifacts
+
+
+def _bundle_path(path: str, source: str) -> str:
+    """Return the path of an artifact relative to the folder of the trace, if it is written in full and leads there."""
+    folder = PurePath(source).parent
+    for base in (folder, Path(folder).absolute()):
+        if base != PurePath() and PurePath(path).is_relative_to(base):
+            return PurePath(path).relative_to(base).as_posix()
+    return path
 
 
 def _migrate_page_intent(fields: FieldReader) -> JsonObject:
