@@ -18,21 +18,40 @@ _NAME: Final = click.option("--name", metavar="NAME", help="On `main`: name of t
 _REASON: Final = "Reason, recorded in the trace."
 
 
-@click.group("branch", context_settings=HELP_SETTINGS)
+class BranchGroup(click.Group):
+    """Commands of branches; `branch CP NAME` and `branch --from CP --name NAME` are short for `create`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, with the word added."""
+        match args:
+            case [checkpoint, name, *others] if checkpoint.startswith("cp_") and not name.startswith("-"):
+                args = ["create", name, "--from", checkpoint, *others]
+            case [first, *_] if first.partition("=")[0] in {"--from", "--name"}:
+                args = ["create", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("branch", cls=BranchGroup, context_settings=HELP_SETTINGS)
 def branch_group() -> None:
     """Try variants of a mission without losing the original."""
 
 
 @branch_group.command("create", context_settings=HELP_SETTINGS)
-@click.argument("name")
+@click.argument("name", required=False, metavar="NAME")
+@click.option("--name", "named", hidden=True)
 @click.option("--from", "checkpoint", metavar="ID|LABEL", help="Checkpoint to fork from.  [default: here]")
 @click.option("--live", is_flag=True, help="Let requests that are not recorded go to the network.")
-def _branch_create_command(name: str, checkpoint: str | None, *, live: bool) -> UserRequest:
+def _branch_create_command(name: str | None, named: str | None, checkpoint: str | None, *, live: bool) -> UserRequest:
     """Create branch NAME at a checkpoint, and switch to it."""
     from eikon_engine.debug.client import send
     from eikon_engine.debug.commands import BranchCreate
+    from eikon_engine.errors import UsageError
 
-    return send(BranchCreate(name=name, checkpoint=checkpoint, live=live))
+    chosen = name if named is None else named
+    if chosen is None or (name is not None and named is not None):
+        found = "none" if chosen is None else f"{name!r} and --name {named!r}"
+        raise UsageError(f"branch create: expected one name, got {found}")
+    return send(BranchCreate(name=chosen, checkpoint=checkpoint, live=live))
 
 
 @branch_group.command("list", context_settings=HELP_SETTINGS)
@@ -163,3 +182,6 @@ def diff_command(one: str, other: str) -> UserRequest:
     from eikon_engine.debug.offline_commands import diff_branches
 
     return FileQuery(lambda folder: diff_branches(folder, one, other))
+
+
+branch_group.add_command(switch_command)

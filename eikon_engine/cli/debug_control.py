@@ -31,7 +31,9 @@ _timeout_option: Final = click.option(
 def _shell_command(session_command: click.Command) -> click.Command:
     """Turn a session command into a shell command with options that select the session."""
     if isinstance(session_command, click.Group):
-        group = click.Group(session_command.name, help=session_command.help, context_settings=dict(HELP_SETTINGS))
+        group = type(session_command)(
+            session_command.name, help=session_command.help, context_settings=dict(HELP_SETTINGS)
+        )
         for each in session_command.commands.values():
             group.add_command(_shell_command(each))
         return group

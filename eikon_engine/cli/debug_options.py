@@ -29,5 +29,5 @@ sessions_dir_option = click.option(
     callback=_sessions_folder,
     help="Folder of all sessions.  [default: $EIKON_DEBUG_DIR, else eikon/debug in the user's state folder]",
 )
-session_option = click.option("--session", metavar="ID", help="Session to use.  [default: the only running one]")
+session_option = click.option("-s", "--session", metavar="ID", help="Session to use.  [default: the only running one]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -9,6 +9,22 @@ import click
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 
 HELP = {"help_option_names": ["-h", "--help"]}
+
+
+def _with_hyphens(option: str) -> str:
+    """Return the name of an option with hyphens: the parameters of the tasks of `eikon repl` have underscores."""
+    return option.replace("_", "-")
+
+
+def _parse_files(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
+    """Parse the value of `--target_files`, as in the tasks of `eikon repl`."""
+    if text is None:
+        return ()
+    from eikon_engine.cli.repl_prompt import parse_paths
+
+    return parse_paths("target_files", text)
+
+
 _SESSIONS = click.option(
     "--sessions-dir",
     type=click.Path(path_type=Path),
@@ -22,7 +38,7 @@ def fix_command() -> None:
     """Fix code until its tests pass, and repair recorded missions whose site changed."""
 
 
-@fix_command.command("loop", context_settings=HELP)
+@fix_command.command("loop", context_settings={**HELP, "token_normalize_func": _with_hyphens})
 @click.option("--test-cmd", required=True, metavar="COMMAND", help="Test command; its exit status decides.")
 @click.option(
     "--target-file",
@@ -31,6 +47,7 @@ def fix_command() -> None:
     metavar="FILE",
     help="File that a fix may change, and nothing else; repeatable.",
 )
+@click.option("--target-files", "listed_files", callback=_parse_files, hidden=True)
 @click.option(
     "--allow",
     multiple=True,
@@ -62,7 +79,14 @@ def fix_command() -> None:
 @_SESSIONS
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @debug_dir_options
-def loop_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> int:
+def loop_command(
+    *,
+    target_files: tuple[str, ...],
+    listed_files: tuple[str, ...],
+    as_json: bool,
+    debug: DebugDirChoice,
+    **chosen: object,
+) -> int:
     """Run tests and fix failures until they pass or the cycle limit is reached.
 
     Tests run in a copy of the working tree. Your files are changed at the end, all at once, if the tests pass, or with
@@ -76,7 +100,8 @@ def loop_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> i
     """
     from eikon_engine.cli.fix_loop import LoopCommandOptions, print_result, run_loop
 
-    return print_result(run_loop(LoopCommandOptions.model_validate(chosen), debug), as_json=as_json)
+    options = LoopCommandOptions.model_validate({**chosen, "target_files": (*target_files, *listed_files)})
+    return print_result(run_loop(options, debug), as_json=as_json)
 
 
 @fix_command.command("trace", context_settings=HELP)

@@ -149,7 +149,7 @@ def _split_arguments(words: list[str]) -> dict[str, str]:
 def _parse_value(name: str, text: str) -> object:
     match name:
         case "target_files" | "allow" | "protect":
-            return _parse_paths(name, text)
+            return parse_paths(name, text)
         case "max_cycles":
             return _parse_number(name, text, int, "a whole number")
         case "timeout":
@@ -163,7 +163,12 @@ def _parse_value(name: str, text: str) -> object:
             return text
 
 
-def _parse_paths(name: str, text: str) -> tuple[str, ...]:
+def parse_paths(name: str, text: str) -> tuple[str, ...]:
+    """Parse a JSON list of paths.
+
+    Raises:
+        UsageError: it is not one.
+    """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -36,7 +36,7 @@ class CompletionRequest(FileModel):
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     """Model parameters: temperature, max_tokens, seed …"""
     file_path: str = ""
-    """File the request is about, for display only; it is not read."""
+    """File or URL of the page that the request is about, for display only; it is not read."""
 
 
 class Completion(FileModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from eikon_engine.files.models import FileModel
 
@@ -20,6 +20,9 @@ Layer: TypeAlias = Literal[
     "skill",
 ]
 """What is compared. `eikon_engine.divergence.detect_divergences` defines the causal order of the layers."""
+DivergenceFlag: TypeAlias = Literal["REPLAY_DIVERGENCE"]
+"""The word by which a divergence is found in every output."""
+DIVERGENCE_FLAG: Final[DivergenceFlag] = "REPLAY_DIVERGENCE"
 Severity: TypeAlias = Literal["divergence", "finding"]
 
 

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AwareDatetime, Field
 
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.outcome.debug_events import DebugEvent
-from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.outcome.divergence import DIVERGENCE_FLAG, Divergence, DivergenceFlag
 from eikon_engine.outcome.outcomes import (
     ActionOutcome,
     FailedRequest,
@@ -233,6 +233,8 @@ class DivergenceFound(FileModel):
     """The run diverged from its recording."""
 
     type: Literal["divergence"] = "divergence"
+    flag: DivergenceFlag = DIVERGENCE_FLAG
+    """The same word as in `replay_summary.txt`; the code is that of `divergence`."""
     divergence: Divergence
 
 

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, AwareDatetime, Field, JsonValue, field_valida
 
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.files.text import shorten, shorten_pair
-from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
+from eikon_engine.outcome.divergence import Consequence, Divergence, DivergenceFlag, Explanation
 from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
@@ -435,6 +435,10 @@ class ReplayOutcome(FileModel):
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     """Reasons for the verdict, most important first."""
+    flag: DivergenceFlag | None = None
+    """The same word as in `replay_summary.txt` if a step diverged; None otherwise, and in earlier files."""
+    divergence_code: str | None = None
+    """Code of the first divergence; None if no step diverged, and in earlier files."""
     explanation: Explanation | None = None
     """Why the first divergence happened; None if no step diverged."""
     is_whole: bool = True

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome, SkillOutcome, SubgoalOutcome
     from eikon_engine.replay.engine import ReplayEngine
     from eikon_engine.replay.options import Controller, Halt, Proceed, ReplayOptions
+    from eikon_engine.replay.replay_engine import ReplayConfig, ReplaySummary
 
 __all__ = [
     "ActionOutcome",
@@ -19,11 +20,13 @@ __all__ = [
     "Divergence",
     "Halt",
     "Proceed",
+    "ReplayConfig",
     "ReplayDivergenceError",
     "ReplayEngine",
     "ReplayError",
     "ReplayOptions",
     "ReplayOutcome",
+    "ReplaySummary",
     "SkillOutcome",
     "SubgoalOutcome",
 ]
@@ -34,11 +37,13 @@ _MODULES = {
     "Divergence": "eikon_engine.outcome.divergence",
     "Halt": "eikon_engine.replay.options",
     "Proceed": "eikon_engine.replay.options",
+    "ReplayConfig": "eikon_engine.replay.replay_engine",
     "ReplayDivergenceError": "eikon_engine.errors",
     "ReplayEngine": "eikon_engine.replay.engine",
     "ReplayError": "eikon_engine.errors",
     "ReplayOptions": "eikon_engine.replay.options",
     "ReplayOutcome": "eikon_engine.outcome.outcomes",
+    "ReplaySummary": "eikon_engine.replay.replay_engine",
     "SkillOutcome": "eikon_engine.outcome.outcomes",
     "SubgoalOutcome": "eikon_engine.outcome.outcomes",
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.divergence.detectors.environment import environment_differences, possible_environment_cause
 from eikon_engine.divergence.explain import explain_first_divergence
 from eikon_engine.divergence.masks import unmasked_changes, unmasked_keys, unmasked_misses
+from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.events import (
     ActionPerformed,
     ObservationMade,
@@ -136,6 +137,7 @@ class Collector:
         verdict = run_verdict((step.verdict for each in subgoals for step in each.steps), is_whole=is_whole)
         recorded, observed = trace.environment, self._environment
         possible_causes = self._possible_causes(subgoals)
+        first = next((found for each in subgoals for step in each.steps for found in step.divergences), None)
         return ReplayOutcome(
             mission_id=trace.mission_id,
             mission_text=trace.mission_text,
@@ -155,6 +157,8 @@ class Collector:
             verdict=verdict,
             is_whole=is_whole,
             reasons=(*_verdict_reasons(verdict, subgoals, early), *beside, *possible_causes),
+            flag=DIVERGENCE_FLAG if first is not None else None,
+            divergence_code=None if first is None else first.code,
             explanation=self._explanation(subgoals, judged, possible_causes),
             ended_early=early,
             subgoals=subgoals,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.report.html_report import HtmlReport
@@ -145,7 +146,7 @@ def _divergence(outcome: ReplayOutcome) -> Iterator[str]:
 
 
 def _first_divergence(first: Divergence, explanation: Explanation | None) -> Iterator[str]:
-    yield _line("Flag", "REPLAY_DIVERGENCE")
+    yield _line("Flag", DIVERGENCE_FLAG)
     yield _line("Subgoal", f"{first.subgoal_id} (attempt {first.subgoal})")
     yield _line("Sequence", first.sequence)
     yield _line("Layer", first.layer)

@@ -12,6 +12,7 @@ from eikon_engine.errors import YamlError
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.files.yaml import ErrorList, YamlDocument, read_yaml
 from eikon_engine.llm.completion import Message
+from eikon_engine.scenario.older_words import with_current_words
 from eikon_engine.trace.schema import build_schema
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def read_scenario(path: Path) -> ScenarioFile:
     """
     try:
         data = path.read_bytes()
-        text = read_yaml(data.decode("utf-8-sig"), str(path))
+        text = with_current_words(read_yaml(data.decode("utf-8-sig"), str(path)))
     except OSError as error:
         message = f"{path}: the scenario cannot be read ({error.strerror}). Check the path."
         raise YamlError(message) from error

@@ -125,7 +125,7 @@ class _ScenarioRecording:
                     events=folder.events,
                     redactor=self._secrets.redactor,
                 )
-                walk = ScenarioRunner(self._file.scenario, self._variables, around)
+                walk = ScenarioRunner(self._file, self._variables, around)
                 await walk.run()
         except EikonError:
             calls.close()

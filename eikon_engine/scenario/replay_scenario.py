@@ -152,7 +152,7 @@ class _ScenarioReplay:
             events=folder.events,
             redactor=redactor,
         )
-        walk = ScenarioRunner(self.file.scenario, self.variables, around)
+        walk = ScenarioRunner(self.file, self.variables, around)
         try:
             await walk.run()
         except ReplayDivergenceError:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.llm import CompletionClient
-    from eikon_engine.scenario.model import Scenario, Step, Subgoal
+    from eikon_engine.scenario.model import ScenarioFile, Step, Subgoal
     from eikon_engine.scenario.pages import Pages
     from eikon_engine.scenario.run_folder import RunEvents
     from eikon_engine.scenario.tool_box import ToolBox
@@ -62,9 +62,10 @@ class ScenarioServices:
 class ScenarioRunner:
     """One run of the steps of a scenario."""
 
-    def __init__(self, scenario: Scenario, variables: Mapping[str, str], services: ScenarioServices) -> None:
+    def __init__(self, file: ScenarioFile, variables: Mapping[str, str], services: ScenarioServices) -> None:
         """Start with the variables."""
-        self._scenario = scenario
+        self._scenario = file.scenario
+        self._file_name = file.path.name
         self._box = services.box
         self._models = services.models
         self._pages = services.pages
@@ -170,6 +171,7 @@ class ScenarioRunner:
             ),
             model=completion_step.model,
             parameters=self._resolve_object(completion_step.parameters),
+            file_path=self._file_name,
         )
         if self._models is None:
             raise InternalError(f"{where}: the step calls a model, but the scenario runs without one")

@@ -107,7 +107,11 @@ def _build_request(document: Document, parameters: AskParameters) -> tuple[Compl
         parts.append(f"Answer with one JSON value and nothing else, valid against this JSON Schema: {schema}")
     messages = (Message(role="system", content=_SYSTEM_PROMPT), Message(role="user", content="\n".join(parts)))
     request = CompletionRequest(
-        metric_id=_NAME, messages=messages, model=parameters.model, parameters={"temperature": 0.0}
+        metric_id=_NAME,
+        messages=messages,
+        model=parameters.model,
+        parameters={"temperature": 0.0},
+        file_path=document.url,
     )
     return request, cut
 

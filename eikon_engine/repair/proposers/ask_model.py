@@ -124,7 +124,9 @@ def patch_request(diagnosis: Diagnosis, step: ActionTrace) -> CompletionRequest:
     """Return the prompt; equal for equal divergences."""
     content = hide_tokens("\n\n".join(_sections(diagnosis, step)))
     messages = (Message(role="system", content=_SYSTEM_PROMPT), Message(role="user", content=content))
-    return CompletionRequest(metric_id=METRIC_ID, messages=messages)
+    page = diagnosis.page_at(diagnosis.last)
+    url = "" if page is None else page.main.url
+    return CompletionRequest(metric_id=METRIC_ID, messages=messages, file_path=hide_tokens(url))
 
 
 def _sections(diagnosis: Diagnosis, step: ActionTrace) -> Iterator[str]:
