@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eikon_engine.trace.execution import TRACE_VERSION, ActionTrace, ExecutionTrace, SkillUsage, SubgoalTrace
+from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SkillUsage, SubgoalTrace
 from eikon_engine.trace.execution import Artifact as ArtifactRecord
 from eikon_engine.trace.execution import Extraction as ExtractionRecord
 from eikon_engine.trace.execution import Failure as FailureRecord
@@ -10,7 +10,6 @@ from eikon_engine.trace.execution import MissionStatus as TraceStatus
 from eikon_engine.trace.execution import PageIntent as PageIntentRecord
 
 __all__ = [
-    "TRACE_VERSION",
     "ActionTrace",
     "ArtifactRecord",
     "ExecutionTrace",
