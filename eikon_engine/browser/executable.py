@@ -228,7 +228,7 @@ def _browser_kind(path: Path, answer: str) -> BrowserKind:
 def _not_found_message(broken: tuple[str, ...], *, headless: bool) -> str:
     expected = "chromium-headless-shell, Chromium or Chrome" if headless else "Chromium or Chrome with a window"
     beside = f"; skipped: {'; '.join(broken)}" if broken else ""
-    advice = "run `eikon doctor --install-browser`" if headless else "install Chrome or Chromium, or omit --no-headless"
+    advice = "run `eikon doctor --install-browser`" if headless else "install Chrome or Chromium, or omit --headed"
     return (
         f"no browser found: searched PATH, system folders and Playwright's downloads for {expected}{beside}; "
         f"{advice}, or pass one with --browser-path or {BROWSER_PATH}"

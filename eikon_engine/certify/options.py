@@ -54,6 +54,7 @@ class CertifyOptions:
     """Live only: mask also what differs among the runs without a known type, such as an advertisement."""
     policy: PolicyName = "strict"
     """What counts as a divergence; with `effects`, other DOM changes are not found."""
+    headless: bool = True
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class CertifyOptions:
         checks.check_integer("parallel", minimum=1, advice="Use 1 for one replay after the other.")
         checks.check_integer("doublings", minimum=0, advice="Use 0 to propose masks and baselines at once.")
         checks.check_integer("rounds", minimum=1, advice="The first round finds whether the runs agree.")
-        checks.check_flags("stress", "masks_noise")
+        checks.check_flags("stress", "masks_noise", "headless")
         checks.check_choices(network=CertifyNetwork, policy=PolicyName)
         checks.convert_paths("browser_path", "storage_state")
         checks.check_text_mappings("secrets", "variables")

@@ -167,6 +167,7 @@ def _ignore_delivery(_was: int, _moment: Moment) -> None:
 
 def _replay_options(options: CertifyOptions, run_capture: RunCapture, folder: Path) -> ReplayOptions:
     return ReplayOptions(
+        headless=options.headless,
         browser_path=options.browser_path,
         artifacts_dir=folder,
         network=options.network,

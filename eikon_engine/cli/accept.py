@@ -7,9 +7,13 @@ from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import bundle_argument
+from eikon_engine.cli.standard_streams import print_essential
 
-@click.command("accept", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundle", type=click.Path(path_type=Path))
+
+@command("accept")
+@bundle_argument()
 @click.argument("outcome", type=click.Path(path_type=Path))
 @click.option("--reason", metavar="TEXT", help="Why the change is right; without it, nothing is written.")
 @click.option("--by", metavar="NAME", help="Who decides.  [default: the user of this machine]")
@@ -38,7 +42,7 @@ def accept_command(
 
     decision = Decision(by=by or (_user() if reason else ""), reason=reason or "", steps=frozenset(steps))
     report = accept_outcome(open_bundle(bundle), outcome, decision, utc_now(), dry_run=not decision.reason)
-    click.echo(render_acceptance(report), err=True)
+    print_essential(render_acceptance(report))
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     return report.exit_status

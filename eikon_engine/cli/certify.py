@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from eikon_engine.cli.shared_options import browser_option, secret_options, variable_option
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import (
+    browser_option,
+    bundle_argument,
+    headless_option,
+    secret_options,
+    variable_option,
+)
+from eikon_engine.cli.standard_streams import print_essential
 
 if TYPE_CHECKING:
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.outcome.certification import CertificationReport
 
 
-@click.command("certify", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundle", type=click.Path(path_type=Path))
+@command("certify")
+@bundle_argument()
 @click.option(
     "--runs", type=click.IntRange(2, 1000), default=5, show_default=True, help="Number of replays that must agree."
 )
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
 @variable_option("Value of a variable of the trace; repeatable.")
 @secret_options
 @browser_option
+@headless_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
 def certify_command(
     *,
@@ -85,6 +94,7 @@ class _SameNamedOptions(TypedDict):
     reset_command: str | None
     storage_state: Path | None
     browser_path: Path | None
+    headless: bool
 
 
 def _certify(path: Path, options: CertifyOptions, *, accepted: bool) -> CertificationReport:
@@ -99,7 +109,7 @@ def _show(report: CertificationReport, *, as_json: bool) -> None:
     from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.report.certification import render_certification
 
-    click.echo(render_certification(report), err=True)
+    print_essential(render_certification(report))
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     elif report.diff and not report.accepted:

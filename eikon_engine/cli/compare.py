@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import (
     browser_option,
+    bundle_argument,
     front_end_options,
+    headless_option,
     ignore_option,
     on_divergence_option,
     policy_option,
     secret_options,
     variable_values_option,
 )
+from eikon_engine.cli.standard_streams import print_essential
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
@@ -27,8 +31,8 @@ if TYPE_CHECKING:
 _STATE_FILE: Final = click.Path(path_type=Path)
 
 
-@click.command("compare", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundle", type=click.Path(path_type=Path))
+@command("compare")
+@bundle_argument()
 @click.option(
     "--base",
     multiple=True,
@@ -67,6 +71,7 @@ _STATE_FILE: Final = click.Path(path_type=Path)
 @variable_values_option
 @secret_options
 @browser_option
+@headless_option
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON on standard output.")
 def compare_command(  # noqa: PLR0913 - one parameter per option
     *,
@@ -118,7 +123,7 @@ def compare_command(  # noqa: PLR0913 - one parameter per option
             **options,
         )
         comparison = asyncio.run(compare_deployments(recorded, chosen))
-    click.echo(render_comparison(comparison), err=True)
+    print_essential(render_comparison(comparison))
     if as_json:
         click.echo(comparison.model_dump_json(indent=1))
     return comparison.exit_status
@@ -137,6 +142,7 @@ class _SameNamedOptions(TypedDict):
     on_divergence: OnDivergence
     variables: dict[str, str]
     browser_path: Path | None
+    headless: bool
 
 
 def _progress(line: str) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.configured_options import ConfigurationChoice, configuration_options, find_chosen_configuration
+from eikon_engine.cli.shared_options import bundle_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +23,8 @@ _DEFAULT: Final = "default"
 _MAPPINGS: Final = ("base_urls", "variables", "secrets")
 
 
-@click.command("config", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundle", required=False, type=click.Path(exists=True, path_type=Path))
+@command("config")
+@bundle_argument(required=False, type=click.Path(exists=True, path_type=Path))
 @configuration_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")
 def config_command(*, bundle: Path | None, configuration: ConfigurationChoice, as_json: bool) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
 from eikon_engine.cli.debug_options import HELP_SETTINGS
+from eikon_engine.cli.shared_options import output_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from eikon_engine.debug.client import UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
@@ -84,7 +85,7 @@ def _branch_skip_command(name: str | None, reason: str) -> UserRequest:
     return send(BranchSkip(name=name, reason=reason))
 
 
-@branch_group.command("edit", context_settings=HELP_SETTINGS)
+@branch_group.command("edit", context_settings=HELP_SETTINGS, short_help="Change fields of an upcoming step.")
 @click.argument("fields", nargs=-1, required=True, metavar="FIELD=VALUE…")
 @click.option("--step", "iteration", type=click.IntRange(1), metavar="N", help="Step to change.  [default: next]")
 @_NAME
@@ -103,7 +104,7 @@ def _branch_edit_command(fields: tuple[str, ...], iteration: int | None, name: s
     return SessionRequest(command)
 
 
-@branch_group.command("insert", context_settings=HELP_SETTINGS)
+@branch_group.command("insert", context_settings=HELP_SETTINGS, short_help="Insert an action before the next step.")
 @click.argument("kind", metavar="ACTION")
 @click.argument("fields", nargs=-1, metavar="[VALUE|FIELD=VALUE]…")
 @click.option("--perform", is_flag=True, help="Run it at once, with those inserted just before.")
@@ -123,7 +124,9 @@ def _branch_insert_command(
     return send(BranchInsert(action=parse_action(kind, fields), perform=perform, name=name, reason=reason))
 
 
-@branch_group.command("record", context_settings=HELP_SETTINGS)
+@branch_group.command(
+    "record", context_settings=HELP_SETTINGS, short_help="Record the user's actions in the window as the next steps."
+)
 @click.argument("change", type=click.Choice(["begin", "end", "discard"]))
 @_NAME
 def _branch_record_command(change: Literal["begin", "end", "discard"], name: str | None) -> UserRequest:
@@ -139,28 +142,30 @@ def _branch_record_command(change: Literal["begin", "end", "discard"], name: str
 
         if folder.read_session().headless:
             message = "branch record: the session is headless and has no window"
-            raise UsageError(f"{message}; start one with eikon debug start --no-headless")
+            raise UsageError(f"{message}; start one with eikon debug start --headed")
         return BranchRecord(change=change, name=name)
 
     return SessionRequest(command)
 
 
-@branch_group.command("save", context_settings=HELP_SETTINGS)
+@branch_group.command(
+    "save", context_settings=HELP_SETTINGS, short_help="Save a branch as a bundle, or as a patch on the original."
+)
 @click.argument("name")
-@click.option("--trace", type=click.Path(path_type=Path), metavar="FOLDER", help="Write a bundle of its own.")
-@click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write a patch on the original trace.")
-def _branch_save_command(name: str, trace: Path | None, patch: Path | None) -> UserRequest:
+@output_option("Write a bundle of its own to this folder.", holds="bundle")
+@output_option("Write a patch on the original trace to this file.", "--patch", holds="patch")
+def _branch_save_command(name: str, output: Path | None, patch: Path | None) -> UserRequest:
     """Save branch NAME as a bundle of its own, or as a patch on the original."""
     from eikon_engine.debug.client import send
     from eikon_engine.debug.commands import BranchSave
     from eikon_engine.errors import UsageError
 
-    if trace is not None and patch is None:
-        return send(BranchSave(name=name, form="trace", output=str(trace.absolute())))
-    if patch is not None and trace is None:
+    if output is not None and patch is None:
+        return send(BranchSave(name=name, form="trace", output=str(output.absolute())))
+    if patch is not None and output is None:
         return send(BranchSave(name=name, form="patch", output=str(patch.absolute())))
-    found = "neither" if trace is None else "both"
-    raise UsageError(f"branch save: expected either --trace or --patch, got {found}")
+    found = "neither" if output is None else "both"
+    raise UsageError(f"branch save: expected either --output or --patch, got {found}")
 
 
 @click.command("switch", context_settings=HELP_SETTINGS)

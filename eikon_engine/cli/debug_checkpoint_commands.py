@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from eikon_engine.cli.debug_options import HELP_SETTINGS
+from eikon_engine.cli.shared_options import output_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from eikon_engine.debug.client import UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
@@ -104,7 +105,7 @@ def rewind_command(checkpoint: str | None, iteration: int | None, *, force: bool
     show_default=True,
     help="Text, JSON, or an SVG image.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write it to.")
+@output_option("File to write it to.")
 def timeline_command(form: Literal["text", "json", "svg"], output: Path | None) -> UserRequest:
     """Show the history of the session: branches, forks, checkpoints, verdicts, and the current position."""
     from eikon_engine.debug.client import FileQuery

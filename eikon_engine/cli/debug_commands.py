@@ -121,7 +121,9 @@ def breakpoint_group() -> None:
     """Stop the session before or after certain steps."""
 
 
-@breakpoint_group.command("add", context_settings=HELP_SETTINGS)
+@breakpoint_group.command(
+    "add", context_settings=HELP_SETTINGS, short_help="Add a breakpoint: tool, iteration, pattern, error, request …"
+)
 @click.argument("kind", metavar="TYPE")
 @click.argument("value", required=False)
 @click.option("--condition", metavar="REGEX", help="With `tool`: pattern that its input must match as well.")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from eikon_engine.cli.command import Command as ShellCommand
+from eikon_engine.cli.command import Group as ShellGroup
+from eikon_engine.cli.debug_branch_commands import BranchGroup
 from eikon_engine.cli.debug_commands import SESSION_COMMANDS
-from eikon_engine.cli.debug_options import HELP_SETTINGS, json_option, session_option, sessions_dir_option
+from eikon_engine.cli.debug_options import json_option, session_option, sessions_dir_option
+from eikon_engine.cli.standard_streams import print_essential
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,12 +32,15 @@ _timeout_option: Final = click.option(
 )
 
 
+class _BranchGroup(BranchGroup, ShellGroup):
+    """The commands of branches in the shell."""
+
+
 def _shell_command(session_command: click.Command) -> click.Command:
     """Turn a session command into a shell command with options that select the session."""
     if isinstance(session_command, click.Group):
-        group = type(session_command)(
-            session_command.name, help=session_command.help, context_settings=dict(HELP_SETTINGS)
-        )
+        kind = _BranchGroup if isinstance(session_command, BranchGroup) else ShellGroup
+        group = kind(session_command.name, help=session_command.help)
         for each in session_command.commands.values():
             group.add_command(_shell_command(each))
         return group
@@ -46,22 +53,16 @@ def _shell_command(session_command: click.Command) -> click.Command:
         request: UserRequest = ask(**arguments)
         return _run(request, (parent, session), as_json=as_json, timeout_s=timeout_s)
 
-    command = click.Command(
+    for option in (session_option, sessions_dir_option, json_option, _timeout_option):
+        option(drive)
+    shared: list[click.Parameter] = vars(drive)["__click_params__"]
+    return ShellCommand(
         session_command.name,
-        params=list(session_command.params),
+        params=[*session_command.params, *shared],
         callback=drive,
         help=session_command.help,
-        context_settings=dict(HELP_SETTINGS),
+        short_help=session_command.short_help,
     )
-    for option in (session_option, sessions_dir_option, json_option, _timeout_option):
-        command = _add_option(command, option)
-    return command
-
-
-def _add_option(command: click.Command, option: Any) -> click.Command:  # noqa: ANN401 - click's decorators are typed for functions
-    """Add a shared option to a command."""
-    made: click.Command = option(command)
-    return made
 
 
 def _run(
@@ -122,7 +123,7 @@ def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: 
     client = SessionClient(folder=folder, on_event=None if as_json else _print_event)
     answer = client.send(command, timeout_s=timeout_s)
     if isinstance(answer, CommandError):
-        click.echo(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"), err=True)
+        print_essential(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"))
         return answer.exit_status
     click.echo(
         _to_json(answer.result) if as_json else escape_control_characters(render_result(command, answer.result)),

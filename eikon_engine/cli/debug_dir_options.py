@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
+
+from eikon_engine.cli.standard_streams import audible_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,7 +107,7 @@ def _print_line(line: str) -> None:
 def _log_to_stderr() -> Iterator[None]:
     """Log the package to standard error."""
     logger = logging.getLogger(_PACKAGE)
-    handler, level = logging.StreamHandler(sys.stderr), logger.level
+    handler, level = logging.StreamHandler(audible_stderr()), logger.level
     handler.setFormatter(logging.Formatter("debug: %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from eikon_engine.cli.debug_commands import SESSION_COMMANDS
+from eikon_engine.cli.standard_streams import print_essential
 from eikon_engine.debug.breakpoints import BREAKPOINT_TYPES
 from eikon_engine.errors import (
     EikonError,
@@ -204,7 +205,7 @@ class _CommandInterpreter:
         if isinstance(answer, CommandError):
             self.status = answer.exit_status
             self._has_secret = answer.code == "secret-given"
-            click.echo(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"), err=True)
+            print_essential(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"))
         else:
             click.echo(escape_control_characters(render_result(command, answer.result)), nl=False)
 
@@ -216,7 +217,7 @@ class _CommandInterpreter:
 
     def _print_error(self, error: EikonError) -> None:
         self.status = error.exit_status
-        click.echo(f"eikon: {error.message} (code {error.code})", err=True)
+        print_essential(f"eikon: {error.message} (code {error.code})")
 
 
 def _parse_request(group: click.Group, words: list[str]) -> UserRequest:

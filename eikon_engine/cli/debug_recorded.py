@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.cli.debug_options import HELP_SETTINGS, json_option, sessions_dir_option
+from eikon_engine.cli.command import command
+from eikon_engine.cli.debug_options import json_option, sessions_dir_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from eikon_engine.debug.session_events import ReplayedLine
 
 
-@click.command("sessions", context_settings=HELP_SETTINGS)
+@command("sessions")
 @sessions_dir_option
 @json_option
 def sessions_command(*, parent: Path, as_json: bool) -> None:
@@ -35,7 +36,7 @@ def sessions_command(*, parent: Path, as_json: bool) -> None:
     )
 
 
-@click.command("replay", context_settings=HELP_SETTINGS)
+@command("replay")
 @click.argument("source", type=click.Path(path_type=Path), metavar="SESSION|FOLDER|BUNDLE")
 @click.option("--timed", is_flag=True, help="Keep the original delays between events, at most 5 s each.")
 @click.option("--speed", metavar="FACTOR", help="Like --timed, at another speed: 2x, 0.5x.")

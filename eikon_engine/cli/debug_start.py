@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from eikon_engine.cli.debug_options import HELP_SETTINGS, session_option, sessions_dir_option
+from eikon_engine.cli.command import command
+from eikon_engine.cli.debug_options import session_option, sessions_dir_option
 from eikon_engine.cli.shared_options import (
     browser_option,
+    bundle_argument,
     headless_option,
     on_divergence_option,
     secret_options,
@@ -82,8 +84,8 @@ class _StartOptions(TypedDict):
     browser_path: Path | None
 
 
-@click.command("start", context_settings=HELP_SETTINGS)
-@click.option("--trace", type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
+@command("start")
+@bundle_argument("trace", required=False, metavar="[BUNDLE]")
 @click.option("--from-session", metavar="ID", help="Use the trace and checkpoints of an ended or crashed session.")
 @click.option("--session", metavar="NAME", help="Id of the new session.  [default: debug_<date>_<time>_<mark>]")
 @sessions_dir_option
@@ -147,7 +149,7 @@ def start_command(*, attach: bool, **chosen: Unpack[_StartOptions]) -> int:
     return 0
 
 
-@click.command("attach", context_settings=HELP_SETTINGS)
+@command("attach")
 @session_option
 @sessions_dir_option
 def attach_command(*, session: str | None, parent: Path) -> int:
@@ -201,7 +203,7 @@ def _trace_source(options: _StartOptions) -> tuple[Path, SessionFolder | None]:
     trace, name = options["trace"], options["from_session"]
     if (trace is None) == (name is None):
         found = "neither" if trace is None else "both"
-        raise UsageError(f"expected either --trace or --from-session, got {found}")
+        raise UsageError(f"expected either BUNDLE or --from-session, got {found}")
     if trace is not None:
         return trace, None
     before = find_ended_session(options["parent"], name or "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import output_file_option
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "html", "json"]
 
 
-@click.command("diff", context_settings={"help_option_names": ["-h", "--help"]})
+@command("diff")
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
 @click.option(

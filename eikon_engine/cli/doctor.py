@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eikon_engine.browser.executable import BrowserBinary, find_browser, install_browser
+from eikon_engine.cli.command import command
 from eikon_engine.errors import BrowserMissingError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Diagnosis:
         return self.browser is not None and self.playwright is not None
 
 
-@click.command("doctor")
+@command("doctor")
 @click.option("--install-browser", "install", is_flag=True, help="Install a headless browser if none is found.")
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Check this browser only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eikon_engine.cli.command import command
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 
 
-@click.command("events", context_settings={"help_option_names": ["-h", "--help"]})
+@command("events")
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE|FOLDER|-")
 @click.option(
     "--filter", "filters", multiple=True, metavar="FIELD=VALUE", help="Print only events that match all filters."

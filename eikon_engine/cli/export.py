@@ -6,20 +6,22 @@ from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import group
+from eikon_engine.cli.shared_options import bundle_argument, output_option
 
-@click.group("export", context_settings={"help_option_names": ["-h", "--help"]})
+
+@group("export")
 def export_command() -> None:
     """Export a recording to the format of another tool."""
 
 
-@export_command.command("har")
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.option(
-    "--output",
+@export_command.command("har", short_help="Write the recorded network as a HAR 1.2 file.")
+@bundle_argument()
+@output_option(
+    "File to write, - for standard output.",
     default="-",
     show_default=True,
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="Output file, - for stdout.",
 )
 def har_command(bundle: Path, output: Path) -> None:
     """Write the recorded network of BUNDLE (a folder or its trace.json) as a HAR 1.2 file.
@@ -47,15 +49,9 @@ def har_command(bundle: Path, output: Path) -> None:
         write_atomically(output, text.encode())
 
 
-@export_command.command("playwright")
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Test module to write: test_NAME.py.",
-)
+@export_command.command("playwright", short_help="Write the mission as a pytest-playwright test.")
+@bundle_argument()
+@output_option("Test module to write: test_NAME.py.", required=True)
 @click.option(
     "--base-url",
     "base_urls",
@@ -93,15 +89,9 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     click.echo(escape_control_characters(f"{output}: {count} actions; next: pytest {output}"))
 
 
-@export_command.command("trace")
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write, such as trace.zip.",
-)
+@export_command.command("trace", short_help="Write a trace for Playwright's trace viewer.")
+@bundle_argument()
+@output_option("File to write, such as trace.zip.", required=True)
 @click.option(
     "--outcome",
     type=click.Path(path_type=Path),
@@ -137,9 +127,9 @@ def render_viewer_trace(bundle: Path, outcome: Path | None) -> bytes:
     return export_trace(opened, (replayed, file.parent))
 
 
-@export_command.command("bundle")
-@click.argument("bundle", type=click.Path(path_type=Path))
-@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Output file.")
+@export_command.command("bundle", short_help="Write a bundle as one zip file, to attach to a bug report.")
+@bundle_argument()
+@output_option("File to write, such as bundle.zip.", required=True)
 @click.option("--redacted", is_flag=True, help="Replace everything that may be a secret, by strict rules.")
 def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
     """Write BUNDLE (a folder or its trace.json) as one zip file, to attach to a bug report."""

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import group
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
-
-HELP = {"help_option_names": ["-h", "--help"]}
+from eikon_engine.cli.shared_options import (
+    browser_option,
+    bundle_argument,
+    headless_option,
+    output_option,
+    secret_options,
+    timeout_option,
+    variable_option,
+)
 
 
 def _with_hyphens(option: str) -> str:
@@ -33,12 +41,16 @@ _SESSIONS = click.option(
 )
 
 
-@click.group("fix", context_settings=HELP)
+@group("fix")
 def fix_command() -> None:
     """Fix code until its tests pass, and repair recorded missions whose site changed."""
 
 
-@fix_command.command("loop", context_settings={**HELP, "token_normalize_func": _with_hyphens})
+@fix_command.command(
+    "loop",
+    short_help="Run tests and fix failures until they pass.",
+    context_settings={"token_normalize_func": _with_hyphens},
+)
 @click.option("--test-cmd", required=True, metavar="COMMAND", help="Test command; its exit status decides.")
 @click.option(
     "--target-file",
@@ -104,8 +116,8 @@ def loop_command(
     return print_result(run_loop(options, debug), as_json=as_json)
 
 
-@fix_command.command("trace", context_settings=HELP)
-@click.argument("bundle", type=click.Path(path_type=Path))
+@fix_command.command("trace")
+@bundle_argument()
 @click.option(
     "--against",
     default="live",
@@ -125,19 +137,19 @@ def loop_command(
 )
 @click.option("--accept-baseline", is_flag=True, help="Accept other visible changes of the site as the new baseline.")
 @click.option("--reset-cmd", metavar="COMMAND", help="Command that resets the site, run before each visit.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for the repaired bundle.")
+@output_option("Folder for the repaired bundle.", holds="bundle")
 @click.option("--in-place", is_flag=True, help="Replace BUNDLE; the old one is renamed.")
-@click.option("--timeout", type=click.FloatRange(0, 86_400, min_open=True), help="Timeout of every action in seconds.")
-@click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace.")
-@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; repeatable.")
-@click.option("--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with secrets.")
+@timeout_option("Timeout of every action, in seconds.")
+@variable_option("Value of a variable of the trace; repeatable.")
+@secret_options
 @click.option(
     "--storage-state",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Initial storage state (cookies, local storage).",
 )
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser executable to use.")
+@browser_option
+@headless_option
 @click.option("--model", metavar="NAME", help="Model to ask if no other repair is found.")
 @click.option("--model-url", metavar="URL", help="Base URL of the model API.  [default: OPENAI_BASE_URL, else OpenAI]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -155,7 +167,7 @@ def trace_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> 
     return print_repair(run_repair(RepairCommandOptions.model_validate(chosen), debug), as_json=as_json)
 
 
-@fix_command.command("sessions", context_settings=HELP)
+@fix_command.command("sessions")
 @_SESSIONS
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def sessions_command(*, sessions_dir: Path | None, as_json: bool) -> None:

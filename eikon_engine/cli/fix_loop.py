@@ -12,6 +12,7 @@ import click
 from pydantic import Field
 
 from eikon_engine.cli.debug_dir_options import debug_dir_session
+from eikon_engine.cli.standard_streams import print_essential
 from eikon_engine.files.models import FileModel
 from eikon_engine.fix.appliers.aider import AiderApplier, AiderModel
 from eikon_engine.fix.appliers.blocks import BlocksApplier
@@ -110,9 +111,9 @@ def print_result(result: TaskResult, *, as_json: bool) -> int:
         click.echo(render_summary(result), nl=False)
     _print_progress(f"session: {result.notes.session}")
     if failure is not None:
-        _print_progress(f"eikon: {failure.step}: {' '.join(failure.message.split())} (code {failure.code})")
-        for each in failure.details:
-            _print_progress(each)
+        message = f"eikon: {failure.step}: {' '.join(failure.message.split())} (code {failure.code})"
+        for each in (message, *failure.details):
+            print_essential(escape_control_characters(each))
     return status
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eikon_engine.cli.debug_dir_options import debug_dir_session
+from eikon_engine.cli.standard_streams import print_essential
 from eikon_engine.errors import FixError
 from eikon_engine.files.models import FileModel
 from eikon_engine.llm.capture import LazyClient
@@ -46,6 +47,7 @@ class RepairCommandOptions(FileModel):
     secret_file: Path | None = None
     storage_state: Path | None = None
     browser_path: Path | None = None
+    headless: bool = True
     model: str | None = None
     model_url: str | None = None
 
@@ -71,6 +73,7 @@ def run_repair(choice: RepairCommandOptions, debug: DebugDirChoice) -> RepairRep
             storage_state=choice.storage_state,
             timeout_ms=None if choice.timeout is None else choice.timeout * 1000,
             browser_path=choice.browser_path,
+            headless=choice.headless,
             client=_client(choice, debug, held),
             progress=_print_progress,
         )
@@ -83,7 +86,7 @@ def print_repair(report: RepairReport, *, as_json: bool) -> int:
     Raises:
         FixError: the mission must not be repaired, or could not be.
     """
-    click.echo(render_repair(report), err=True, nl=False)
+    print_essential(render_repair(report), nl=False)
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     elif report.proof is not None and report.proof.certificate is not None:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.standard_streams import print_essential
+
 if TYPE_CHECKING:
     from eikon_engine.gates import GateSet
     from eikon_engine.outcome.outcomes import GateResult
 
 
-@click.command("gate", context_settings={"help_option_names": ["-h", "--help"]})
+@command("gate")
 @click.argument("gates", type=click.Path(path_type=Path), metavar="GATES.yaml")
 @click.argument("outcomes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="OUTCOME…")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON list.")
@@ -35,7 +38,7 @@ def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> i
         try:
             results_by_path[path] = _evaluate(expected, path)
         except EikonError as error:
-            click.echo(f"eikon: {' '.join(error.message.splitlines())} (code {error.code})", err=True)
+            print_essential(f"eikon: {' '.join(error.message.splitlines())} (code {error.code})")
             unread = max(unread, error.exit_status)
     if as_json:
         plain = [

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.command import command
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -45,7 +47,7 @@ def _last_option(default: int, what: str) -> Callable[[Callable[..., int]], Call
     )
 
 
-@click.command("history", context_settings={"help_option_names": ["-h", "--help"]})
+@command("history")
 @click.argument("mission", required=False)
 @_last_option(SHOWN_RUNS, "Runs of each mission to look at, the last ones.")
 @click.option(
@@ -88,7 +90,7 @@ def history_command(*, mission: str | None, last: int, added: tuple[Path, ...], 
     return 0
 
 
-@click.command("flaky", context_settings={"help_option_names": ["-h", "--help"]})
+@command("flaky")
 @_last_option(SHOWN_RUNS, "Runs of each mission to look at, the last ones.")
 @_FORMAT
 def flaky_command(*, last: int, kind: Format) -> int:
@@ -109,7 +111,7 @@ def flaky_command(*, last: int, kind: Format) -> int:
     return 0
 
 
-@click.command("quarantine", context_settings={"help_option_names": ["-h", "--help"]})
+@command("quarantine")
 @click.argument("mission", required=False)
 @click.option("--reason", help="Why the failures of MISSION count for nothing.")
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The last day, as 2026-12-31.")

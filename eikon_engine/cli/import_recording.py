@@ -6,16 +6,17 @@ from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import output_option
 from eikon_engine.importers.formats import FORMATS
 
 
-@click.command(
+@command(
     "import",
-    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Formats: " + "; ".join(f"{name}, {each.summary}" for name, each in FORMATS.items()) + ".",
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="[FORMAT] FILE")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
+@output_option("Folder of the new bundle.", holds="bundle", required=True)
 @click.option("--test", help="Test to import, if the file contains several.")
 @click.option(
     "--har",

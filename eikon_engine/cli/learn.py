@@ -6,9 +6,13 @@ from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import bundle_argument
+from eikon_engine.cli.standard_streams import print_essential
 
-@click.command("learn", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundle", type=click.Path(path_type=Path))
+
+@command("learn")
+@bundle_argument()
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--accept", "accepted", is_flag=True, help="Write the proposed rules and masks to BUNDLE.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
@@ -28,7 +32,7 @@ def learn_command(*, bundle: Path, others: tuple[Path, ...], accepted: bool, as_
     recorded = open_bundle(bundle)
     learning = learn_from_recordings(recorded, *map(open_bundle, others))
     report = accept_learning(recorded, learning) if accepted else learning.report
-    click.echo(render_learning(report), err=True)
+    print_essential(render_learning(report))
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     elif not report.accepted:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from eikon_engine.cli.command import Group
 from eikon_engine.cli.shell import run_command
 
 if TYPE_CHECKING:
@@ -24,155 +26,60 @@ class LazyCommand:
     attribute: str
     summary: str
     """One line for `eikon --help`, which imports no sub-command."""
+    section: str = "Commands"
+    """Heading in the help of its group."""
 
 
 COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
     {
-        "accept": LazyCommand(
-            module="eikon_engine.cli.accept",
-            attribute="accept_command",
-            summary="Make what a reviewed live replay showed the baseline of further ones.",
-        ),
-        "certify": LazyCommand(
-            module="eikon_engine.cli.certify",
-            attribute="certify_command",
-            summary="Check that a bundle replays deterministically; if not, propose masks and rules.",
-        ),
-        "compare": LazyCommand(
-            module="eikon_engine.cli.compare",
-            attribute="compare_command",
-            summary="Find what one deployment of a site does differently from another.",
-        ),
-        "config": LazyCommand(
-            module="eikon_engine.cli.config",
-            attribute="config_command",
-            summary="Show what is configured for replays, and where.",
-        ),
-        "debug": LazyCommand(
-            module="eikon_engine.cli.debug",
-            attribute="debug_command",
-            summary="Pause a mission at any step, inspect it, go back, branch and compare.",
-        ),
-        "diff": LazyCommand(
-            module="eikon_engine.cli.diff",
-            attribute="diff_command",
-            summary="Compare two bundles, two outcomes, or an outcome with its bundle.",
-        ),
-        "doctor": LazyCommand(
-            module="eikon_engine.cli.doctor",
-            attribute="doctor_command",
-            summary="Check the requirements on this machine; install a browser.",
-        ),
-        "events": LazyCommand(
-            module="eikon_engine.cli.events",
-            attribute="events_command",
-            summary="Print the events of a run, or follow it.",
-        ),
-        "export": LazyCommand(
-            module="eikon_engine.cli.export",
-            attribute="export_command",
-            summary="Export a bundle: as a Playwright test, as HAR, or as one file.",
-        ),
-        "fix": LazyCommand(
-            module="eikon_engine.cli.fix",
-            attribute="fix_command",
-            summary="Fix code in a copy until its tests pass: test, analyse, fix, test again.",
-        ),
-        "flaky": LazyCommand(
-            module="eikon_engine.cli.history",
-            attribute="flaky_command",
-            summary="List missions whose equal runs ended differently, and those that fail.",
-        ),
-        "gate": LazyCommand(
-            module="eikon_engine.cli.gate",
-            attribute="gate_command",
-            summary="Evaluate gates on outcomes, bundles and runs.",
-        ),
-        "history": LazyCommand(
-            module="eikon_engine.cli.history",
-            attribute="history_command",
-            summary="List what became of each replay.",
-        ),
-        "import": LazyCommand(
-            module="eikon_engine.cli.import_recording",
-            attribute="import_command",
-            summary="Convert the recording of another tool to a bundle.",
-        ),
-        "learn": LazyCommand(
-            module="eikon_engine.cli.learn",
-            attribute="learn_command",
-            summary="Propose rules and masks for what differs among recordings of one mission.",
-        ),
-        "quarantine": LazyCommand(
-            module="eikon_engine.cli.history",
-            attribute="quarantine_command",
-            summary="Put a mission into quarantine until a day, with a reason.",
-        ),
-        "record": LazyCommand(
-            module="eikon_engine.cli.record",
-            attribute="record_command",
-            summary="Record a mission.",
-        ),
-        "repl": LazyCommand(
-            module="eikon_engine.cli.repl",
-            attribute="repl_command",
-            summary="Run tasks at a prompt: /task debug:loop …",
-        ),
-        "replay": LazyCommand(
-            module="eikon_engine.cli.replay",
-            attribute="replay_command",
-            summary="Replay a recorded mission and stop at the first divergence.",
-        ),
-        "report": LazyCommand(
-            module="eikon_engine.cli.report",
-            attribute="report_command",
-            summary="Render the outcome of a replay: as text, a page, JUnit XML, Markdown, annotations.",
-        ),
-        "run": LazyCommand(
-            module="eikon_engine.cli.run",
-            attribute="run_command",
-            summary="Record a scenario with its tools and models, or replay it without calling them.",
-        ),
-        "scan": LazyCommand(
-            module="eikon_engine.cli.scan",
-            attribute="scan_command",
-            summary="Search a bundle or a run for secrets that were not redacted.",
-        ),
-        "schema": LazyCommand(
-            module="eikon_engine.cli.schema",
-            attribute="schema_command",
-            summary="Print the JSON Schema of a format.",
-        ),
-        "show": LazyCommand(
-            module="eikon_engine.cli.show",
-            attribute="show_command",
-            summary="Look at runs and bundles in a browser.",
-        ),
-        "skills": LazyCommand(
-            module="eikon_engine.cli.skills",
-            attribute="skills_command",
-            summary="List skills, run one on a stored page, re-run recorded ones and accept new outputs.",
-        ),
-        "suite": LazyCommand(
-            module="eikon_engine.cli.suite",
-            attribute="suite_command",
-            summary="Replay many bundles as a suite, on one machine or on several.",
-        ),
-        "trace": LazyCommand(
-            module="eikon_engine.cli.trace",
-            attribute="trace_command",
-            summary="Show a bundle, or edit a copy of it.",
-        ),
-        "triage": LazyCommand(
-            module="eikon_engine.cli.triage",
-            attribute="triage_command",
-            summary="Group failed replays by what caused them.",
-        ),
+        name: LazyCommand(
+            module=f"eikon_engine.cli.{module}",
+            attribute=f"{name}_command",
+            summary=summary,
+            section=section,
+        )
+        for section, module, name, summary in (
+            ("Record", "record", "record", "Record a script, a person, or the actions of a bundle."),
+            ("Record", "run", "run", "Record a scenario with tools and models, or replay one."),
+            ("Record", "import_recording", "import", "Convert the recording of another tool to a bundle."),
+            ("Record", "certify", "certify", "Check that a bundle replays deterministically; propose fixes."),
+            ("Record", "learn", "learn", "Propose rules for what differs among recordings of a mission."),
+            ("Replay", "replay", "replay", "Replay a recorded mission; stop at the first divergence."),
+            ("Replay", "compare", "compare", "Find what one deployment of a site does differently."),
+            ("Replay", "accept", "accept", "Make what a reviewed live replay showed the new baseline."),
+            ("Replay", "gate", "gate", "Evaluate gates on outcomes, bundles and runs."),
+            ("Suites and history", "suite", "suite", "Replay many bundles, on one machine or on several."),
+            ("Suites and history", "triage", "triage", "Group failed replays by what caused them."),
+            ("Suites and history", "history", "history", "List what became of each replay."),
+            ("Suites and history", "history", "flaky", "List missions whose equal runs ended differently."),
+            (
+                "Suites and history",
+                "history",
+                "quarantine",
+                "Put a mission into quarantine until a day, with a reason.",
+            ),
+            ("Understand", "show", "show", "Look at runs and bundles in a browser."),
+            ("Understand", "report", "report", "Render the outcome of a replay: page, JUnit XML, Markdown …"),
+            ("Understand", "diff", "diff", "Compare two bundles, two outcomes, or one of each."),
+            ("Understand", "events", "events", "Print the events of a run, or follow it."),
+            ("Understand", "skills", "skills", "List skills, run one on a stored page, rerun recorded ones."),
+            ("Debug and fix", "debug", "debug", "Pause a mission at any step, inspect it, go back, branch."),
+            ("Debug and fix", "fix", "fix", "Fix code until its tests pass; repair recorded missions."),
+            ("Debug and fix", "repl", "repl", "Run tasks of the debug loop at a prompt."),
+            ("Bundles", "trace", "trace", "Show what is in a bundle, or edit a copy of it."),
+            ("Bundles", "export", "export", "Export a bundle: Playwright test or trace, HAR, one file."),
+            ("Bundles", "scan", "scan", "Search a bundle or a run for secrets that were not redacted."),
+            ("Bundles", "schema", "schema", "Print the JSON Schema of a format."),
+            ("Setup", "doctor", "doctor", "Check the requirements on this machine; install a browser."),
+            ("Setup", "config", "config", "Show what is configured for replays, and where."),
+            ("Setup", "completion", "completion", "Print or install the completion of commands for a shell."),
+        )
     }
 )
+"""The commands in the order of `eikon --help`."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group of commands that are imported on first use."""
 
     def __init__(self, table: Mapping[str, LazyCommand], *, name: str, summary: str) -> None:
@@ -195,13 +102,20 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """List the commands from the table, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self._table[name].summary) for name in sorted(self._table)])
+        """List the commands from the table, by section, without importing them."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, entry in self._table.items():
+            sections.setdefault(entry.section, []).append((name, entry.summary))
+        width = max(map(len, self._table))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in rows])
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, expected: bool) -> None:  # noqa: FBT001 - click's signature
     if expected:
+        from importlib import metadata
+
         try:
             version = metadata.version("eikon-engine")
         except metadata.PackageNotFoundError:
@@ -225,6 +139,15 @@ eikon.params.append(
 )
 
 
+COMPLETE: Final = "_EIKON_COMPLETE"
+"""Environment variable with which the script of a shell asks for completions."""
+
+
 def main() -> None:
     """Run the command line and exit with its status."""
+    instruction = os.environ.get(COMPLETE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(eikon, {}, "eikon", COMPLETE, instruction))
     sys.exit(run_command(eikon, sys.argv[1:], "eikon"))

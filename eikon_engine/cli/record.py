@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 import click
 from click.core import ParameterSource
 
-from eikon_engine.cli.shared_options import browser_option, redact_option, secret_options, variable_option
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import (
+    browser_option,
+    headless_choice_option,
+    output_option,
+    redact_option,
+    secret_options,
+    variable_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@click.command("record", context_settings={"help_option_names": ["-h", "--help"]})
+@command("record")
 @click.option(
     "--trace",
     "source",
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     "--script", help="Python script or pytest test (`test_shop.py::test_order`) to run once, unchanged, and record."
 )
 @click.option("--url", help="URL to open in a browser window in which a person is recorded.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the new bundle.")
+@output_option("Folder for the new bundle.", holds="bundle", required=True)
 @click.option("--mission", help="With --script and --url: description of the mission.")
 @click.option("--no-certify", is_flag=True, help="With --script and --url: do not certify the recording.")
 @click.option(
@@ -62,8 +70,9 @@ if TYPE_CHECKING:
     help="Name of a cookie, header or key that is not secret; may be repeated.",
 )
 @browser_option
-@click.option(
-    "--headless", is_flag=True, help="With --url: no window; drive the browser remotely over a debugging port."
+@headless_choice_option(
+    "--headed with --url, as the script asks with --script, else --headless; --headless --url is driven remotely over "
+    "a debugging port"
 )
 @click.option(
     "--debugging-port",
@@ -71,7 +80,7 @@ if TYPE_CHECKING:
     help="With --url: debugging port on 127.0.0.1; default with --headless: any free port.",
 )
 @click.option("--viewport", metavar="WxH", help="With --url: viewport size.  [default: 1280x720]")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[BUNDLE | ARGUMENTS...]")
 def record_command(
     *,
     secrets: tuple[str, ...],
@@ -80,8 +89,8 @@ def record_command(
 ) -> int:
     """Record a mission into a new bundle.
 
-    The mission comes from another bundle (--trace), from a script with its ARGUMENTS after `--` (--script), or from a
-    person (--url).
+    The mission comes from another BUNDLE (or --trace), from a script with its ARGUMENTS after `--` (--script), or from
+    a person (--url).
 
     Exit status: 0 recorded, and certified unless --no-certify; 1 not certified; the exit status of the script if it
     failed; others as `eikon replay`.
@@ -119,7 +128,7 @@ class RecordArguments(TypedDict):
     patterns: tuple[str, ...]
     keep: tuple[str, ...]
     browser_path: Path | None
-    headless: bool
+    headless: bool | None
     debugging_port: int | None
     viewport: str | None
     arguments: tuple[str, ...]
@@ -129,7 +138,7 @@ _SOURCES: Final[Mapping[str, str]] = {"source": "--trace", "script": "--script",
 _SOURCE_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "--trace": ("clock", "variables", "redact", "names", "patterns", "keep"),
     "--script": ("mission", "no_certify", "arguments", "redact", "names", "patterns", "keep"),
-    "--url": ("mission", "no_certify", "headless", "debugging_port", "viewport", "names", "patterns", "keep"),
+    "--url": ("mission", "no_certify", "debugging_port", "viewport", "names", "patterns", "keep"),
 }
 """Options that apply to some sources only, by source."""
 _OPTION_NAMES: Final[Mapping[str, str]] = {
@@ -143,17 +152,24 @@ _OPTION_NAMES: Final[Mapping[str, str]] = {
 
 
 def _require_source(chosen: RecordArguments) -> str:
-    """Return the option that names the source of the mission.
+    """Return the option that names the source of the mission; a single argument is that of --trace.
 
     Raises:
         UsageError: no source or several, or an option does not apply to the source.
     """
     from eikon_engine.errors import UsageError
 
+    if (
+        chosen["script"] is None
+        and chosen["url"] is None
+        and chosen["source"] is None
+        and len(chosen["arguments"]) == 1
+    ):
+        chosen["source"], chosen["arguments"] = Path(chosen["arguments"][0]), ()
     named = [option for name, option in _SOURCES.items() if chosen[name] is not None]  # type: ignore[literal-required] # its keys are options
     if len(named) != 1:
         found = " and ".join(named) or "none"
-        message = f"expected one of --trace, --script and --url, got {found}"
+        message = f"expected one of BUNDLE, --script and --url, got {found}"
         raise UsageError(message)
     given = click.get_current_context().get_parameter_source
     for name in {each for alone in _SOURCE_OPTIONS.values() for each in alone} - set(_SOURCE_OPTIONS[named[0]]):

@@ -39,7 +39,7 @@ def interactive_options(chosen: RecordArguments, secrets: Mapping[str, str]) -> 
     return InteractiveOptions(
         url=url,
         mission_text=chosen["mission"] or f"Interactive recording of {url}",
-        headless=chosen["headless"],
+        headless=bool(chosen["headless"]),
         debugging_port=chosen["debugging_port"],
         viewport=parse_viewport(chosen["viewport"]),
         browser_path=chosen["browser_path"],

@@ -34,6 +34,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         directory=Path(chosen["output"]),
         mission_text=chosen["mission"],
         browser_path=chosen["browser_path"],
+        headless=chosen["headless"],
         secrets=dict(secrets),
         redact=chosen["redact"],
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),

@@ -30,6 +30,7 @@ def record_trace(source: Path, secrets: Mapping[str, str], chosen: RecordArgumen
         secrets=secrets,
         variables=parse_variables(chosen["variables"]),
         browser_path=chosen["browser_path"],
+        headless=chosen["headless"] is not False,
         redact=chosen["redact"],
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 
 
-@click.command("repl", context_settings={"help_option_names": ["-h", "--help"]})
+@command("repl")
 @click.option("--model", metavar="NAME", help="Model to use.  [default: OPENAI_MODEL]")
 @click.option("--base-url", metavar="URL", help="API base URL.  [default: OPENAI_BASE_URL, else that of OpenAI]")
 @debug_dir_options

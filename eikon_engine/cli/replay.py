@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 import click
 
+from eikon_engine.cli.command import Command
 from eikon_engine.cli.configured_options import (
     ConfigurationChoice,
     configuration_options,
@@ -20,6 +21,7 @@ from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 from eikon_engine.cli.shared_options import (
     base_url_option,
     browser_option,
+    bundle_argument,
     front_end_options,
     gates_option,
     headless_option,
@@ -56,7 +58,7 @@ def _check_digest(_context: click.Context, _parameter: click.Parameter, value: s
     return value
 
 
-class _ReplayCommand(click.Command):
+class _ReplayCommand(Command):
     """Keeps the arguments as they were given, for the suite that several bundles are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -65,16 +67,8 @@ class _ReplayCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("replay", cls=_ReplayCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundles", nargs=-1, type=click.Path(path_type=Path), metavar="BUNDLE...")
-@click.option(
-    "--trace",
-    "traces",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="BUNDLE",
-    help="Bundle folder, or its trace.json; the same as BUNDLE.",
-)
+@click.command("replay", cls=_ReplayCommand)
+@bundle_argument("bundles", nargs=-1, metavar="BUNDLE...")
 @headless_option
 @click.option(
     "--artifacts-dir",
@@ -140,7 +134,6 @@ class _ReplayCommand(click.Command):
 def replay_command(  # noqa: PLR0913 - one parameter per option
     *,
     bundles: tuple[Path, ...],
-    traces: tuple[Path, ...],
     responses_from: Path | None,
     then_network: ResumeNetwork,
     timeout: float | None,
@@ -162,9 +155,9 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     """
     from eikon_engine.browser.launch import driver_starting
 
-    if len(bundles) + len(traces) != 1:
-        return _replay_suite(bundles or traces)
-    (trace,) = (*bundles, *traces)
+    if len(bundles) != 1:
+        return _replay_suite(bundles)
+    (trace,) = bundles
     with driver_starting() if trace.exists() else nullcontext():
         from eikon_engine.cli.history import remember_replay
         from eikon_engine.cli.replay_display import ReplayDisplay
@@ -217,8 +210,7 @@ def _replay_suite(bundles: tuple[Path, ...]) -> int:
     if not bundles:
         raise UsageError("expected a bundle, got none; pass its folder, or its trace.json")
     context = click.get_current_context()
-    words = [word.removeprefix("--trace=") for word in context.meta[_ARGUMENTS] if word != "--trace"]
-    with run_suite_command.make_context(context.info_name, words) as suite:
+    with run_suite_command.make_context(context.info_name, context.meta[_ARGUMENTS]) as suite:
         status = run_suite_command.invoke(suite)
     return int(status)
 
@@ -276,7 +268,7 @@ def _replay(engine: ReplayEngine, trace: Bundle | Path, display: ReplayDisplay, 
     try:
         engine.replay(trace)
     except ReplayDivergenceError as divergence:
-        display.print_line(divergence.message)
+        display.print_result(divergence.message)
     finally:
         _print_conclusion(engine, display, as_json=as_json)
 
@@ -285,9 +277,9 @@ def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: 
     run = engine.last_run
     if run is None:
         return
-    display.print_line(f"verdict: {run.outcome.verdict}")
+    display.print_result(f"verdict: {run.outcome.verdict}")
     for reason in run.outcome.reasons if run.error is None else ():
-        display.print_line(f"because: {reason}")
+        display.print_result(f"because: {reason}")
     display.print_line(f"bundle: {CERTIFICATE_LABELS[run.outcome.certified]}, {run.outcome.certified_why}")
     display.print_line(f"summary: {run.folder / 'replay_summary.txt'}")
     if as_json:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from eikon_engine.cli.progress_console import ProgressConsole
+from eikon_engine.cli.standard_streams import is_silent, print_essential
 from eikon_engine.outcome.events import ActionPerformed, GateEvaluated, Note, RunStart, SkillRun, SubgoalStart
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome, describe_network
 from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from rich.console import Console
 
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import StepOutcome
@@ -23,7 +26,7 @@ class ReplayDisplay:
 
     def __init__(self, console: Console | None = None) -> None:
         """Write to `console`, by default standard error."""
-        self._console = console or Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+        self._console = console or ProgressConsole()
         self._progress = Progress(
             TextColumn("[REPLAY]", markup=False),
             BarColumn(),
@@ -58,6 +61,13 @@ class ReplayDisplay:
     def print_line(self, text: str) -> None:
         """Print one line."""
         self._console.print(escape_control_characters(f"[REPLAY] {text}".replace("\n", " ")))
+
+    def print_result(self, text: str) -> None:
+        """Print one line, also with `--quiet`."""
+        if is_silent():
+            print_essential(escape_control_characters(f"[REPLAY] {text}".replace("\n", " ")))
+        else:
+            self.print_line(text)
 
     def __enter__(self) -> Self:
         """Show the bar."""

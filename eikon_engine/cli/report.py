@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import output_file_option
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "html", "md", "junit", "github", "gitlab"]
 
 
-@click.command("report", context_settings={"help_option_names": ["-h", "--help"]})
+@command("report")
 @click.argument("outcome", type=click.Path(path_type=Path))
 @click.option(
     "--format",

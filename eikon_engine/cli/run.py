@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
-from eikon_engine.cli.shared_options import browser_option, redact_option, secret_options, variable_option
+from eikon_engine.cli.shared_options import (
+    browser_option,
+    headless_option,
+    redact_option,
+    secret_options,
+    variable_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.tool_box import ToolBox
 
 
-@click.command("run", context_settings={"help_option_names": ["-h", "--help"]})
+@command("run")
 @click.argument("file", type=click.Path(path_type=Path), metavar="SCENARIO.yaml")
 @click.option(
     "--mode",
@@ -59,7 +66,7 @@ if TYPE_CHECKING:
     metavar="MODULE:NAME",
     help="With --mode record: a tool function or ToolBox in a Python module; repeatable.",
 )
-@click.option("--headed", is_flag=True, help="Show the browser.")
+@headless_option
 @browser_option
 @click.option("--no-certify", is_flag=True, help="With --mode record: do not certify the mission.")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json and the gate results on standard output.")
@@ -118,7 +125,7 @@ class CommandOptions(TypedDict):
     secret_file: Path | None
     redact: bool
     modules: tuple[str, ...]
-    headed: bool
+    headless: bool
     browser_path: Path | None
     no_certify: bool
 
@@ -167,7 +174,7 @@ def _options(chosen: CommandOptions) -> ScenarioOptions:
         secrets=collect_secrets(chosen["secrets"], chosen["secret_file"]),
         redact=chosen["redact"],
         tools=_import_tools(chosen["modules"]),
-        headless=not chosen["headed"],
+        headless=chosen["headless"],
         browser_path=chosen["browser_path"],
         certify=None if chosen["no_certify"] else _certify,
     )

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import bundle_argument
 
-@click.command("scan", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("bundle", type=click.Path(path_type=Path))
+
+@command("scan")
+@bundle_argument()
 @click.option(
     "--allow",
     type=click.Path(path_type=Path),

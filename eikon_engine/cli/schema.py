@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import output_file_option
+from typing import TYPE_CHECKING
 
-@click.command("schema", context_settings={"help_option_names": ["-h", "--help"]})
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@command("schema")
 @click.argument(
     "of",
     type=click.Choice(["trace", "events", "scenario", "outcome", "triage"]),
     default="trace",
     metavar="[trace|events|scenario|outcome|triage]",
 )
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the schema to this file instead of standard output.",
-)
+@output_file_option
 def schema_command(of: str, output: Path | None) -> None:
     """Print the JSON Schema of trace.json, a line of events.jsonl, a scenario, outcome.json, or a triage as JSON."""
     from eikon_engine.files.writing import write_atomically

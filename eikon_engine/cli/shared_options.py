@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+
+from eikon_engine.cli.command import BundleArgument, OutputOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eikon_engine.cli.command import Holds
     from eikon_engine.gates import GateSet
     from eikon_engine.trace.masks import Mask
 
@@ -24,10 +27,6 @@ _SECRET_FILE: Final = click.option(
 )
 _BROWSER: Final = click.option(
     "--browser-path", type=click.Path(path_type=Path), help="Browser executable; by default, one is located."
-)
-
-_HEADLESS: Final = click.option(
-    "--headless/--no-headless", default=True, show_default=True, help="Run the browser without a window."
 )
 
 
@@ -117,11 +116,28 @@ def gates_option(command: Command) -> Command:
     )(command)
 
 
+def bundle_argument(name: str = "bundle", **settings: Any) -> Callable[[Command], Command]:  # noqa: ANN401 - click's parameters
+    """Add an argument for a bundle, which may be given with `--trace`, too; with `nargs=-1` for several bundles."""
+    settings.setdefault("type", click.Path(path_type=Path))
+    return click.argument(name, cls=BundleArgument, **settings)
+
+
+def output_option(
+    help_text: str,
+    *declarations: str,
+    holds: Holds = "file",
+    **settings: Any,  # noqa: ANN401 - click's parameters
+) -> Callable[[Command], Command]:
+    """Add `output`, a file or bundle to write, given with `-o`; what exists there is replaced with `--force` only."""
+    settings.setdefault("type", click.Path(dir_okay=holds == "bundle", path_type=Path))
+    settings.setdefault("metavar", "FOLDER" if holds == "bundle" else "FILE")
+    names = declarations or ("-o", "--output")
+    return click.option(*names, cls=OutputOption, holds=holds, help=help_text, **settings)
+
+
 def output_file_option(command: Command) -> Command:
     """Add `output`, the file to write instead of standard output."""
-    return click.option(
-        "--output", type=click.Path(path_type=Path), metavar="FILE", help="File to write.  [default: standard output]"
-    )(command)
+    return output_option("File to write.  [default: standard output]")(command)
 
 
 def policy_option(command: Command) -> Command:
@@ -160,7 +176,19 @@ def browser_option(command: Command) -> Command:
 
 def headless_option(command: Command) -> Command:
     """Add `headless`, True by default."""
-    return _HEADLESS(command)
+    return _window_option("Run the browser without a window, or with one; also --headless=true|false.", default=True)(
+        command
+    )
+
+
+def headless_choice_option(help_text: str) -> Callable[[Command], Command]:
+    """Add `headless`, None by default; `help_text` says what that means."""
+    return _window_option(f"Run the browser without a window, or with one.  [default: {help_text}]", default=None)
+
+
+def _window_option(help_text: str, *, default: bool | None) -> Callable[[Command], Command]:
+    shown = default is not None
+    return click.option("--headless/--headed", default=default, show_default=shown, help=help_text)
 
 
 def timeout_option(help_text: str) -> Callable[[Command], Command]:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
 import threading
-import traceback
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from eikon_engine.errors import EikonError, InternalError, InterruptedRunError
+from eikon_engine.cli.standard_streams import restored_streams
+from eikon_engine.errors import EikonError, InternalError, InterruptedRunError, RequirementError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
 SHOW_TRACEBACK = "EIKON_TRACEBACK"
 BROKEN_PIPE_STATUS = 141
 """What a shell reports for a program killed by SIGPIPE: 128 + 13."""
+SIGTERM_STATUS: Final = 143
+"""What a shell reports for a program killed by SIGTERM: 128 + 15."""
+_MAX_SIGNALS: Final = 4096
+"""Bytes that are read of the recorded signals, one for each."""
 
 
 def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
@@ -29,21 +33,62 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     A command returns its exit status (None for 0) or raises. `EIKON_TRACEBACK=1` prints the traceback of an internal
     error instead of writing it to a file.
     """
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _on_sigterm)  # like Ctrl-C: all files are completed
+    with _recorded_signals() as has_received:
+        try:
+            with restored_streams():
+                status = _invoke(command, argv, prog_name)
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except click.exceptions.Exit as end:
+            status = end.exit_code
+        except click.Abort as stop:
+            status = _report(_stopped(stop), prog_name)
+        except click.ClickException as error:
+            status = _show_usage_error(error)
+        except SystemExit:
+            raise
+        except BaseException as fault:  # noqa: BLE001 - the last handler of unexpected errors
+            status = _conclude(fault, prog_name, is_interrupted=has_received(signal.SIGINT, signal.SIGTERM))
+        _discard_broken_output()
+        is_terminated = status == InterruptedRunError.exit_status and has_received(signal.SIGTERM)
+    return SIGTERM_STATUS if is_terminated else status
+
+
+def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
+    with command.make_context(prog_name, list(argv)) as context:
+        result = command.invoke(context)
+    return result if isinstance(result, int) else 0
+
+
+@contextmanager
+def _recorded_signals() -> Iterator[Callable[..., bool]]:
+    """Handle SIGTERM like Ctrl-C; yield a function that returns whether one of some signals was received.
+
+    A handler of SIGINT would replace that of `asyncio.run`, so signals are recorded by `signal.set_wakeup_fd`. Errors
+    that follow one are its consequences: Ctrl-C also ends the driver of the browser and other child processes.
+    """
+    InterruptedRunError.signal = None
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda *_signals: False
+        return
+    signal.signal(signal.SIGTERM, _on_sigterm)  # all files are completed
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    received: set[int] = set()
+
+    def has_received(*expected: signal.Signals) -> bool:
+        with suppress(BlockingIOError):
+            received.update(os.read(reading, _MAX_SIGNALS))
+        return any(each in received for each in expected)
+
     try:
-        status = _invoke(command, argv, prog_name)
-        sys.stdout.flush()
-    except EikonError as error:
-        return _report(error, prog_name)
-    except (KeyboardInterrupt, click.Abort) as stop:
-        return _report(InterruptedRunError(f"stopped by {InterruptedRunError.stop_cause(stop)}"), prog_name)
-    except BrokenPipeError:
-        _discard_output()
-        return BROKEN_PIPE_STATUS
-    except Exception as fault:  # noqa: BLE001 - the last handler of unexpected errors
-        return _report(_internal_error(fault), prog_name)
-    return status
+        yield has_received
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reading)
+        os.close(writing)
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:
@@ -56,28 +101,69 @@ def _on_sigterm(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt(InterruptedRunError.signal)
 
 
-def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
-    try:
-        with command.make_context(prog_name, list(argv)) as context:
-            result = command.invoke(context)
-    except click.exceptions.Exit as end:
-        return end.exit_code
-    except click.ClickException as error:
+def _conclude(fault: BaseException, prog_name: str, *, is_interrupted: bool) -> int:
+    """Report what ended a command, and return its exit status."""
+    causes = tuple(_leaves(fault))
+    own = next((each for each in causes if isinstance(each, InterruptedRunError)), None)
+    stop = next((each for each in causes if _is_stop(each)), None)
+    if own is not None or stop is not None or is_interrupted:
+        return _report(own or _stopped(stop or fault), prog_name)
+    if any(isinstance(each, BrokenPipeError) for each in causes):
+        return BROKEN_PIPE_STATUS
+    error = next((each for each in causes if isinstance(each, EikonError)), None)
+    return _report(error or _missing_extra(causes) or _internal_error(fault), prog_name)
+
+
+def _leaves(fault: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, or those of a group."""
+    if isinstance(fault, BaseExceptionGroup):
+        for each in fault.exceptions:
+            yield from _leaves(each)
+    else:
+        yield fault
+
+
+def _is_stop(fault: BaseException) -> bool:
+    asyncio = sys.modules.get("asyncio")  # imported by the commands that need it
+    return isinstance(fault, KeyboardInterrupt) or (asyncio is not None and isinstance(fault, asyncio.CancelledError))
+
+
+def _stopped(stop: BaseException) -> InterruptedRunError:
+    return InterruptedRunError(f"stopped by {InterruptedRunError.stop_cause(stop)}")
+
+
+def _missing_extra(causes: Sequence[BaseException]) -> RequirementError | None:
+    """Return the error for a module of an extra that is not installed; None if there is no such module."""
+    from eikon_engine.cli.extras import extra_of
+
+    for each in causes:
+        module = each.name if isinstance(each, ModuleNotFoundError) else None
+        extra = extra_of(module or "")
+        if extra is not None:
+            message = f'{module} is not installed; it is part of the extra "{extra}"'
+            return RequirementError(f"{message}: run pip install 'eikon-engine[{extra}]'")
+    return None
+
+
+def _show_usage_error(error: click.ClickException) -> int:
+    with suppress(BrokenPipeError):
         error.show()
-        return error.exit_code
-    return result if isinstance(result, int) else 0
+    return error.exit_code
 
 
 def _report(error: EikonError, prog_name: str) -> int:
     """Print an error as one line, followed by its notes."""
     line = " ".join(error.message.split("\n"))
-    click.echo(f"{prog_name}: {line} (code {error.code})", err=True)
-    for note in getattr(error, "__notes__", ()):
-        click.echo(note, err=True)
+    with suppress(BrokenPipeError):
+        click.echo(f"{prog_name}: {line} (code {error.code})", err=True)
+        for note in getattr(error, "__notes__", ()):
+            click.echo(note, err=True)
     return error.exit_status
 
 
-def _internal_error(fault: Exception) -> InternalError:
+def _internal_error(fault: BaseException) -> InternalError:
+    import traceback
+
     if os.environ.get(SHOW_TRACEBACK) == "1":
         traceback.print_exception(fault)
         return InternalError(f"internal error: {type(fault).__name__}; see the traceback above")
@@ -86,6 +172,8 @@ def _internal_error(fault: Exception) -> InternalError:
 
 
 def _save_traceback(text: str) -> str:
+    import tempfile
+
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", prefix="eikon-traceback-", suffix=".txt", delete=False
@@ -96,8 +184,13 @@ def _save_traceback(text: str) -> str:
     return f"traceback: {file.name}"
 
 
-def _discard_output() -> None:
-    """Redirect stdout to /dev/null, or the interpreter reports the broken pipe again when it exits."""
-    null_device = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null_device, sys.stdout.fileno())
-    os.close(null_device)
+def _discard_broken_output() -> None:
+    """Redirect a stream that was closed to /dev/null, or the interpreter reports the broken pipe when it exits."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except BrokenPipeError:
+            null_device = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null_device, stream.fileno())
+            os.close(null_device)

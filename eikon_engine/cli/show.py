@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from eikon_engine.cli.command import command
+from eikon_engine.cli.shared_options import bundle_argument
+
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
@@ -20,8 +23,8 @@ _VIEWER: Final = "driver/package/lib/vite/traceViewer"
 _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
-@click.command("show", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("path", type=click.Path(path_type=Path), metavar="BUNDLE|OUTCOME|FOLDER")
+@command("show")
+@bundle_argument("path", metavar="BUNDLE|OUTCOME|FOLDER")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; not loopback: with a token."
 )

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eikon_engine.cli.command import group
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
+from eikon_engine.cli.shared_options import bundle_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,15 +19,13 @@ if TYPE_CHECKING:
     from eikon_engine.skills.rerun.rerun import RerunOptions
     from eikon_engine.skills.rerun.results import BundleRerun, RerunReport
 
-HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
-
-@click.group("skills", context_settings=HELP_OPTIONS)
+@group("skills")
 def skills_command() -> None:
     """List skills, run them on a stored page, and rerun recorded uses."""
 
 
-@skills_command.command("list", context_settings=HELP_OPTIONS)
+@skills_command.command("list", short_help="List all skills with version, origin and description.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_command(*, as_json: bool) -> None:
     """List all skills with version, origin and description; skills that cannot be used are reported on stderr."""
@@ -36,7 +36,7 @@ def list_command(*, as_json: bool) -> None:
     _print_broken(broken if not as_json else ())
 
 
-@skills_command.command("show", context_settings=HELP_OPTIONS)
+@skills_command.command("show", short_help="Show the description, parameters and output of a skill.")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print description, schemas and example as JSON.")
 def show_command(*, name: str, as_json: bool) -> None:
@@ -46,7 +46,7 @@ def show_command(*, name: str, as_json: bool) -> None:
     click.echo(render_skill(name, as_json=as_json), nl=False)
 
 
-@skills_command.command("run", context_settings=HELP_OPTIONS)
+@skills_command.command("run", short_help="Run a skill on an HTML file or a bundle.")
 @click.argument("name")
 @click.argument("page", type=click.Path(path_type=Path))
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter, JSON or text; repeatable.")
@@ -75,8 +75,8 @@ def run_skill_command(
     click.echo(json.dumps(output, ensure_ascii=False, indent=1))
 
 
-@skills_command.command("rerun", context_settings=HELP_OPTIONS)
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="BUNDLE|FOLDER…")
+@skills_command.command("rerun")
+@bundle_argument("paths", nargs=-1, required=True, metavar="BUNDLE|FOLDER…")
 @click.option("--skill", "only", multiple=True, metavar="NAME", help="Rerun only this skill; repeatable.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Number of processes.  [default: one per core]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 import click
 
+from eikon_engine.cli.command import group
 from eikon_engine.cli.configured_options import (
     ConfigurationChoice,
     configuration_options,
@@ -20,8 +21,10 @@ from eikon_engine.cli.configured_options import (
 from eikon_engine.cli.shared_options import (
     base_url_option,
     browser_option,
+    bundle_argument,
     front_end_options,
     gates_option,
+    headless_choice_option,
     headless_option,
     ignore_option,
     network_option,
@@ -31,6 +34,7 @@ from eikon_engine.cli.shared_options import (
     timeout_option,
     variable_values_option,
 )
+from eikon_engine.cli.standard_streams import print_essential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
     from eikon_engine.suite.stored_bundles import StoredBundles
     from eikon_engine.suite.stored_results import ResultsFolder
 
-HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 MAX_WORKERS: Final = 256
 
 
@@ -70,13 +73,13 @@ class _PathOrUrl(click.ParamType[Path | str]):
         return value if isinstance(value, str) and is_url(value) else Path(str(value))
 
 
-@click.group("suite", context_settings=HELP_OPTIONS)
+@group("suite")
 def suite_command() -> None:
     """Replay many bundles as a suite, on one machine or on several."""
 
 
-@suite_command.command("run", context_settings=HELP_OPTIONS)
-@click.argument("paths", nargs=-1, required=True, type=_PathOrUrl(), metavar="BUNDLE|FOLDER|URL...|SUITE.yaml")
+@suite_command.command("run", short_help="Replay bundles, several at once; write reports of all of them.")
+@bundle_argument("paths", nargs=-1, required=True, type=_PathOrUrl(), metavar="BUNDLE|FOLDER|URL...|SUITE.yaml")
 @click.option("--include", multiple=True, metavar="PATTERN", help="Only missions whose path fits; repeatable.")
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="No mission whose path fits; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Only missions with this tag; repeatable, for any of several.")
@@ -199,7 +202,7 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
     return suite.exit_status or (OutputError.exit_status if results.failure else 0)
 
 
-@suite_command.command("merge", context_settings=HELP_OPTIONS)
+@suite_command.command("merge", short_help="Make one report of the results of several shards.")
 @click.argument("results", nargs=-1, required=True, type=_PathOrUrl(), metavar="RESULTS...")
 @click.option(
     "--artifacts-dir",
@@ -208,8 +211,9 @@ def run_suite_command(*, paths: tuple[Path | str, ...], as_json: bool, **chosen:
     type=_PathOrUrl(),
     help="Folder for the merged reports, or its URL if all RESULTS are URLs.",
 )
+@click.option("--force", is_flag=True, help="Replace the reports that exist in the folder, which is refused otherwise.")
 @click.option("--json", "as_json", is_flag=True, help="Print suite.json on standard output.")
-def merge_command(*, results: tuple[Path | str, ...], folder: Path | str, as_json: bool) -> int:
+def merge_command(*, results: tuple[Path | str, ...], folder: Path | str, force: bool, as_json: bool) -> int:
     """Make one report of the RESULTS of several shards: folders of suites, their suite.json, or their URLs.
 
     Exit status: that of the worst replay, as of `suite run`; 2 usage, 65 results that cannot be read.
@@ -220,8 +224,14 @@ def merge_command(*, results: tuple[Path | str, ...], folder: Path | str, as_jso
     from eikon_engine.suite.run import write_suite
 
     if isinstance(folder, Path) and (folder / SUITE_FILE).exists():
-        message = f"{folder}: expected a folder without results, got those of a suite; choose another --artifacts-dir"
-        raise UsageError(message)
+        if not force:
+            message = f"{folder}: expected a folder without results, got those of a suite; add --force to replace them"
+            raise OutputError(message)
+        if any(
+            isinstance(each, Path) and each.resolve() in {folder.resolve(), (folder / SUITE_FILE).resolve()}
+            for each in results
+        ):
+            raise UsageError(f"--force: {folder} is what the command reads; choose another --artifacts-dir")
     local = next((each for each in results if isinstance(each, Path)), None)
     if isinstance(folder, str) and local is not None:
         raise UsageError(f"{folder}: expected the URLs of results to merge there, got {local}")
@@ -238,11 +248,19 @@ def merge_command(*, results: tuple[Path | str, ...], folder: Path | str, as_jso
     return suite.exit_status or (OutputError.exit_status if merged.failure else 0)
 
 
-@suite_command.command("record", context_settings=HELP_OPTIONS)
+@suite_command.command("record", short_help="Record scripts and tests, several at once.")
 @click.argument("scripts", nargs=-1, required=True, metavar="SCRIPT...")
 @click.option(
-    "-o", "--output", "folder", required=True, type=click.Path(path_type=Path), help="Folder for the bundles."
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder for the bundles.",
 )
+@click.option("--force", is_flag=True, help="Replace bundles that exist there, which is refused otherwise.")
+@headless_choice_option("as the script asks")
 @click.option(
     "-j",
     "--workers",
@@ -255,7 +273,7 @@ def merge_command(*, results: tuple[Path | str, ...], folder: Path | str, as_jso
 @click.option("--no-certify", is_flag=True, help="Do not certify the recordings.")
 @click.option("--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with secrets.")
 def record_command(
-    *, scripts: tuple[str, ...], folder: Path, workers: int, no_certify: bool, secret_file: Path | None
+    *, scripts: tuple[str, ...], folder: Path, force: bool, workers: int, **chosen: Unpack[_RecorderOptions]
 ) -> int:
     """Record each SCRIPT, or test (`test_shop.py::test_order`), as `eikon record --script` does, several at once.
 
@@ -269,18 +287,31 @@ def record_command(
     from eikon_engine.suite.record import record_scripts
 
     arguments = [
-        *(["--no-certify"] if no_certify else []),
-        *(["--secret-file", str(secret_file)] if secret_file else []),
+        *(["--force"] if force else []),
+        *([] if chosen["headless"] is None else ["--headless" if chosen["headless"] else "--headed"]),
+        *(["--no-certify"] if chosen["no_certify"] else []),
+        *(["--secret-file", str(chosen["secret_file"])] if chosen["secret_file"] else []),
     ]
     done = []
-    for each in record_scripts(scripts, folder, workers, arguments):
+    for each in record_scripts(scripts, folder, workers, arguments, replaces=force):
         done.append(each)
         word = "recorded" if each.exit_status == 0 else f"failed ({each.exit_status})"
         line = f"{word:<12} {each.script}  {each.seconds:.1f} s  {each.summary}"
-        click.echo(escape_control_characters(line), err=each.exit_status != 0)
+        if each.exit_status == 0:
+            click.echo(escape_control_characters(line))
+        else:
+            print_essential(escape_control_characters(line))
     failed = sum(each.exit_status != 0 for each in done)
     click.echo(f"{len(done)} scripts: {len(done) - failed} recorded, {failed} failed; logs: {folder}/*.log")
     return worst_status(each.exit_status for each in done)
+
+
+class _RecorderOptions(TypedDict):
+    """Options of `suite record` that are those of `eikon record`."""
+
+    headless: bool | None
+    no_certify: bool
+    secret_file: Path | None
 
 
 class _Choices(TypedDict):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from eikon_engine.cli.progress_console import ProgressConsole
 from eikon_engine.outcome.terminal import escape_control_characters
 from eikon_engine.report.suite_report import render_result_line
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from rich.console import Console
 
     from eikon_engine.outcome.suite_results import MissionResult
 
@@ -21,7 +23,7 @@ class SuiteDisplay:
 
     def __init__(self, replays: int, console: Console | None = None) -> None:
         """Expect so many replays; write to `console`, by default standard error."""
-        self._console = console or Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+        self._console = console or ProgressConsole()
         self._failed = 0
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),

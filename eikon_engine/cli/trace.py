@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
+from eikon_engine.cli.command import group
+from eikon_engine.cli.shared_options import bundle_argument, output_option
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,9 +17,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.patch import Operation
 
 Command = TypeVar("Command", bound="Callable[..., None]")
-
-HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
-BUNDLE = click.argument("bundle", type=click.Path(path_type=Path))
 
 
 class _Destinations(TypedDict):
@@ -43,10 +43,8 @@ class _NewSubgoal(TypedDict):
 
 def _output_options(command: Command) -> Command:
     """Add the options for where a change is written."""
-    output = click.option(
-        "-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle to this folder."
-    )
-    save = click.option("--save", "saved", type=click.Path(path_type=Path), help="Write the patch to this file.")
+    output = output_option("Write a changed copy of the bundle to this folder.", holds="bundle")
+    save = output_option("Write the patch to this file.", "--save", "saved")
     return output(save(command))
 
 
@@ -62,7 +60,7 @@ _REASON = click.option(
 )
 
 
-@click.group("trace", context_settings=HELP_OPTIONS)
+@group("trace")
 def trace_command() -> None:
     """Show what is in a bundle, or edit a copy of it; the bundle itself is never modified.
 
@@ -70,8 +68,8 @@ def trace_command() -> None:
     """
 
 
-@trace_command.command("show", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("show", short_help="List attempts and steps, or print one of them as JSON.")
+@bundle_argument()
 @click.argument("step", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole trace as JSON.")
 def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
@@ -91,8 +89,8 @@ def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
         click.echo(escape_control_characters(render_listing(trace)), nl=False)
 
 
-@trace_command.command("set", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("set", short_help="Change fields of a step, of an attempt, or of the trace.")
+@bundle_argument()
 @click.argument("arguments", nargs=-1, metavar="[STEP] FIELD=VALUE…")
 @click.option(
     "--var", "variables", multiple=True, metavar="NAME[=VALUE]", help="Declare a variable with its recorded value."
@@ -127,8 +125,8 @@ def set_command(
     _finish_edit(bundle, trace, operations, chosen)
 
 
-@trace_command.command("delete", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("delete")
+@bundle_argument()
 @click.argument("steps", nargs=-1, required=True, metavar="STEP…")
 @_REASON
 @_output_options
@@ -141,8 +139,8 @@ def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **chose
     _finish_edit(bundle, _read_trace(bundle), operations, chosen)
 
 
-@trace_command.command("insert", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("insert")
+@bundle_argument()
 @click.argument("action")
 @click.option("--before", metavar="STEP", help="Insert before this step.")
 @click.option("--after", metavar="STEP", help="Insert after this step.")
@@ -162,8 +160,8 @@ def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, 
     _finish_edit(bundle, trace, (edit,), {"output": rest["output"], "saved": rest["saved"]})
 
 
-@trace_command.command("split", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("split", short_help="Split a subgoal in two.")
+@bundle_argument()
 @click.argument("attempt")
 @click.option("--before", required=True, metavar="STEP", help="First step of the new subgoal.")
 @click.option("--description", required=True, help="Description of the new subgoal.")
@@ -187,8 +185,8 @@ def split_command(
     _finish_edit(bundle, _read_trace(bundle), (edit,), {"output": output, "saved": saved})
 
 
-@trace_command.command("merge", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("merge")
+@bundle_argument()
 @click.argument("first")
 @click.argument("second")
 @click.option("--description", help="Description of the merged subgoal.  [default: that of the first]")
@@ -205,10 +203,10 @@ def merge_command(
     _finish_edit(bundle, _read_trace(bundle), (edit,), chosen)
 
 
-@trace_command.command("apply", context_settings=HELP_OPTIONS)
-@BUNDLE
+@trace_command.command("apply")
+@bundle_argument()
 @click.argument("patch", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle here.")
+@output_option("Write a changed copy of the bundle to this folder.", holds="bundle")
 def apply_command(bundle: Path, *, patch: Path, output: Path | None) -> None:
     """Apply PATCH, a file written by --save."""
     from eikon_engine.trace.patch import read_patch

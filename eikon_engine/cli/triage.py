@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import click
 
+from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import output_file_option
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "md", "html", "json"]
 
 
-@click.command("triage", context_settings={"help_option_names": ["-h", "--help"]})
+@command("triage")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER|OUTCOME...")
 @click.option(
     "--known",

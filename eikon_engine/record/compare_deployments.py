@@ -109,6 +109,7 @@ class CompareOptions:
     masks: tuple[Mask, ...] = ()
     """Parts of pages excluded from comparison, in addition to the masks of the trace."""
     on_divergence: OnDivergence = "stop"
+    headless: bool = True
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -124,6 +125,7 @@ class CompareOptions:
         checks = OptionChecks(self)
         checks.check_choices(network=CompareNetwork)
         checks.check_integer("runs", minimum=MIN_RUNS, advice="A single run has nothing to agree with.")
+        checks.check_flags("headless")
         checks.convert_paths("artifacts_dir", "browser_path")
         checks.check_callables("progress", "now")
         build_url_map(self.base.urls, "--base")
@@ -216,6 +218,7 @@ async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions, ur
     chosen = RecordOptions(
         secrets=options.secrets,
         variables=options.variables,
+        headless=options.headless,
         browser_path=options.browser_path,
         storage_state=options.base.storage_state,
         now=options.now,
@@ -266,6 +269,7 @@ async def _measure_noise(recorded: Path, options: CompareOptions) -> _Noise:
         storage_state=options.base.storage_state,
         masks_noise=True,
         secrets=options.secrets,
+        headless=options.headless,
         browser_path=options.browser_path,
         progress=options.progress,
         now=options.now,
@@ -296,6 +300,7 @@ async def _replay_head(recorded: Path, options: CompareOptions) -> Run:
         on_divergence=options.on_divergence,
         storage_state=options.head.storage_state,
         secrets=options.secrets,
+        headless=options.headless,
         browser_path=options.browser_path,
         readers=options.readers,
         now=options.now,
@@ -331,6 +336,7 @@ def _front_end_options(options: CompareOptions, deployment: Deployment, artifact
         on_divergence=options.on_divergence,
         variables=options.variables,
         secrets=options.secrets,
+        headless=options.headless,
         browser_path=options.browser_path,
         now=options.now,
     )

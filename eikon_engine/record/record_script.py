@@ -32,6 +32,8 @@ class ScriptRequest(BaseModel):
     directory: Path
     mission_text: str | None = None
     browser_path: Path | None = None
+    headless: bool | None = None
+    """Whether browsers have no window; None: as the script asks."""
     secrets: dict[str, str] = {}
     redact: bool = True
     redaction: RedactionRules = RedactionRules()

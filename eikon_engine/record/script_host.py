@@ -123,7 +123,11 @@ def main() -> int:
         request = ScriptRequest.model_validate_json(pipe.read())
     host = ScriptHost(request)
     observe_contexts(host)
-    override_launch(request.browser_path, lambda: find_browser(None, environ=os.environ).path)
+    override_launch(
+        request.browser_path,
+        lambda: find_browser(None, environ=os.environ, headless=request.headless is not False).path,
+        headless=request.headless,
+    )
     run = _run_pytest if request.runner == "pytest" else _run_script
     error: BaseException | None = None
     try:

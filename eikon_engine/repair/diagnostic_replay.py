@@ -126,6 +126,7 @@ def comparison_options(options: RepairOptions, recorded: Path, masks: tuple[Mask
 
 def _base_options(options: RepairOptions) -> ReplayOptions:
     return ReplayOptions(
+        headless=options.headless,
         browser_path=options.browser_path,
         secrets=options.secrets,
         variables=options.variables,

@@ -51,6 +51,7 @@ class RepairOptions:
     storage_state: Path | None = None
     timeout_ms: float | None = None
     """Timeout of every action of the diagnostic replays, in page time."""
+    headless: bool = True
     browser_path: Path | None = None
     client: CompletionClient | None = None
     """Model to ask last; None for no model."""

@@ -29,6 +29,7 @@ async def prove_repair(folder: Path, options: RepairOptions) -> CertificationRep
     """
     chosen = CertifyOptions(
         runs=options.runs,
+        headless=options.headless,
         browser_path=options.browser_path,
         secrets=options.secrets,
         progress=options.progress,

@@ -113,6 +113,7 @@ async def rerecord_live(bundle: Bundle, trace: ExecutionTrace, folder: Path, opt
         EikonError: the mission cannot be recorded, see `rerecord`.
     """
     chosen = RecordOptions(
+        headless=options.headless,
         browser_path=options.browser_path,
         secrets=options.secrets,
         variables=options.variables,

@@ -37,17 +37,21 @@ class RecordedScript:
 
 
 def record_scripts(
-    scripts: Sequence[str], folder: Path, workers: int, arguments: Sequence[str] = ()
+    scripts: Sequence[str], folder: Path, workers: int, arguments: Sequence[str] = (), *, replaces: bool = False
 ) -> Iterator[RecordedScript]:
     """Record each script into a bundle in a folder, named as the script; yield each as it ends.
 
-    Ctrl-C reaches the recorders, too, which complete what they have. `arguments` are further ones of `eikon record`.
+    Ctrl-C reaches the recorders, too, which complete what they have. `arguments` are further ones of `eikon record`;
+    with `replaces`, one of them is --force, and existing bundles are accepted.
 
     Raises:
-        UsageError: two scripts have one name, or a bundle exists already.
-        OutputError: the folder cannot be written.
+        UsageError: two scripts have one name.
+        OutputError: a bundle exists already, or the folder cannot be written.
     """
     bundles = _bundles(scripts, folder)
+    existing = next((bundle for bundle in bundles.values() if bundle.exists()), None)
+    if existing is not None and not replaces:
+        raise OutputError(f"{existing}: expected a new bundle, got an existing one; add --force to replace it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -70,10 +74,6 @@ def _bundles(scripts: Sequence[str], folder: Path) -> dict[str, Path]:
     if count > 1:
         same = [script for script, each in names.items() if each == name]
         message = f"{same[0]} and {same[1]} would both be recorded into {folder / name}; rename one"
-        raise UsageError(message)
-    existing = next((folder / name for name in names.values() if (folder / name).exists()), None)
-    if existing is not None:
-        message = f"{existing}: expected no bundle yet, got one; choose another --output, or remove it"
         raise UsageError(message)
     return {script: folder / name for script, name in names.items()}
 

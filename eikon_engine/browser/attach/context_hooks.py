@@ -59,12 +59,17 @@ def observe_contexts(host: ContextListener) -> None:
     call_before_playwright_stops(host.on_playwright_stopping)
 
 
-def override_launch(browser_path: Path | None, find: Callable[[], Path]) -> None:
-    """Launch this browser for scripts that name none; call `find` if Playwright's own is not installed."""
+def override_launch(browser_path: Path | None, find: Callable[[], Path], *, headless: bool | None = None) -> None:
+    """Launch this browser for scripts that name none; call `find` if Playwright's own is not installed.
+
+    `headless` replaces what the script asks for, unless it is None.
+    """
 
     def choose_browser(browser_type: Any, options: dict[str, Any]) -> None:  # noqa: ANN401 - the objects of the client have no public types
         if not (options.get("executable_path") or options.get("channel")) and browser_type.name == "chromium":
             own = Path(browser_type.executable_path).exists()
             options["executable_path"] = browser_path or (None if own else find())
+        if headless is not None:
+            options["headless"] = headless
 
     adjust_launches(choose_browser)

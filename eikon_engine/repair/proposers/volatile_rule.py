@@ -24,7 +24,11 @@ async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> Propose
     if not only_requests_differ or bundle.trace.network is None:
         return None
     chosen = CertifyOptions(
-        runs=max(options.runs, 2), browser_path=options.browser_path, secrets=options.secrets, now=options.now
+        runs=max(options.runs, 2),
+        headless=options.headless,
+        browser_path=options.browser_path,
+        secrets=options.secrets,
+        now=options.now,
     )
     report = (await certify(bundle, chosen)).report
     operations = report.patch.operations
