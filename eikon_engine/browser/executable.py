@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -23,6 +24,11 @@ BrowserKind = Literal["headless-shell", "chromium", "chrome"]
 
 BROWSER_PATH = "EIKON_BROWSER_PATH"
 VERSION_TIMEOUT_S = 10.0
+START_TIMEOUT_S: Final = 30.0
+_PRODUCTS: Final = re.compile(r"Chrom(?:e|ium)|Microsoft Edge|Brave|Vivaldi|Opera|Yandex")
+"""Names with which browsers of Chromium's engine begin the output of `--version`."""
+_START_PAGE: Final = "data:text/html,<p>started"
+_START_TEXT: Final = "<p>started"
 
 HEADLESS_SHELL_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
@@ -213,10 +219,49 @@ def _read_version(candidate: _Candidate) -> BrowserBinary:
     except OSError as error:
         raise BrowserMissingError(f"{path} cannot be started: {error.strerror or error}") from error
     version = re.search(r"\d+(?:\.\d+){1,3}", done.stdout)
-    if done.returncode != 0 or version is None:
+    if done.returncode != 0:
         output = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
         raise BrowserMissingError(f"{path} --version exited with status {done.returncode}: {output}")
+    if version is None or not _PRODUCTS.search(done.stdout):
+        output = (done.stdout.strip() or "nothing").splitlines()[0]
+        raise BrowserMissingError(
+            f"{path} is another program: expected the version of Chromium or Chrome from --version, got {output!r}"
+        )
     return BrowserBinary(path=path, kind=_browser_kind(path, done.stdout), version=version[0], source=candidate.source)
+
+
+def find_start_problem(binary: BrowserBinary) -> str | None:
+    """Start a browser without a window and open a page; return why that failed, or None."""
+    sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    with tempfile.TemporaryDirectory(prefix="eikon-doctor-", ignore_cleanup_errors=True) as profile:
+        try:
+            done = subprocess.run(  # noqa: S603 - a browser that was found
+                [
+                    *(str(binary.path), "--headless", *sandbox, f"--user-data-dir={profile}"),
+                    *("--disable-gpu", "--no-first-run", "--dump-dom", _START_PAGE),
+                ],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=START_TIMEOUT_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            return f"opened no page within {START_TIMEOUT_S:.0f} s"
+        except OSError as error:
+            return error.strerror or str(error)
+    if _START_TEXT in done.stdout:
+        return None
+    output = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+    return f"opened no page and exited with status {done.returncode}: {output}"
+
+
+def find_display_problem(environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
+    """Return why no window can be shown, or None."""
+    if platform.startswith("linux") and not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+        return "neither DISPLAY nor WAYLAND_DISPLAY is set"
+    return None
 
 
 def _browser_kind(path: Path, answer: str) -> BrowserKind:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.browser.executable import BrowserBinary, find_browser
+from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem
 from eikon_engine.browser.playwright_errors import TARGET_GONE
-from eikon_engine.errors import BrowserDiedError
+from eikon_engine.errors import BrowserDiedError, BrowserError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -295,6 +295,9 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     ignore_calls_to_gone_browser()
     async with open_driver() as playwright:
         binary = await finding
+        no_display = None if options.headless else find_display_problem(os.environ)
+        if no_display is not None:
+            raise BrowserError(f"no display for the browser window: {no_display}; use --headless, or a virtual display")
         try:
             browser = await playwright.chromium.launch(
                 executable_path=str(binary.path),

@@ -172,9 +172,9 @@ def _added_options(params: Iterable[click.Parameter]) -> Iterator[click.Option]:
             [f"--{_FORCE}"], is_flag=True, help="Replace what exists at --output, which is refused otherwise."
         )
     kind = next((param for param in params if "--format" in param.opts), None)
-    if kind is not None and isinstance(kind.type, click.Choice) and "json" in kind.type.choices:
-        if "--json" not in names:
-            yield click.Option(["--json", _JSON_ALIAS], is_flag=True, help="Print JSON, as --format json.")
+    has_json = kind is not None and isinstance(kind.type, click.Choice) and "json" in kind.type.choices
+    if has_json and "--json" not in names:
+        yield click.Option(["--json", _JSON_ALIAS], is_flag=True, help="Print JSON, as --format json.")
     yield click.Option(
         ["--quiet"],
         is_flag=True,

@@ -11,6 +11,7 @@ from eikon_engine.cli.shared_options import output_option
 
 if TYPE_CHECKING:
     from pathlib import Path
+
     from eikon_engine.debug.client import UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 import click
 
 from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import output_file_option
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

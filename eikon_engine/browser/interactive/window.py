@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eikon_engine.browser.attach.call_interceptor import frame_selectors
+from eikon_engine.browser.executable import find_display_problem
 from eikon_engine.browser.interactive.page_monitor import PageMonitor, call_soon
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.page_scripts.loader import load_script
@@ -141,10 +142,10 @@ def require_display(environ: Mapping[str, str], platform: str = sys.platform) ->
     Raises:
         UsageError: there is no display.
     """
-    if platform.startswith("linux") and not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+    problem = find_display_problem(environ, platform)
+    if problem is not None:
         message = (
-            "no display for the browser window: neither DISPLAY nor WAYLAND_DISPLAY is set; use --headless and drive "
-            "the browser from another machine"
+            f"no display for the browser window: {problem}; use --headless and drive the browser from another machine"
         )
         raise UsageError(message)
 
