@@ -257,9 +257,11 @@ def find_start_problem(binary: BrowserBinary) -> str | None:
     return f"opened no page and exited with status {done.returncode}: {output}"
 
 
-def find_display_problem(environ: Mapping[str, str], platform: str = sys.platform) -> str | None:
+def find_display_problem(environ: Mapping[str, str], platform: str | None = None) -> str | None:
     """Return why no window can be shown, or None."""
-    if platform.startswith("linux") and not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+    if (platform or sys.platform).startswith("linux") and not (
+        environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
+    ):
         return "neither DISPLAY nor WAYLAND_DISPLAY is set"
     return None
 

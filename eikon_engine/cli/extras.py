@@ -14,14 +14,14 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "llm": ("openai",),
         "debug": ("prompt_toolkit", "regex"),
         "fix": ("bm25s", "defusedxml", "pathspec"),
-        "scenario": ("jsonschema_specifications", "referencing", "ruamel"),
+        "scenario": ("ruamel",),
         "history": ("alembic", "sqlalchemy"),
         "ray": ("ray",),
         "storage": ("fsspec", "s3fs"),
         "ui": ("starlette", "uvicorn"),
     }
 )
-"""Top-level modules by the extra that a user installs for them."""
+"""Top-level modules by the extra that a user installs for them, without those that the package itself requires."""
 
 
 def extra_of(module: str) -> str | None:

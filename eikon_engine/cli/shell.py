@@ -50,7 +50,7 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
         except BaseException as fault:  # noqa: BLE001 - the last handler of unexpected errors
             status = _conclude(fault, prog_name, is_interrupted=has_received(signal.SIGINT, signal.SIGTERM))
         _discard_broken_output()
-        is_terminated = status == InterruptedRunError.exit_status and has_received(signal.SIGTERM)
+    is_terminated = status == InterruptedRunError.exit_status and InterruptedRunError.signal == signal.SIGTERM.name
     return SIGTERM_STATUS if is_terminated else status
 
 

@@ -135,6 +135,11 @@ def _interrupt_args(number: signal.Signals) -> tuple[str, ...]:
     return () if number is signal.SIGINT else (number.name,)
 
 
+def _on_signal(number: signal.Signals, stop: Callable[[str], None]) -> None:
+    InterruptedRunError.signal = None if number is signal.SIGINT else number.name
+    stop(InterruptedRunError.stop_cause(KeyboardInterrupt(*_interrupt_args(number))))
+
+
 @contextmanager
 def handle_signals(stop: Callable[[str], None], *, ignore_sigint: bool) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM end the session instead of the program; restore the handlers afterwards."""
@@ -147,9 +152,7 @@ def handle_signals(stop: Callable[[str], None], *, ignore_sigint: bool) -> Itera
         if each is signal.SIGINT and ignore_sigint:
             loop.add_signal_handler(each, lambda: None)
         else:
-            loop.add_signal_handler(
-                each, stop, InterruptedRunError.stop_cause(KeyboardInterrupt(*_interrupt_args(each)))
-            )
+            loop.add_signal_handler(each, _on_signal, each, stop)
     try:
         yield
     finally:

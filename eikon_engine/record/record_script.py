@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Literal
@@ -100,10 +101,10 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     request_in, request_out = os.pipe()
     result_in, result_out = os.pipe()
     command = [sys.executable, "-m", "eikon_engine.record.script_host", str(request_in), str(result_out)]
-    with subprocess.Popen(command, pass_fds=(request_in, result_out)) as child:  # noqa: S603 - runs this package
+    with _start_host(command, (request_in, result_out)) as child:
         os.close(request_in)
         os.close(result_out)
-        with os.fdopen(request_out, "wb") as pipe:
+        with suppress(BrokenPipeError), os.fdopen(request_out, "wb") as pipe:  # it died; its status says how
             pipe.write(request.model_dump_json().encode())
         interrupt: KeyboardInterrupt | None = None
         with os.fdopen(result_in, "rb") as pipe:
@@ -118,6 +119,15 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     if interrupt is not None:
         raise interrupt
     raise UsageError(_died_message(request, status))
+
+
+def _start_host(command: list[str], descriptors: tuple[int, int]) -> subprocess.Popen[bytes]:
+    """Start the process of a script; it blocks Ctrl-C until it can complete its recordings."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(command, pass_fds=descriptors)  # noqa: S603 - runs this package
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _read_interrupted_result(child: subprocess.Popen[bytes], pipe: IO[bytes], stop: KeyboardInterrupt) -> bytes:

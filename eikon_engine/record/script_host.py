@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.playwright_internals import DeferredInterrupts, impl_of
+from eikon_engine.errors import InterruptedRunError
 from eikon_engine.record.agent_mission import AgentRecording
 from eikon_engine.record.attempts import describe_error
 from eikon_engine.record.options import AttachOptions
@@ -117,7 +119,11 @@ class _PytestPlugin:
 
 
 def main() -> int:
-    """Read the request from the first file descriptor, run it, and write the result to the second."""
+    """Read the request from the first file descriptor, run it, and write the result to the second.
+
+    Ctrl-C is blocked until here, as nothing reports it while the modules of this process are imported.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     request_fd, result_fd = int(sys.argv[1]), int(sys.argv[2])
     with os.fdopen(request_fd, "rb") as pipe:
         request = ScriptRequest.model_validate_json(pipe.read())
@@ -158,4 +164,7 @@ def _run_pytest(request: ScriptRequest, host: ScriptHost) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(InterruptedRunError.exit_status)  # the command reports it

@@ -45,7 +45,7 @@ def record_scripts(
     with `replaces`, one of them is --force, and existing bundles are accepted.
 
     Raises:
-        UsageError: two scripts have one name.
+        UsageError: a script is missing, or two have one name.
         OutputError: a bundle exists already, or the folder cannot be written.
     """
     bundles = _bundles(scripts, folder)
@@ -69,6 +69,9 @@ def record_scripts(
 
 def _bundles(scripts: Sequence[str], folder: Path) -> dict[str, Path]:
     """Return the bundle of each script; `shop.py::test_order` has `shop.test_order`."""
+    missing = next((script for script in scripts if not Path(script.partition("::")[0]).is_file()), None)
+    if missing is not None:
+        raise UsageError(f"{missing}: no such Python script or pytest test; check the path")
     names = {script: safe_file_name(_name(script), "mission") for script in scripts}
     name, count = Counter(names.values()).most_common(1)[0]
     if count > 1:

@@ -72,6 +72,8 @@ class Answer:
 def work(connection: Connection) -> None:
     """Make the replays that come over a connection, until it is closed."""
     os.setsid()  # Ctrl-C is for the suite, which stops its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked until here
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout = sys.stderr
     asyncio.run(_serve(connection))

@@ -73,7 +73,7 @@ def test_headed_never_uses_the_headless_shell(tmp_path: Path) -> None:
     _program(tmp_path / "bin" / "chromium-headless-shell")
     environ = {"PATH": str(tmp_path / "bin")}
 
-    with pytest.raises(BrowserMissingError, match="omit --no-headless"):
+    with pytest.raises(BrowserMissingError, match="omit --headed"):
         find_browser(None, environ=environ, headless=False, root=tmp_path)
     full = _program(tmp_path / "bin" / "google-chrome")
 

@@ -181,7 +181,7 @@ def test_options_count_as_given_even_with_the_value_of_their_default() -> None:
     words = ["--trace", "x", "--timeout", "3", "--headless", "--policy", "strict", "--var", "a=b"]
 
     with replay_command.make_context("replay", words) as context:
-        assert given_options(context) == {"traces", "timeout_ms", "headless", "policy", "variables"}
+        assert given_options(context) == {"bundles", "timeout_ms", "headless", "policy", "variables"}
 
 
 def test_given_options_win(passing: Bundle, tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ HEALTHY = Diagnosis(
     playwright="1.65.2",
     browser=BROWSER,
     browser_problem="",
+    display_problem="",
     fonts=38,
-    extras=(Extra(name="test", missing=()),),
+    extras=(Extra(name="llm", missing=()),),
 )
 HEALTHY_TEXT = """\
 Python       3.11.7
@@ -26,13 +27,13 @@ Playwright   1.65.2
 Browser      /bin/shell
              headless-shell 156.0.1.2, from PATH
 Fonts        38
-Extra test   installed
 Usable       yes"""
 
 
 def test_a_healthy_machine_is_described_line_by_line() -> None:
-    """The text lists every part and reports that a replay can run."""
+    """The text lists what a replay needs and reports that one can run; optional parts are listed on request."""
     assert render_text(HEALTHY) == HEALTHY_TEXT
+    assert "Extra llm    installed" in render_text(HEALTHY, shows_extras=True)
 
 
 def test_missing_requirements_are_listed_with_advice() -> None:
@@ -42,14 +43,14 @@ def test_missing_requirements_are_listed_with_advice() -> None:
         browser=None,
         browser_problem="no browser: run something",
         fonts=None,
-        extras=(Extra(name="test", missing=("django", "pytest")),),
+        extras=(Extra(name="fix", missing=("bm25s", "pathspec")),),
     )
 
-    text = render_text(ill)
+    text = render_text(ill, shows_extras=True)
 
     assert "Browser      missing: no browser: run something" in text
     assert "Fonts        unknown (no fc-list)" in text
-    assert "not installed (missing: django, pytest): run `pip install 'eikon-engine[test]'`" in text
+    assert "not installed (missing: bm25s, pathspec): run `pip install 'eikon-engine[fix]'`" in text
     assert text.endswith("Usable       no")
 
 
@@ -59,7 +60,7 @@ def test_a_missing_browser_is_a_finding() -> None:
     def find() -> BrowserBinary:
         raise BrowserMissingError("nothing here")
 
-    diagnosis = diagnose(find)
+    diagnosis = diagnose(find, lambda _binary: None)
 
     assert (diagnosis.browser, diagnosis.browser_problem, diagnosis.usable) == (None, "nothing here", False)
 
@@ -67,7 +68,7 @@ def test_a_missing_browser_is_a_finding() -> None:
 def test_the_command_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`eikon doctor --json` prints one object with the browser and exits with 0 when it can be used."""
     program = tmp_path / "chromium"
-    program.write_text("#!/bin/sh\necho Chromium 156.0.1.2\n", encoding="utf-8")
+    program.write_text("#!/bin/sh\necho 'Chromium 156.0.1.2 <p>started'\n", encoding="utf-8")
     program.chmod(0o755)
 
     status = run_command(doctor_command, ["--json", "--browser-path", str(program)], "eikon doctor")
@@ -80,6 +81,48 @@ def test_the_command_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "version": "156.0.1.2",
         "source": "--browser-path",
     }
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo 'true (GNU coreutils) 9.1'", "is another program"),
+        ("case $1 in --version) echo Chromium 156.0.1.2;; *) echo no libnss3 >&2; exit 127;; esac", "does not start"),
+    ],
+)
+def test_another_program_is_told_from_a_broken_browser(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], script: str, expected: str
+) -> None:
+    """A program that is no browser has another finding than a browser that opens no page; neither can be used."""
+    program = tmp_path / "chromium"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+
+    status = run_command(doctor_command, ["--browser-path", str(program)], "eikon doctor")
+
+    printed = capsys.readouterr().out
+    assert status == 69
+    assert expected in printed
+    assert "Usable       no" in printed
+
+
+def test_a_missing_display_is_a_finding_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --headed, a browser that starts cannot be used without a display, and the text says so."""
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\necho 'Chromium 156.0.1.2 <p>started'\n", encoding="utf-8")
+    program.chmod(0o755)
+
+    status = run_command(doctor_command, ["--headed", "--browser-path", str(program)], "eikon doctor")
+
+    printed = capsys.readouterr().out
+    assert status == 69
+    assert "Display      missing: neither DISPLAY nor WAYLAND_DISPLAY is set" in printed
+    assert "does not start" not in printed
 
 
 def test_the_command_exits_with_69_without_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,7 @@ def test_ctrl_c_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
-    """A run stopped by SIGTERM ends as with Ctrl-C, and the line names the signal."""
+    """A run stopped by SIGTERM ends as with Ctrl-C, with the status of the signal; the line names it."""
     program = (
         "import os, signal, sys, click; from eikon_engine.cli.shell import run_command;"
         "sys.exit(run_command(click.Command('c', callback=lambda: os.kill(os.getpid(), signal.SIGTERM)), [], 'eikon'))"
@@ -60,7 +60,7 @@ def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
 
     done = subprocess.run([sys.executable, "-c", program], check=False)
 
-    assert done.returncode == 130
+    assert done.returncode == 143
     assert capfd.readouterr().err == "eikon: stopped by SIGTERM (code interrupted)\n"
 
 

@@ -142,7 +142,7 @@ def test_session_files_are_private(at_start: Session) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "wanted"),
     [
-        ((), 2, "expected either --trace or --from-session"),
+        ((), 2, "expected either BUNDLE or --from-session"),
         (("--trace", str(PASSING), "--from-session", "s1"), 2, "got both"),
         (("--trace", "nowhere"), 65, "nowhere"),
         (("--trace", str(TRACES / "old_format")), 78, "needs a recorded network"),
@@ -183,7 +183,7 @@ def test_interactive_recording_needs_a_window(shop: Session) -> None:
     output = shop("branch", "record", "begin")
 
     assert output.status == 2
-    assert "--no-headless" in output.err
+    assert "--headed" in output.err
 
 
 def test_session_names_are_unique(shop: Session) -> None:

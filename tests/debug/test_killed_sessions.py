@@ -177,7 +177,7 @@ def test_sigterm_ends_a_session(tmp_path: Path) -> None:
         status = running.process.wait(timeout=DEADLINE_S)
         end = running.events("run_end")[-1]
 
-    assert status == 130
+    assert status == 143
     assert (end.how, end.ended_early) == ("interrupted", "stopped by SIGTERM")
     assert run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  ended, main at ")
     assert "Traceback" not in "".join(running.started)
@@ -197,7 +197,7 @@ def test_a_signal_to_the_process_group_ends_session_and_browser(tmp_path: Path, 
     os.killpg(process.pid, signal.SIGTERM)
     out, _ = process.communicate(timeout=DEADLINE_S)
 
-    assert process.returncode == 130, out
+    assert process.returncode == 143, out
     assert out.splitlines()[-1] == "eikon: the session was stopped by SIGTERM; its files are kept (code interrupted)"
     assert "never retrieved" not in out
     assert "Traceback" not in out

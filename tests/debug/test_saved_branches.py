@@ -45,7 +45,7 @@ def branched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def test_a_branch_is_saved_as_a_certified_bundle(branched: Session, tmp_path: Path) -> None:
     """It has its certificate, replays faithfully, and contains no branch files."""
-    completed = branched.run("branch", "save", "try with search", "--trace", str(tmp_path / "saved"))
+    completed = branched.run("branch", "save", "try with search", "--output", str(tmp_path / "saved"))
 
     replayed = run_eikon("replay", "--trace", str(tmp_path / "saved"), "--artifacts-dir", str(tmp_path / "run"))
     assert "saved as a bundle, certified" in completed
@@ -69,7 +69,7 @@ def test_a_branch_is_saved_as_a_patch_on_the_original(branched: Session, tmp_pat
     assert ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(patched).verdict == "faithful"
 
 
-@pytest.mark.parametrize(("form", "output"), [("--trace", "mine"), ("--patch", "mine/search.json")])
+@pytest.mark.parametrize(("form", "output"), [("--output", "mine"), ("--patch", "mine/search.json")])
 def test_an_unwritable_output_is_reported(branched: Session, tmp_path: Path, form: str, output: str) -> None:
     """Existing files stay, and so does the session."""
     (tmp_path / "mine").write_text("mine")

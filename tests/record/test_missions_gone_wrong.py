@@ -314,7 +314,7 @@ def test_a_recording_command_that_is_stopped_completes_the_bundle(
     (os.killpg if reaches_script else os.kill)(process.pid, number)
     stdout, stderr = output_of(process)
 
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert stderr.splitlines()[-1] == f"eikon: stopped by {cause} (code interrupted)"
     assert "BrokenPipeError" not in stderr
     assert ends_quietly(stderr)

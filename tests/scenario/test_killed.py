@@ -84,7 +84,7 @@ def test_a_stopped_run_has_its_end(shop: Workshop, number: signal.Signals) -> No
     folder = shop.folder / "runs/stopped"
     last = read_events(folder / "events.jsonl").lines[-1].event
     note = json.loads((folder / "run.json").read_text())
-    assert process.returncode == 130, printed
+    assert process.returncode == 128 + number, printed
     assert (last.type, getattr(last, "how", "")) == ("run_end", "interrupted")
     assert (note["state"], note["error"]["code"]) == ("interrupted", "interrupted")
     assert "Recording of endless: interrupted" in (folder / "summary.txt").read_text()
