@@ -19,6 +19,7 @@ from eikon_engine.cli.shared_options import (
     secret_options,
     variable_option,
 )
+from eikon_engine.cli.standard_streams import print_essential
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -252,6 +253,7 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     """Certify the mission and print the report; on failure, the recording stays uncertified."""
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.errors import EikonError
+    from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.record.recording import certify_recording
     from eikon_engine.report.certification import render_certification
 
@@ -259,10 +261,10 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     try:
         report = await certify_recording(bundle, chosen)
     except EikonError as error:
-        _print_stderr(f"{bundle}: not certified: {error.message}")
+        print_essential(escape_control_characters(f"{bundle}: not certified: {error.message}"))
         return "not certified"
     if report.status != "certified":
-        _print_stderr(render_certification(report))
+        print_essential(escape_control_characters(render_certification(report)))
     return report.status
 
 

@@ -303,8 +303,8 @@ LONG: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "debug start": ((str(BUNDLE),), "control it from another terminal"),
     "events": (("run", "--follow"), "run_start"),
     "fix loop": (
-        ("--test-cmd", f"{sys.executable} waiting.py", "--target-file", "a.py", "--allow-dirty"),
-        "FILE",
+        ("--test-cmd", f"{sys.executable} waiting.py", "--target-file", "waiting.py", "--allow-dirty"),
+        "cycle 1 of 3",
     ),
     "fix trace": ((str(BUNDLE), "--against", "recording", "--runs", "1000"), "[FIX]"),
     "record": (("--script", "waiting.py", "-o", "recorded"), "FILE"),
@@ -339,7 +339,11 @@ def test_ctrl_c_at_work_is_one_line(name: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         process = _begin(name, tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(timeout=GENEROUS_S) == 130, _printed(tmp_path)
+        try:
+            assert process.wait(timeout=GENEROUS_S) == 130, _printed(tmp_path)
+        finally:
+            process.kill()
+            process.wait()
 
     printed = _printed(tmp_path)
     assert printed.splitlines()[-1].startswith("eikon: "), printed
@@ -385,7 +389,12 @@ def _begin(name: str, folder: Path, silent: str) -> subprocess.Popen[bytes]:
         assert process.poll() is None, _printed(folder)
         return (folder / FILES[sign]).exists() if sign in FILES else sign in _printed(folder)
 
-    wait_until(is_at_work, sign, GENEROUS_S)
+    try:
+        wait_until(is_at_work, sign, GENEROUS_S)
+    except AssertionError:
+        process.kill()
+        process.wait()
+        raise
     return process
 
 
