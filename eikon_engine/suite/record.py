@@ -52,6 +52,9 @@ def record_scripts(
     existing = next((bundle for bundle in bundles.values() if bundle.exists()), None)
     if existing is not None and not replaces:
         raise OutputError(f"{existing}: expected a new bundle, got an existing one; add --force to replace it")
+    missing = next((script for script in scripts if not Path(script.partition("::")[0]).is_file()), None)
+    if missing is not None:
+        raise UsageError(f"{missing}: no such Python script or pytest test; check the path")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -69,9 +72,6 @@ def record_scripts(
 
 def _bundles(scripts: Sequence[str], folder: Path) -> dict[str, Path]:
     """Return the bundle of each script; `shop.py::test_order` has `shop.test_order`."""
-    missing = next((script for script in scripts if not Path(script.partition("::")[0]).is_file()), None)
-    if missing is not None:
-        raise UsageError(f"{missing}: no such Python script or pytest test; check the path")
     names = {script: safe_file_name(_name(script), "mission") for script in scripts}
     name, count = Counter(names.values()).most_common(1)[0]
     if count > 1:

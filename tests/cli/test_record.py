@@ -57,4 +57,4 @@ def test_a_mission_has_one_source(
     status = run_command(eikon, ["record", *sources, "-o", str(tmp_path / "b")], "eikon")
 
     assert status == USAGE
-    assert f"expected one of --trace, --script and --url, got {found}" in capsys.readouterr().err
+    assert f"expected one of BUNDLE, --script and --url, got {found}" in capsys.readouterr().err

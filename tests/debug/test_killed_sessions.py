@@ -217,7 +217,7 @@ def test_a_signal_interrupts_a_running_step(tmp_path: Path) -> None:
         last = running.lines()[-1]
 
     listed = json.loads(run_eikon("debug", "sessions", "--json", "--sessions-dir", str(tmp_path)).out)[0]
-    assert (status, waiting.returncode, last.event.type) == (130, 69, "run_end")
+    assert (status, waiting.returncode, last.event.type) == (143, 69, "run_end")
     assert (last.at - asked_at).total_seconds() < 2
     assert (listed["state"], listed["timeline"]["branches"][1]["iteration"]) == ("ended", 1)
 

@@ -173,7 +173,7 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
     [
         (["--script", "missing.py"], "missing.py: no such Python script or pytest test"),
         (["--script", "missing.py", "--trace", "b"], "got --trace and --script"),
-        ([], "expected one of --trace, --script and --url, got none"),
+        ([], "expected one of BUNDLE, --script and --url, got none"),
         (["--script", "a.py", "--clock", "stepped"], "--clock does not apply to --script; remove it"),
         (["--script", "a.py", "--var", "a=b"], "--var does not apply to --script; remove it"),
     ],
@@ -276,6 +276,6 @@ def test_a_folder_with_a_recording_is_rejected(button: str, tmp_path: Path) -> N
 
     assert done.returncode == USAGE
     assert len(done.stderr.splitlines()) == 1
-    assert "trace.json: a recording exists already; choose another folder or remove it" in done.stderr
+    assert "expected a new bundle, got an existing one; add --force to replace it" in done.stderr
     assert done.stdout == ""
     assert (tmp_path / "b" / "trace.json").read_bytes() == before

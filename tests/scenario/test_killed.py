@@ -121,7 +121,7 @@ def test_a_stopped_run_with_pages_has_its_end_and_its_mission(shop: Workshop) ->
         process.send_signal(signal.SIGTERM)
         _, printed = process.communicate(timeout=60)
 
-    assert (process.returncode, printed) == (130, "eikon: stopped by SIGTERM (code interrupted)\n")
+    assert (process.returncode, printed) == (143, "eikon: stopped by SIGTERM (code interrupted)\n")
     assert getattr(read_events(events).lines[-1].event, "how", "") == "interrupted"
     trace = read_trace(events.parent / "mission")
     assert trace.status == "aborted"

@@ -53,4 +53,4 @@ def test_names_that_clash_are_refused(tmp_path: Path) -> None:
 
     assert same.returncode == there.returncode == 2
     assert "a/shop.py and b/shop.py would both be recorded into" in same.stderr
-    assert "expected no bundle yet, got one" in there.stderr
+    assert "expected a new bundle, got an existing one; add --force to replace it" in there.stderr

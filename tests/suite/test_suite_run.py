@@ -262,17 +262,21 @@ def test_other_files_are_not_moved_aside(tmp_path: Path) -> None:
 
 
 def test_several_bundles_are_replayed_as_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`eikon replay A --trace B` replayed only one of them once."""
+    """By position or with --trace, which is repeatable; not with both."""
     monkeypatch.chdir(tmp_path)
     bundles(tmp_path, "a", "b")
 
-    done = run_here(replay_command, ["traces/a", "--trace", "traces/b", "--network", "snapshot"], "eikon replay")
+    done = run_here(
+        replay_command, ["--trace", "traces/a", "--trace=traces/b", "--network", "snapshot"], "eikon replay"
+    )
+    both = run_here(replay_command, ["traces/a", "--trace", "traces/b"], "eikon replay")
     none = run_here(replay_command, ["--network", "sealed"], "eikon replay")
     one_only = run_here(replay_command, ["traces/a", "traces/b", "--har", "x.har"], "eikon replay")
 
     assert "2 replays: " in done.stdout
     assert [each.name for each in results(tmp_path / "suite_artifacts").results] == ["traces/a", "traces/b"]
-    assert none.returncode == one_only.returncode == 2
+    assert both.returncode == none.returncode == one_only.returncode == 2
+    assert "expected either BUNDLE... or --trace, got both" in both.stderr
     assert "expected a bundle, got none" in none.stderr
     assert "No such option '--har'" in one_only.stderr
 
