@@ -129,7 +129,7 @@ def output_option(
     **settings: Any,  # noqa: ANN401 - click's parameters
 ) -> Callable[[Command], Command]:
     """Add `output`, a file or bundle to write, given with `-o`; what exists there is replaced with `--force` only."""
-    settings.setdefault("type", click.Path(dir_okay=holds == "bundle", path_type=Path))
+    settings.setdefault("type", click.Path(path_type=Path))
     settings.setdefault("metavar", "FOLDER" if holds == "bundle" else "FILE")
     names = declarations or ("-o", "--output")
     return click.option(*names, cls=OutputOption, holds=holds, help=help_text, **settings)
