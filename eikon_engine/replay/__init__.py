@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome, SkillOutcome, SubgoalOutcome
     from eikon_engine.replay.engine import ReplayEngine
     from eikon_engine.replay.options import Controller, Halt, Proceed, ReplayOptions
-    from eikon_engine.replay.replay_engine import ReplayConfig, ReplaySummary
+    from eikon_engine.replay.replay_engine import ReplayConfig as ReplayConfig
+    from eikon_engine.replay.replay_engine import ReplaySummary as ReplaySummary
 
 __all__ = [
     "ActionOutcome",
@@ -20,17 +21,16 @@ __all__ = [
     "Divergence",
     "Halt",
     "Proceed",
-    "ReplayConfig",
     "ReplayDivergenceError",
     "ReplayEngine",
     "ReplayError",
     "ReplayOptions",
     "ReplayOutcome",
-    "ReplaySummary",
     "SkillOutcome",
     "SubgoalOutcome",
 ]
 
+# ReplayConfig and ReplaySummary are older names: docs/old-names.md.
 _MODULES = {
     "ActionOutcome": "eikon_engine.outcome.outcomes",
     "Controller": "eikon_engine.replay.options",
