@@ -65,11 +65,14 @@ compile_project() {
     "$VENV_PYTHON" -m compileall -q eikon_engine || fail "the project's modules could not be compiled (see above)"
 }
 
-# Installs the project, editable, into .venv unless that was done for this pyproject.toml. $1: extras ("", "test" or
-# "proofs"); each has what those before it have.
+# Installs the project, editable, into .venv unless that was done for this pyproject.toml. $1: extras ("", "docs", "test"
+# or "proofs"); "test" has what "docs" has, and "proofs" what "test" has.
 install_project() {
     make_environment
-    if [ "$1" = proofs ]; then set -- proofs; else set -- "$1" test proofs; fi
+    case $1 in
+        test | proofs) set -- "$1" proofs ;;
+        *) set -- "$1" test proofs ;;
+    esac
     for extras in "$@"; do
         if [ "$(cat "$VENV/eikon-installed-${extras:-core}" 2>/dev/null)" = "$(fingerprint "$extras")" ]; then
             say "$VENV is up to date"
