@@ -17,6 +17,8 @@ from tests.architecture.sources import PROJECT
 if TYPE_CHECKING:
     from pathlib import Path
 
+LARGEST_PICTURE = 200_000
+PICTURE = re.compile(r"!\[[^\]]+\]\(pictures/([\w-]+\.png)\)")
 LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?((?:https?:)?//[^\"'\s>]+)")
 LINKED = re.compile(r"<link\b[^>]*\bhref=[\"']?((?:https?:)?//[^\"'\s>]+)")
 IMPORTED = re.compile(r"(?:@import\s+|url\()[\"']?((?:https?:)?//[^\"'\s)]+)")
@@ -38,6 +40,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert (done.returncode, done.stderr) == (0, "")
     return folder
+
+
+def test_pictures_are_small_and_shown() -> None:
+    """Each picture that `scripts/take_screenshots` took is on a page, with a text, and has at most 200 kB."""
+    pages = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / "docs").glob("*.md"))
+    sizes = {path.name: path.stat().st_size for path in (PROJECT / "docs" / "pictures").iterdir()}
+
+    assert sorted(set(PICTURE.findall(pages))) == sorted(sizes)
+    assert [name for name, size in sizes.items() if size > LARGEST_PICTURE] == []
 
 
 def test_every_page_is_in_the_site(site: Path) -> None:
