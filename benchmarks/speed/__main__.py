@@ -133,7 +133,7 @@ def _run(way: Way, subject: Subject, url: str, bundle: Path, artifacts: Path) ->
             seen = json.loads(used.output)
         case "@puppeteer/replay":
             script = Path(__file__).with_name("replay_flow.mjs")
-            used = run_measured(["node", str(script), str(subject.flow), url, browser], _puppeteer())
+            used = run_measured(["node", str(script), str(subject.flow), url, browser], install_puppeteer())
             seen = json.loads(used.output)
     return Sample(
         python_s=used.cpu_s.get("python", 0.0),
@@ -161,7 +161,7 @@ def _count_messages(bundle: Path, artifacts: Path) -> dict[str, float]:
     return {"messages": messages.total, "messages_of_a_step": messages.of_a_step()}
 
 
-def _puppeteer() -> Path:
+def install_puppeteer() -> Path:
     """Return the folder with @puppeteer/replay, installed now unless these versions are there already.
 
     Raises:
