@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from eikon_engine.browser.launch_for_agents import launch_browser
     from eikon_engine.errors import EikonError, UsageError
     from eikon_engine.record import AttachOptions, MissionRecorder, RecordOptions, open_recorder, record_mission
     from eikon_engine.replay import (
@@ -49,6 +50,7 @@ __all__ = [
     "Tool",
     "ToolBox",
     "UsageError",
+    "launch_browser",
     "open_recorder",
     "open_run",
     "record_mission",
@@ -77,6 +79,7 @@ _MODULES = {
     "Tool": "scenario",
     "ToolBox": "scenario",
     "UsageError": "errors",
+    "launch_browser": "browser.launch_for_agents",
     "open_recorder": "record",
     "open_run": "scenario",
     "record_mission": "record",

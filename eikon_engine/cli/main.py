@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             ("Bundles", "export", "export", "Export a bundle: Playwright test or trace, HAR, one file."),
             ("Bundles", "scan", "scan", "Search a bundle or a run for secrets that were not redacted."),
             ("Bundles", "schema", "schema", "Print the JSON Schema of a format."),
+            ("Setup", "demo", "demo", "Run a small shop to record and replay, as in the tutorial."),
             ("Setup", "doctor", "doctor", "Check the requirements on this machine; install a browser."),
             ("Setup", "config", "config", "Show what is configured for replays, and where."),
             ("Setup", "completion", "completion", "Print or install the completion of commands for a shell."),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
-from eikon_engine.browser.executable import find_browser
+from eikon_engine.browser.executable import BROWSER_PATH, find_browser
 from eikon_engine.browser.playwright_internals import DeferredInterrupts, impl_of
-from eikon_engine.errors import InterruptedRunError
+from eikon_engine.errors import BrowserMissingError, InterruptedRunError
 from eikon_engine.record.agent_mission import AgentRecording
 from eikon_engine.record.attempts import describe_error
 from eikon_engine.record.options import AttachOptions
@@ -118,6 +118,15 @@ class _PytestPlugin:
             self._host.on_test_failed(node.nodeid, call.excinfo.value)
 
 
+def _choose_browser(request: ScriptRequest) -> None:
+    """Name the requested browser for scripts that launch theirs by `launch_browser`."""
+    if request.browser_path is not None:
+        os.environ[BROWSER_PATH] = str(request.browser_path)
+    elif request.headless is False and not os.environ.get(BROWSER_PATH):
+        with suppress(BrowserMissingError):  # a script may name its own
+            os.environ[BROWSER_PATH] = str(find_browser(None, environ=os.environ, headless=False).path)
+
+
 def main() -> int:
     """Read the request from the first file descriptor, run it, and write the result to the second.
 
@@ -127,6 +136,7 @@ def main() -> int:
     request_fd, result_fd = int(sys.argv[1]), int(sys.argv[2])
     with os.fdopen(request_fd, "rb") as pipe:
         request = ScriptRequest.model_validate_json(pipe.read())
+    _choose_browser(request)
     host = ScriptHost(request)
     observe_contexts(host)
     override_launch(

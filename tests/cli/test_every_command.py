@@ -38,6 +38,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "compare": ("BUNDLE", "--base", "http://127.0.0.1:9", "--head", "http://127.0.0.1:9"),
     "completion": ("bash",),
     "debug start": ("BUNDLE", *NO_BROWSER),
+    "demo": ("--agent", "agent.py"),
     "diff": ("BUNDLE", "BUNDLE"),
     "export playwright": ("BUNDLE", "-o", "test_shop.py"),
     "fix loop": ("--test-cmd", "pytest"),
@@ -301,6 +302,7 @@ LONG: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "certify": ((str(BUNDLE), "--runs", "1000"), "[CERTIFY]"),
     "compare": ((str(BUNDLE), "--base", "SILENT", "--head", "SILENT"), "[COMPARE]"),
     "debug start": ((str(BUNDLE),), "control it from another terminal"),
+    "demo": (("--port", "0"), "http://"),
     "events": (("run", "--follow"), "run_start"),
     "fix loop": (
         ("--test-cmd", f"{sys.executable} waiting.py", "--target-file", "waiting.py", "--allow-dirty"),

@@ -1,0 +1,1 @@
+"""A small shop on loopback to record and replay: `eikon demo`."""
