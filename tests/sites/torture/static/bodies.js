@@ -23,7 +23,7 @@ item("stream-ndjson", {
       reads += 1;
       const lines = (rest + decoder.decode(piece.value, { stream: true })).split("\n");
       rest = lines.pop();
-      for (const line of lines) say(`read ${reads}: square ${JSON_TYPE.parse(line).square}`);
+      for (const line of lines) say(`read ${reads}: square ${JSON.parse(line).square}`);
     }
     done();
   },
