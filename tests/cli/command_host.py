@@ -1,6 +1,6 @@
 """Run commands, each in a process of its own that is forked from this one, and print what they did as JSON.
 
-Standard input has a JSON list of calls, each with `words`, `mode` and `folder`. The modes:
+Each line of standard input is a call, with `words`, `mode` and `folder`; the result is a line, too. The modes:
 
 plain       as in a shell
 pipe        the reader of standard output has closed it
@@ -82,13 +82,13 @@ def main() -> None:
     loaded = [module for module in MODULES if module in sys.modules]
     if loaded:
         sys.exit(f"expected no module of an extra yet, got {', '.join(loaded)}")
-    results = []
-    for call in json.load(sys.stdin):
+    while line := sys.stdin.readline():
+        call = json.loads(line)
         result = run_call(call["words"], call["mode"], Path(call["folder"]))
         if result is None:
             sys.exit(run_command(eikon, call["words"], "eikon"))
-        results.append(result)
-    json.dump(results, sys.stdout)
+        sys.stdout.write(f"{json.dumps(result)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

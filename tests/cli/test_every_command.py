@@ -31,7 +31,6 @@ ROOT: Final = Path(__file__).parents[2]
 BUNDLE: Final = ROOT / "tests/data/traces/shop_failing"
 NOWHERE: Final = "nowhere/at/all"
 NO_BROWSER: Final = ("--browser-path", "/nowhere/chrome")
-MODES: Final = ("plain", "pipe", "extras", "SIGINT", "SIGTERM")
 TRACES_OF_FAULTS: Final = ("Traceback", "BrokenPipeError", "Exception ignored", "ExceptionGroup", "never retrieved")
 EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "accept": ("BUNDLE", "OUTCOME"),
@@ -113,28 +112,33 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Ended]:
-    """Return how a command ended in a mode; all of them are run in one process, each in a child of it."""
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], Ended]]:
+    """Return how a command ended in a mode; one process runs all of them, each in a child of it."""
     folder = tmp_path_factory.mktemp("commands")
-    known = _write_examples(folder)
-    keys = [(name, mode) for name in COMMANDS for mode in MODES]
-    calls = [
-        {"words": [*name.split(), *example(name, known)], "mode": mode, "folder": str(folder / f"{number}")}
-        for number, (name, mode) in enumerate(keys)
-    ]
-    done = subprocess.run(
+    known, results = _write_examples(folder), dict[tuple[str, str], Ended]()
+    host = subprocess.Popen(
         [sys.executable, "-m", "tests.cli.command_host"],
-        input=json.dumps(calls),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
         env={**os.environ, **environment(folder)},
-        timeout=GENEROUS_S * 10,
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
-    results = dict(zip(keys, json.loads(done.stdout), strict=True))
-    return lambda name, mode: Ended(**results[name, mode])
+    given, printed = host.stdin, host.stdout
+    assert given is not None
+    assert printed is not None
+
+    def run(name: str, mode: str) -> Ended:
+        if (name, mode) not in results:
+            words = [*name.split(), *example(name, known)]
+            call = {"words": words, "mode": mode, "folder": str(folder / f"{len(results)}")}
+            print(json.dumps(call), file=given, flush=True)
+            results[name, mode] = Ended(**json.loads(printed.readline()))
+        return results[name, mode]
+
+    with host:
+        yield run
+        given.close()
 
 
 def _write_examples(folder: Path) -> dict[str, str]:
