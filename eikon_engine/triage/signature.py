@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_LENGTH: Final = 120
 """Characters of each part of a signature."""
+_MAX_READ: Final = 4096
+"""Characters of a text that its signature is made of; a page may put a megabyte in one line."""
 _HOST: Final = re.compile(r"\b(?:https?|wss?)://[^\s/?#'\"<>]*", re.IGNORECASE)
 _TIME: Final = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?"
@@ -180,8 +182,19 @@ def _pair(recorded: str, observed: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Return a text in one line without hosts, ids, times and numbers."""
-    words = " ".join(text.split())
+    """Return the start of a text in one line without hosts, ids, times and numbers.
+
+    What is left may look like one of these only then (`A0-ABG0-0` without its number looks drawn at random), so the
+    replacements are repeated until nothing changes. That ends: none adds digits, and those that keep them shorten.
+    """
+    words, before = text, None
+    while words != before:
+        words, before = _replace_once(words), words
+    return words
+
+
+def _replace_once(text: str) -> str:
+    words = " ".join(text[:_MAX_READ].split())
     words = _TIME.sub("{time}", _HOST.sub("", words))
     words = _WORD.sub(lambda found: "{id}" if _is_id(found[0]) else found[0], words)
     return _NUMBER.sub("#", words)
