@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.errors import UsageError
 from eikon_engine.files.wall_clock import utc_now
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 from eikon_engine.replay.option_checks import OptionChecks
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ CertifyNetwork: TypeAlias = Literal["sealed", "live"]
 def show_on_terminal(line: str) -> None:
     """Print a progress line on standard error if that is a terminal."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"[CERTIFY] {escape_control_characters(line)}\n")
+        sys.stderr.write(f"[CERTIFY] {safe_line(line)}\n")
         sys.stderr.flush()
 
 

@@ -117,6 +117,6 @@ def _show(report: CertificationReport, *, as_json: bool) -> None:
 
 
 def _progress(line: str) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
-    click.echo(escape_control_characters(f"[CERTIFY] {line}"), err=True)
+    click.echo(safe_line(f"[CERTIFY] {line}"), err=True)

@@ -146,6 +146,6 @@ class _SameNamedOptions(TypedDict):
 
 
 def _progress(line: str) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
-    click.echo(escape_control_characters(f"[COMPARE] {line}"), err=True)
+    click.echo(safe_line(f"[COMPARE] {line}"), err=True)

@@ -49,7 +49,7 @@ def config_command(*, bundle: Path | None, configuration: ConfigurationChoice, a
 
 
 def _without_configuration(choice: ConfigurationChoice, start: Path, *, as_json: bool) -> str:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_lines
     from eikon_engine.suite.configuration_search import CONFIGURATION_FILE, searched_folders
 
     folders = () if choice.is_ignored else tuple(map(str, searched_folders(start)))
@@ -57,7 +57,7 @@ def _without_configuration(choice: ConfigurationChoice, start: Path, *, as_json:
         return f"{json.dumps({'file': None, 'searched': folders}, indent=2)}\n"
     where = "not searched" if choice.is_ignored else "searched:"
     lines = (f"no configuration ({CONFIGURATION_FILE}, or [tool.eikon] of pyproject.toml); {where}", *folders)
-    return "".join(f"{escape_control_characters(line)}\n" for line in lines)
+    return safe_lines(lines)
 
 
 def _rows(settings: BundleSettings) -> Iterator[tuple[str, Any, str]]:
@@ -85,15 +85,15 @@ def _default(name: str) -> object:
 
 
 def _as_text(found: Configuration, settings: BundleSettings, rows: Sequence[tuple[str, Any, str]]) -> str:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
     shown = [_HEAD, *((name, _value_text(value), origin) for name, value, origin in rows)]
     shown.append(("tags", ", ".join(sorted(settings.tags)) or "-", ""))
-    cells = [[escape_control_characters(cell.replace("\n", " ")) for cell in row] for row in shown]
+    cells = [[safe_line(cell) for cell in row] for row in shown]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
-        f"configuration: {escape_control_characters(str(found.path))}",
-        f"environments: {escape_control_characters(', '.join(found.environments)) or '-'}",
+        f"configuration: {safe_line(str(found.path))}",
+        f"environments: {safe_line(', '.join(found.environments)) or '-'}",
         "",
         *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells),
     ]

@@ -118,12 +118,12 @@ def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: 
     from eikon_engine.debug.client import SessionClient
     from eikon_engine.debug.protocol import CommandError
     from eikon_engine.debug.result_text import render_result
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters, safe_line
 
     client = SessionClient(folder=folder, on_event=None if as_json else _print_event)
     answer = client.send(command, timeout_s=timeout_s)
     if isinstance(answer, CommandError):
-        print_essential(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"))
+        print_essential(safe_line(f"eikon: {answer.message} (code {answer.code})"))
         return answer.exit_status
     click.echo(
         _to_json(answer.result) if as_json else escape_control_characters(render_result(command, answer.result)),

@@ -193,7 +193,7 @@ class _CommandInterpreter:
         from eikon_engine.debug.client import FileQuery, SessionClient
         from eikon_engine.debug.protocol import CommandError
         from eikon_engine.debug.result_text import render_result
-        from eikon_engine.outcome.terminal import escape_control_characters
+        from eikon_engine.outcome.terminal import escape_control_characters, safe_line
 
         if isinstance(request, FileQuery):
             click.echo(escape_control_characters(request.run(self._folder).text), nl=False)
@@ -205,7 +205,7 @@ class _CommandInterpreter:
         if isinstance(answer, CommandError):
             self.status = answer.exit_status
             self._has_secret = answer.code == "secret-given"
-            print_essential(escape_control_characters(f"eikon: {answer.message} (code {answer.code})"))
+            print_essential(safe_line(f"eikon: {answer.message} (code {answer.code})"))
         else:
             click.echo(escape_control_characters(render_result(command, answer.result)), nl=False)
 

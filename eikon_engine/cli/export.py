@@ -68,7 +68,7 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     from eikon_engine.errors import UsageError
     from eikon_engine.exporters.playwright_test import export_bundle
     from eikon_engine.files.writing import write_atomically
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.trace.base_urls import build_url_map, parse_base_url_rules, unused_base_urls
     from eikon_engine.trace.bundle import open_bundle
 
@@ -82,11 +82,11 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
         write_atomically(output.with_name(folder) / name, content)
     write_atomically(output, test.source.encode())
     for base in unused_base_urls(opened.trace, urls):
-        click.echo(escape_control_characters(f"warning: --base-url: {base} does not occur in the recording"), err=True)
+        click.echo(safe_line(f"warning: --base-url: {base} does not occur in the recording"), err=True)
     for line in test.omitted:
-        click.echo(escape_control_characters(f"not exported: {line}"), err=True)
+        click.echo(safe_line(f"not exported: {line}"), err=True)
     count = sum(len(each.actions_taken) for each in opened.trace.subgoal_traces)
-    click.echo(escape_control_characters(f"{output}: {count} actions; next: pytest {output}"))
+    click.echo(safe_line(f"{output}: {count} actions; next: pytest {output}"))
 
 
 @export_command.command("trace", short_help="Write a trace for Playwright's trace viewer.")
@@ -134,19 +134,19 @@ def render_viewer_trace(bundle: Path, outcome: Path | None) -> bytes:
 def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
     """Write BUNDLE (a folder or its trace.json) as one zip file, to attach to a bug report."""
     from eikon_engine.files.wall_clock import random_key
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.redact.export_bundle import export_bundle
     from eikon_engine.secrets.search import RedactionRules
 
     done = export_bundle(bundle, output, RedactionRules(), random_key(), is_redacted=redacted)
     for each in done.suspected:
-        click.echo(escape_control_characters(f"warning: may still contain a secret: {each}"), err=True)
+        click.echo(safe_line(f"warning: may still contain a secret: {each}"), err=True)
     if done.is_certificate_removed:
         click.echo("warning: the certificate was omitted, as it refers to other files. Certify again.", err=True)
     if done.image_count:
         click.echo(f"warning: {done.image_count} screenshots are not redacted. Check them before sharing.", err=True)
     changed = f"{done.replaced_count} values replaced" if done.is_changed else "nothing to replace"
-    click.echo(escape_control_characters(f"{output}: written{f', {changed}' if redacted else ', not redacted'}"))
+    click.echo(safe_line(f"{output}: written{f', {changed}' if redacted else ', not redacted'}"))
 
 
 def _version() -> str:

@@ -21,7 +21,7 @@ from eikon_engine.fix.options import DEFAULT_MAX_CYCLES, DEFAULT_TIMEOUT_SECONDS
 from eikon_engine.fix.summary import render_summary
 from eikon_engine.llm.capture import LazyClient
 from eikon_engine.llm.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 
 if TYPE_CHECKING:
     from eikon_engine.cli.debug_dir_options import DebugDirChoice
@@ -113,7 +113,7 @@ def print_result(result: TaskResult, *, as_json: bool) -> int:
     if failure is not None:
         message = f"eikon: {failure.step}: {' '.join(failure.message.split())} (code {failure.code})"
         for each in (message, *failure.details):
-            print_essential(escape_control_characters(each))
+            print_essential(safe_line(each))
     return status
 
 
@@ -130,4 +130,4 @@ def _applier(choice: LoopCommandOptions) -> Applier:
 
 
 def _print_progress(line: str) -> None:
-    click.echo(escape_control_characters(line), err=True)
+    click.echo(safe_line(line), err=True)

@@ -10,7 +10,7 @@ import click
 
 from eikon_engine.fix.session import SESSION_FILE, SessionRecord, is_alive, read_session, sessions_folder
 from eikon_engine.fix.write_back import recover_all
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 
 
 def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
@@ -21,7 +21,7 @@ def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
     """
     home = chosen or sessions_folder(Path.home(), os.environ)
     for line in recover_all(home):
-        click.echo(escape_control_characters(line), err=True)
+        click.echo(safe_line(line), err=True)
     folders = sorted((path.parent for path in home.glob(f"*/{SESSION_FILE}")), reverse=True)
     found = [(folder, read_session(folder), is_alive(folder)) for folder in folders]
     if as_json:
@@ -34,9 +34,7 @@ def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
     for folder, note, alive in found:
         where = f"cycle {note.cycle} at {note.step}" if note.step else f"cycle {note.cycle}"
         click.echo(
-            escape_control_characters(
-                f"{folder.name}  {_session_state(note, alive=alive):11}  {where}  {note.tree}  {note.command}"
-            )
+            safe_line(f"{folder.name}  {_session_state(note, alive=alive):11}  {where}  {note.tree}  {note.command}")
         )
 
 

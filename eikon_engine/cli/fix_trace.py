@@ -16,7 +16,7 @@ from eikon_engine.errors import FixError
 from eikon_engine.files.models import FileModel
 from eikon_engine.llm.capture import LazyClient
 from eikon_engine.llm.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import escape_control_characters, safe_line
 from eikon_engine.repair.options import DEFAULT_RUNS, RepairOptions, parse_against
 from eikon_engine.repair.repair import repair_trace
 from eikon_engine.repair.summary import render_repair
@@ -110,4 +110,4 @@ def _client(choice: RepairCommandOptions, debug: DebugDirChoice, held: ExitStack
 
 
 def _print_progress(line: str) -> None:
-    click.echo(escape_control_characters(f"[FIX] {line}"), err=True)
+    click.echo(safe_line(f"[FIX] {line}"), err=True)

@@ -61,13 +61,13 @@ def _evaluate(gates: GateSet, path: Path) -> tuple[GateResult, ...]:
 
 
 def _print_results(results_by_path: dict[Path, tuple[GateResult, ...]]) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
     width = max((len(each.gate) for results in results_by_path.values() for each in results), default=0)
     for path, results in results_by_path.items():
         for each in results:
             line = f"{each.word:<12} {each.gate:<{width}}  {path}: {each.message}"
-            click.echo(escape_control_characters(line.replace("\n", " ")))
+            click.echo(safe_line(line))
 
 
 def _exit_status(results: list[GateResult]) -> int:

@@ -35,7 +35,7 @@ def import_command(
     from eikon_engine.files.wall_clock import random_id, utc_now
     from eikon_engine.importers.foreign_file import open_foreign_file
     from eikon_engine.importers.formats import import_recording
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.record.import_bundle import with_har, write_import
 
     form, path = _parse_arguments(arguments)
@@ -44,11 +44,9 @@ def import_command(
         written = write_import(imported, output, now=utc_now(), fresh_id=random_id, partial=partial)
     for line in written.trace.warnings:
         if not line.startswith("imported from "):
-            click.echo(escape_control_characters(f"warning: {line}"), err=True)
+            click.echo(safe_line(f"warning: {line}"), err=True)
     count = sum(len(each.actions_taken) for each in written.trace.subgoal_traces)
-    click.echo(
-        escape_control_characters(f"{output}: {count} actions of {written.source}; next: {written.next_command}")
-    )
+    click.echo(safe_line(f"{output}: {count} actions of {written.source}; next: {written.next_command}"))
 
 
 def _parse_arguments(arguments: tuple[str, ...]) -> tuple[str | None, Path]:

@@ -87,22 +87,22 @@ def parse_viewport(text: str | None) -> Viewport:
 
 def run_interactive(output: Path, options: InteractiveOptions) -> int:
     """Record, print the report, and return the exit status."""
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.record.record_interactive import record_interactive
 
     report = asyncio.run(record_interactive(output, options))
     for line in warning_lines(report):
-        click.echo(escape_control_characters(line), err=True)
+        click.echo(safe_line(line), err=True)
     for line in report_lines(output, report):
-        click.echo(escape_control_characters(line))
+        click.echo(safe_line(line))
     return report.exit_status
 
 
 def print_progress(line: str) -> None:
     """Print a progress line to standard error."""
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
-    click.echo(escape_control_characters(f"[RECORD] {line}"), err=True)
+    click.echo(safe_line(f"[RECORD] {line}"), err=True)
 
 
 def warning_lines(report: InteractiveReport) -> Iterator[str]:

@@ -89,12 +89,12 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
 
 
 def _print_result(line: str) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
-    click.echo(escape_control_characters(line))
+    click.echo(safe_line(line))
 
 
 def _print_diagnostic(line: str) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
-    click.echo(escape_control_characters(line), err=True)
+    click.echo(safe_line(line), err=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def record_trace(source: Path, secrets: Mapping[str, str], chosen: RecordArguments) -> int:
     """Record the mission of a bundle into a new one."""
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.rerecord import rerecord, with_recorded_environment
     from eikon_engine.secrets.search import RedactionRules
@@ -38,6 +38,6 @@ def record_trace(source: Path, secrets: Mapping[str, str], chosen: RecordArgumen
     clock = chosen["clock"]
     asyncio.run(rerecord(bundle, output, options if clock is None else replace(options, clock=clock)))
     for line in open_bundle(output).trace.warnings:
-        click.echo(escape_control_characters(f"warning: {line}"), err=True)
-    click.echo(escape_control_characters(f"{output}: recorded; next: eikon certify {output}"))
+        click.echo(safe_line(f"warning: {line}"), err=True)
+    click.echo(safe_line(f"{output}: recorded; next: eikon certify {output}"))
     return 0

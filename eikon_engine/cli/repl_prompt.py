@@ -19,7 +19,7 @@ from eikon_engine.errors import EikonError, OutputError, RequirementError, Usage
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.fix.session import sessions_folder
 from eikon_engine.fix.tasks import LOOP_TASK, STEP_SUMMARIES
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -245,7 +245,7 @@ def run_prompt(options: ReplOptions) -> int:
             if _run_line(line, options) is None:
                 return 0
         except EikonError as error:
-            click.echo(escape_control_characters(f"{error.message} (code {error.code})"), err=True)
+            click.echo(safe_line(f"{error.message} (code {error.code})"), err=True)
         except KeyboardInterrupt as stop:
             _continue_after(stop)
             click.echo("stopped; eikon fix sessions shows where", err=True)

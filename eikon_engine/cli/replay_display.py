@@ -10,7 +10,7 @@ from eikon_engine.cli.progress_console import ProgressConsole
 from eikon_engine.cli.standard_streams import is_silent, print_essential
 from eikon_engine.outcome.events import ActionPerformed, GateEvaluated, Note, RunStart, SkillRun, SubgoalStart
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome, describe_network
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -60,12 +60,12 @@ class ReplayDisplay:
 
     def print_line(self, text: str) -> None:
         """Print one line."""
-        self._console.print(escape_control_characters(f"[REPLAY] {text}".replace("\n", " ")))
+        self._console.print(safe_line(f"[REPLAY] {text}"))
 
     def print_result(self, text: str) -> None:
         """Print one line, also with `--quiet`."""
         if is_silent():
-            print_essential(escape_control_characters(f"[REPLAY] {text}".replace("\n", " ")))
+            print_essential(safe_line(f"[REPLAY] {text}"))
         else:
             self.print_line(text)
 

@@ -253,7 +253,7 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     """Certify the mission and print the report; on failure, the recording stays uncertified."""
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.errors import EikonError
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters, safe_line
     from eikon_engine.record.recording import certify_recording
     from eikon_engine.report.certification import render_certification
 
@@ -261,7 +261,7 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     try:
         report = await certify_recording(bundle, chosen)
     except EikonError as error:
-        print_essential(escape_control_characters(f"{bundle}: not certified: {error.message}"))
+        print_essential(safe_line(f"{bundle}: not certified: {error.message}"))
         return "not certified"
     if report.status != "certified":
         print_essential(escape_control_characters(render_certification(report)))
@@ -295,6 +295,6 @@ def _print_result(result: RunResult, *, as_json: bool) -> int:
 
 
 def _print_stderr(line: str) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
-    click.echo(escape_control_characters(line), err=True)
+    click.echo(safe_line(line), err=True)

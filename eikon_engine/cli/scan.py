@@ -24,7 +24,7 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
     Exit status: 0 no findings, 1 findings, 2 usage error, 65 unreadable file.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.redact.scan import parse_allow_rules, scan_folder
 
     try:
@@ -35,8 +35,8 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
     root = bundle if bundle.is_dir() or not bundle.exists() else bundle.parent
     found = scan_folder(root, parse_allow_rules(text, str(allow)))
     for each in found:
-        click.echo(escape_control_characters(str(each)))
+        click.echo(safe_line(str(each)))
     pictures = sum(path.suffix in {".png", ".jpg", ".jpeg"} for path in root.rglob("*"))
     shown = f"; {pictures} images were not scanned, check them manually" if pictures else ""
-    click.echo(escape_control_characters(f"{root}: {len(found)} findings{shown}"), err=True)
+    click.echo(safe_line(f"{root}: {len(found)} findings{shown}"), err=True)
     return 1 if found else 0

@@ -153,11 +153,12 @@ def _show_usage_error(error: click.ClickException) -> int:
 
 def _report(error: EikonError, prog_name: str) -> int:
     """Print an error as one line, followed by its notes."""
-    line = " ".join(error.message.split("\n"))
+    from eikon_engine.outcome.terminal import escape_control_characters, safe_line
+
     with suppress(BrokenPipeError):
-        click.echo(f"{prog_name}: {line} (code {error.code})", err=True)
+        click.echo(safe_line(f"{prog_name}: {error.message} (code {error.code})"), err=True)
         for note in getattr(error, "__notes__", ()):
-            click.echo(note, err=True)
+            click.echo(escape_control_characters(note), err=True)
     return error.exit_status
 
 

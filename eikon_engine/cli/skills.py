@@ -180,7 +180,7 @@ def _print_next_steps(report: RerunReport, *, accepted: bool) -> None:
 
 
 def _print_broken(broken: Sequence[str]) -> None:
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
 
     for line in broken:
-        click.echo(escape_control_characters(f"broken: {line}"), err=True)
+        click.echo(safe_line(f"broken: {line}"), err=True)

@@ -283,7 +283,7 @@ def record_command(
     exit status of a script that failed; 2 usage; 130 interrupted.
     """
     from eikon_engine.outcome.suite_results import worst_status
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.suite.record import record_scripts
 
     arguments = [
@@ -298,9 +298,9 @@ def record_command(
         word = "recorded" if each.exit_status == 0 else f"failed ({each.exit_status})"
         line = f"{word:<12} {each.script}  {each.seconds:.1f} s  {each.summary}"
         if each.exit_status == 0:
-            click.echo(escape_control_characters(line))
+            click.echo(safe_line(line))
         else:
-            print_essential(escape_control_characters(line))
+            print_essential(safe_line(line))
     failed = sum(each.exit_status != 0 for each in done)
     click.echo(f"{len(done)} scripts: {len(done) - failed} recorded, {failed} failed; logs: {folder}/*.log")
     return worst_status(each.exit_status for each in done)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from eikon_engine.cli.progress_console import ProgressConsole
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 from eikon_engine.report.suite_report import render_result_line
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SuiteDisplay:
 
     def print_line(self, text: str) -> None:
         """Print one line."""
-        self._console.print(escape_control_characters(text.replace("\n", " ")))
+        self._console.print(safe_line(text))
 
     def __enter__(self) -> Self:
         """Show the bar."""

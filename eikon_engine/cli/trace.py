@@ -75,7 +75,6 @@ def trace_command() -> None:
 def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
     """List the attempts and steps of BUNDLE, or print one of them (STEP, its id) as JSON."""
     from eikon_engine.cli.trace_listing import render_listing, render_step, require_one_format
-    from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.trace_file import serialize_trace
 
@@ -86,7 +85,7 @@ def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
     elif step is not None:
         click.echo(render_step(trace, step), nl=False)
     else:
-        click.echo(escape_control_characters(render_listing(trace)), nl=False)
+        click.echo(render_listing(trace), nl=False)
 
 
 @trace_command.command("set", short_help="Change fields of a step, of an attempt, or of the trace.")
@@ -225,7 +224,7 @@ def _finish_edit(
 ) -> None:
     """Print a change; save it or apply it to a copy if requested."""
     from eikon_engine.errors import UsageError
-    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters, safe_line
     from eikon_engine.trace.bundle import copy_bundle
     from eikon_engine.trace.edit_arguments import undeclared_variables
     from eikon_engine.trace.patch import TracePatch, apply_patch, render_patch, write_patch
@@ -242,17 +241,17 @@ def _finish_edit(
         write_patch(saved, patch)
     click.echo(escape_control_characters(render_patch(trace, patch)), nl=False)
     for line in changed.warnings[len(trace.warnings) :]:
-        click.echo(escape_control_characters(line), err=True)
+        click.echo(safe_line(line), err=True)
     for name in undeclared_variables(changed, patch):
         click.echo(f"{{{{{name}}}}} is not a variable and stays plain text; declare it with --var {name}=…", err=True)
     if saved is not None:
         click.echo(
-            escape_control_characters(f"wrote the patch {saved}; next: eikon trace apply {bundle} {saved} -o …"),
+            safe_line(f"wrote the patch {saved}; next: eikon trace apply {bundle} {saved} -o …"),
             err=True,
         )
     if output is not None:
         click.echo(
-            escape_control_characters(
+            safe_line(
                 f"wrote the changed copy {output}; next: eikon certify {output}, or eikon record --trace {output} -o …"
             ),
             err=True,

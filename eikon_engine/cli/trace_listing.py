@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
 from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
 from eikon_engine.trace.labels import step_label
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def render_listing(trace: ExecutionTrace) -> str:
     """Return the attempts and steps of a trace, with the ids that edits refer to."""
-    return "\n".join(_listing_lines(trace)) + "\n"
+    return safe_lines(_listing_lines(trace))
 
 
 def render_step(trace: ExecutionTrace, name: str) -> str:

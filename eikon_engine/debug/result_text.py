@@ -43,10 +43,10 @@ from eikon_engine.outcome.debug_events import (
     Rewound,
 )
 from eikon_engine.outcome.events import ActionPerformed, DivergenceFound, Note, RunEnd, SkillRun, SubgoalStart
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic import JsonValue
 
@@ -66,16 +66,12 @@ if TYPE_CHECKING:
 
 def render_inspection(inspection: Inspection) -> str:
     """Return an inspection as lines of text."""
-    return _join_lines(_inspection_lines(inspection))
+    return safe_lines(_inspection_lines(inspection))
 
 
 def render_locate_result(result: LocateResult) -> str:
     """Return the number of matches and a line for each listed one."""
-    return _join_lines(_locate_lines(result))
-
-
-def _join_lines(lines: Iterable[str]) -> str:
-    return "".join(f"{escape_control_characters(line.replace(chr(10), ' '))}\n" for line in lines)
+    return safe_lines(_locate_lines(result))
 
 
 def _inspection_lines(seen: Inspection) -> Iterator[str]:

@@ -27,7 +27,7 @@ from eikon_engine.debug.timeline_tree import (
     build_trees,
 )
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import escape_control_characters, safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +151,7 @@ def _wrap(text: str, columns: int) -> tuple[str, ...]:
     """Wrap a text; double-width characters count as two columns."""
     if not text:
         return ()
-    shown = Text(escape_control_characters(text.replace("\n", " ")))
+    shown = Text(safe_line(text))
     lines = [line.plain.rstrip() for line in shown.wrap(_WRAPPING_CONSOLE, max(columns, 1))]
     return (
         tuple(lines)

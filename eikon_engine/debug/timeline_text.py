@@ -20,7 +20,7 @@ from eikon_engine.debug.timeline_tree import (
     StepItem,
     build_trees,
 )
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 
 if TYPE_CHECKING:
     from eikon_engine.debug.timeline import StepEntry, Timeline
@@ -102,4 +102,4 @@ def _step_text(step: StepEntry) -> Text:
 
 
 def _styled(text: str, style: str) -> Text:
-    return Text(escape_control_characters(text.replace("\n", " ")), style=style)
+    return Text(safe_line(text), style=style)

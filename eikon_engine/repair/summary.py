@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.trace.patch import describe_operation
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def render_repair(report: RepairReport) -> str:
     """Return what diverged, why, the proposed repairs, the proof, and where the repaired bundle is."""
-    return escape_control_characters("\n".join(_lines(report))) + "\n"
+    return safe_lines(_lines(report))
 
 
 def _lines(report: RepairReport) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def render_acceptance(report: AcceptanceReport) -> str:
     """Return the status, the differences, and why they are refused if they are."""
-    return escape_control_characters("\n".join(_lines(report)))
+    return safe_lines(_lines(report)).removesuffix("\n")
 
 
 def _lines(report: AcceptanceReport) -> Iterator[str]:

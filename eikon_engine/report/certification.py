@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.files.text import pluralize
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.trace.patch import SetObservation, describe_operation, operation_reason
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SHOWN_PER_REASON: Final = 3
 
 def render_certification(report: CertificationReport) -> str:
     """Return the verdict, the findings and the proposed changes as text."""
-    return escape_control_characters("\n".join(_certification_lines(report)))
+    return safe_lines(_certification_lines(report)).removesuffix("\n")
 
 
 def _certification_lines(report: CertificationReport) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.files.text import pluralize
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ SHOWN: Final = 4
 
 def render_comparison(comparison: DeploymentComparison) -> str:
     """Return the status, what head does differently and why, and what varies on base."""
-    return escape_control_characters("\n".join(_lines(comparison)))
+    return safe_lines(_lines(comparison)).removesuffix("\n")
 
 
 def _lines(comparison: DeploymentComparison) -> Iterator[str]:

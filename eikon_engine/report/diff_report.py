@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eikon_engine.divergence.bundle_diff import BundleDiff
 from eikon_engine.files.text import pluralize, shorten_pair, shorten_pairs
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.report.templates import page_template
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class _ShownStep(NamedTuple):
 
 def render_diff_text(diff: BundleDiff | OutcomeDiff) -> str:
     """Return a comparison as text, the first difference first."""
-    text = render_bundle_diff(diff) if isinstance(diff, BundleDiff) else "\n".join(_outcome_lines(diff)) + "\n"
-    return escape_control_characters(text)
+    return render_bundle_diff(diff) if isinstance(diff, BundleDiff) else safe_lines(_outcome_lines(diff))
 
 
 def render_diff_page(diff: BundleDiff | OutcomeDiff) -> str:
@@ -82,7 +81,7 @@ def render_diff_page(diff: BundleDiff | OutcomeDiff) -> str:
 
 def render_bundle_diff(diff: BundleDiff) -> str:
     """Return a comparison as text: steps as in a unified diff, then requests, pages and results."""
-    return "\n".join(_lines(diff)) + "\n"
+    return safe_lines(_lines(diff))
 
 
 def _lines(diff: BundleDiff) -> Iterator[str]:

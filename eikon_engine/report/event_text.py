@@ -43,7 +43,7 @@ from eikon_engine.outcome.events import (
 )
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.outcome.stored_values import InlineValue
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.events import EventLine
@@ -102,7 +102,7 @@ def format_event_line(line: EventLine, iteration: int | None = None) -> str:
     """
     time = line.at.strftime("%H:%M:%S.%f")[:-3]
     what = " ".join(format_event(line.event, iteration).split())
-    return escape_control_characters(f"{time} {line.sequence:>5} {line.event.type:<13} {what}".rstrip())
+    return safe_line(f"{time} {line.sequence:>5} {line.event.type:<13} {what}".rstrip())
 
 
 def format_event(event: Event, iteration: int | None = None) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line, safe_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ def _notes(mission: MissionHistory) -> Iterator[str]:
 
 def _align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the rows with columns of one width, except the last one."""
-    escaped = [[escape_control_characters(cell.replace("\n", " ")) for cell in row] for row in rows]
+    escaped = [[safe_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*escaped, strict=True)]
     widths[-1] = 0
     for row in escaped:
@@ -93,4 +93,4 @@ def _align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{escape_control_characters(line)}\n" for line in lines)
+    return safe_lines(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.files.text import pluralize
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.trace.patch import describe_operation, operation_reason
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SHOWN: Final = 8
 
 def render_learning(report: LearningReport) -> str:
     """Return the status, the proposals and what no proposal covers."""
-    return escape_control_characters("\n".join(_lines(report)))
+    return safe_lines(_lines(report)).removesuffix("\n")
 
 
 def _lines(report: LearningReport) -> Iterator[str]:

@@ -9,7 +9,7 @@ from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.outcomes import describe_network
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.report.html_report import HtmlReport
 
 if TYPE_CHECKING:
@@ -71,21 +71,17 @@ def render_summary(outcome: ReplayOutcome) -> str:
     for title, section in sections:
         if found := list(section):
             lines += ["", title, "-" * len(title), "", *found]
-    return escape_control_characters("\n".join(lines) + "\n")
+    return safe_lines(lines)
 
 
 def _line(label: str, value: object) -> str:
     return f"{label:<{_LABEL_WIDTH}} {value}"
 
 
-def _in_a_line(text: str) -> str:
-    return text.replace("\n", " ")
-
-
 def _head(outcome: ReplayOutcome) -> Iterator[str]:
     counts = outcome.counts
     yield _line("Mission", outcome.mission_id)
-    yield _line("Text", _in_a_line(outcome.mission_text))
+    yield _line("Text", outcome.mission_text)
     yield _line("Trace", outcome.trace_path)
     yield _line("Recorded as", outcome.recorded_status)
     yield _line("Started", outcome.started_at.isoformat(timespec="milliseconds"))
@@ -121,7 +117,7 @@ def _resumed(at: ResumePoint, steps_replayed: int) -> Iterator[str]:
 def _gates(outcome: ReplayOutcome) -> Iterator[str]:
     for gate in outcome.gates:
         end = " (ended the run)" if gate.while_running else ""
-        yield _line(gate.word, f"{gate.gate}: {_in_a_line(gate.message)}{end}")
+        yield _line(gate.word, f"{gate.gate}: {gate.message}{end}")
 
 
 def _divergence(outcome: ReplayOutcome) -> Iterator[str]:
@@ -162,7 +158,7 @@ def _first_divergence(first: Divergence, explanation: Explanation | None) -> Ite
             yield _line("To confirm", explanation.settle)
     yield from (_line("Because", change) for change in first.because)
     evidence = () if explanation is None else explanation.evidence
-    yield from (_line("Console", _in_a_line(each.text)) for each in evidence if each.kind == "console")
+    yield from (_line("Console", each.text) for each in evidence if each.kind == "console")
     if first.candidates is not None:
         yield from ("", "Did you mean (shown only; a replay tries nothing else):")
         yield from (f"  {candidate}" for candidate in first.candidates or ("no plausible candidate",))
@@ -204,7 +200,7 @@ def _late_pages(outcome: ReplayOutcome) -> Iterator[str]:
 
 def _steps(outcome: ReplayOutcome) -> Iterator[str]:
     for subgoal in outcome.subgoals:
-        yield f"{subgoal.number}. {_in_a_line(subgoal.description)} [{subgoal.id}]: {subgoal.verdict}"
+        yield f"{subgoal.number}. {subgoal.description} [{subgoal.id}]: {subgoal.verdict}"
         yield from _steps_of_subgoal(subgoal)
 
 
@@ -258,7 +254,7 @@ def _response_change(change: ResponseChange) -> Iterator[str]:
     at = f"{change.subgoal}, sequence {change.sequence}" if change.subgoal else "before the first step"
     yield f"  changed response: {change.key} ({at})"
     for value in change.what:
-        yield f"    {value.part}: recorded {_in_a_line(value.recorded)}, live {_in_a_line(value.live)}"
+        yield f"    {value.part}: recorded {value.recorded}, live {value.live}"
     if change.more:
         yield f"    and {change.more} more"
 

@@ -15,7 +15,7 @@ from eikon_engine.outcome.events import (
     ToolResult,
 )
 from eikon_engine.outcome.run_record import REPLAY_FOLDER
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ class EventCounts:
 
 def render_scenario_summary(note: RunRecord, gates: Sequence[GateResult], tally: EventCounts) -> str:
     """Render the result of a run as plain text."""
-    return "".join(f"{escape_control_characters(line)}\n" for line in _summary_lines(note, gates, tally))
+    return safe_lines(_summary_lines(note, gates, tally))
 
 
 def _summary_lines(note: RunRecord, gates: Sequence[GateResult], tally: EventCounts) -> Iterator[str]:

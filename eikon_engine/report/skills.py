@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import escape_control_characters, safe_lines
 from eikon_engine.skills import default_skills
 from eikon_engine.skills.installed_skills import InstalledSkill
 
@@ -48,7 +48,7 @@ def render_skill_list(rows: Sequence[SkillRow], broken: Sequence[str], *, as_jso
         return f"{text}\n"
     name, origin = (max(len(getattr(row, part)) for row in rows) for part in ("name", "origin"))
     lines = (f"{row.name:{name}}  {row.version:>3}  {row.origin:{origin}}  {row.description}" for row in rows)
-    return "".join(f"{escape_control_characters(line)}\n" for line in lines)
+    return safe_lines(lines)
 
 
 def render_skill(name: str, *, as_json: bool) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from eikon_engine.files.text import pluralize, shorten
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_line, safe_lines
 from eikon_engine.report.ci_formats import markdown_cell, markdown_text, xml_text
 from eikon_engine.report.templates import page_template
 
@@ -24,7 +24,7 @@ _ORDER: Final = ("failed", "diverged", "unverifiable", "faithful")
 
 def render_suite_text(suite: SuiteResult) -> str:
     """Return a line for each replay that is not faithful, or was made again, and a line with the numbers."""
-    return escape_control_characters("\n".join(_text(suite))) + "\n"
+    return safe_lines(_text(suite))
 
 
 def render_result_line(result: MissionResult) -> str:
@@ -34,7 +34,7 @@ def render_result_line(result: MissionResult) -> str:
     why += [f"quarantine: {result.quarantine}"] if result.quarantine else []
     name = shorten(_title(result.name, result.repeat), _SUMMARY)
     line = f"{result.verdict:<12} {name}  {result.duration_ms / 1000:.1f} s  {'; '.join(why)}"
-    return escape_control_characters(line.rstrip().replace("\n", " "))
+    return safe_line(line.rstrip())
 
 
 def _text(suite: SuiteResult) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from eikon_engine.files.text import pluralize, shorten
-from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.report.ci_formats import markdown_cell, markdown_text
 from eikon_engine.report.html_report import REPORT_FILE
 from eikon_engine.report.templates import page_template
@@ -29,7 +29,7 @@ _LENGTH: Final = 300
 
 def render_triage_text(triage: Triage) -> str:
     """Return the groups with what their runs share, in lines."""
-    return escape_control_characters("\n".join(_text(triage))) + "\n"
+    return safe_lines(_text(triage))
 
 
 def render_triage_markdown(triage: Triage) -> str:
