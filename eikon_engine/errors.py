@@ -247,6 +247,9 @@ class RequirementError(EikonError):
     codes: ClassVar[Mapping[str, str]] = {
         "unknown-skill": "The skill is not registered.",
         "secret-missing": "A secret that the trace refers to was not provided.",
+        "secret-not-bound": "A secret would be typed into an origin that it is not bound to.",
+        "scheme-not-allowed": "The trace navigates to a URL that is not http or https, which was not allowed.",
+        "origin-not-public": "The trace navigates to this machine or a private network, which was not allowed.",
         "variable-missing": "A variable of the trace has no value.",
         "network-part-missing": "The bundle has no data for the requested kind of replay.",
         "model-client-missing": "No model can be called: its library or settings are missing.",

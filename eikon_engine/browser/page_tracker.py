@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, RequestTracker
 from eikon_engine.errors import EikonError, InternalError
+from eikon_engine.files.origins import url_origin
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
 
@@ -39,6 +40,8 @@ class DialogAnswer:
 
     accept: bool
     text: str | None = None
+    origins: frozenset[str] | None = None
+    """Origins whose dialogs may get the text, because it is a secret; a dialog of another one is dismissed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +195,8 @@ class PageTracker:
 
         armed = self.dialog_answers.pop(0) if self.dialog_answers and dialog.type != "beforeunload" else None
         accept = armed.accept if armed else dialog.type in {"alert", "beforeunload"}
+        if armed and armed.origins is not None:
+            accept = accept and dialog.page is not None and url_origin(dialog.page.url) in armed.origins
         answer: Literal["accepted", "dismissed"] = "accepted" if accept else "dismissed"
         kind = dialog.type
         if kind in {"alert", "beforeunload", "confirm", "prompt"}:

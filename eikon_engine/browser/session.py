@@ -90,6 +90,10 @@ class SessionOptions:
     """Reason phrases that pages of a sealed replay see: by status and URL, then the origins that send none."""
     proxy: str | None = None
     """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
+    is_live: bool = False
+    """Whether the proxy lets requests through to the network."""
+    secret_origins: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Origins into which a secret may be typed, by its name; all if it is absent."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,6 +110,8 @@ class Session:
     secret_restorer: Redactor
     """Restores all secrets."""
     traffic: Traffic
+    secret_origins: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Origins into which a secret may be typed, by its name; all if it is absent."""
     redacted_names: frozenset[str] = frozenset()
     """Names of the secrets that are redacted by now."""
     secret_detector: SecretDetector | None = None
@@ -259,6 +265,7 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
             redactor=build_redactor(kept, options.urls, options.stand_ins),
             secret_restorer=Redactor(options.secrets.values, options.stand_ins),
             secret_detector=options.secret_detector,
+            secret_origins=options.secret_origins,
             redacted_names=options.redacted_secrets,
             urls=options.urls,
             traffic=traffic,
@@ -299,7 +306,8 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
         context = await browser.new_context(**context_arguments(options))
         if options.javascript_enabled:
             await clock.install(context, options.environment.clock_start_ms)
-            sealed = () if options.proxy is None else (load_script("init_sealed.js"),)
+            is_sealed = options.proxy is not None and not options.is_live
+            sealed = (load_script("init_sealed.js"),) if is_sealed else ()
             await context.add_init_script(join_scripts((*init_scripts(options), *sealed)))
     return context
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.actions import perform
 from eikon_engine.browser.actions.effect import ActionEffect, require_page
+from eikon_engine.browser.actions.secret_origins import require_page_origins
 from eikon_engine.browser.observation import CapturedObservation, capture_page, observe, repeat_observation
 from eikon_engine.browser.picture import take_picture
 from eikon_engine.browser.redaction import redact_snapshot
@@ -140,7 +141,7 @@ class BrowserWorker:
 
         Raises:
             BrowserDiedError: the browser is gone, or does not answer.
-            RequirementError: the action types a secret that was not supplied.
+            RequirementError: the action types a secret that was not supplied, or is bound to another origin.
         """
         async with _hang_timeout(action):
             return await self._perform_and_observe(action, recorded, timing)
@@ -254,6 +255,7 @@ class BrowserWorker:
 
     async def _perform(self, action: Action) -> tuple[ActionEffect, ActionError | None]:
         try:
+            require_page_origins(self.session, action)
             effect = await perform(self.session, self._with_secrets(action))
         except ActionError as error:
             if self.session.tracker.is_dead:

@@ -110,7 +110,7 @@ def _run_reasons(run: ReplayedRun) -> tuple[str, ...]:
     if outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
         return escaped
     # the same escapes, with counts that vary among runs, and what has findings of its own
-    known = (*escape_reasons(outcome.network), *unsent_reasons(outcome.network))
+    known = (*escape_reasons(outcome.network, outcome.network_mode), *unsent_reasons(outcome.network))
     reasons = (*escaped, *(reason for reason in outcome.reasons if reason not in known))
     stated = reasons or outcome.network.unsent
     return reasons if stated else (f"the run is {outcome.verdict} for no stated reason",)

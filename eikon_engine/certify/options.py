@@ -46,6 +46,8 @@ class CertifyOptions:
     stress: bool = False
     """Run CPU-bound processes during the replays."""
     network: CertifyNetwork = "sealed"
+    allow_schemes: tuple[str, ...] = ()
+    """Schemes of URLs, other than http and https, that actions may navigate to."""
     reset_command: str | None = None
     """Shell command that resets the site, run before each live replay."""
     storage_state: Path | None = None
@@ -78,6 +80,7 @@ class CertifyOptions:
         checks.check_choices(network=CertifyNetwork, policy=PolicyName)
         checks.convert_paths("browser_path", "storage_state")
         checks.check_text_mappings("secrets", "variables")
+        checks.convert_items("allow_schemes", lambda each: isinstance(each, str), "schemes of URLs, such as 'data'")
         self._require_live()
         checks.check_callables("progress", "now")
 

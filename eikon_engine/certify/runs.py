@@ -171,6 +171,7 @@ def _replay_options(options: CertifyOptions, run_capture: RunCapture, folder: Pa
         browser_path=options.browser_path,
         artifacts_dir=folder,
         network=options.network,
+        allow_schemes=options.allow_schemes,
         policy=options.policy,
         storage_state=options.storage_state,
         on_divergence="continue",

@@ -10,6 +10,7 @@ import click
 
 from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import (
+    allow_scheme_option,
     browser_option,
     bundle_argument,
     headless_option,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Source of responses; live performs the mission on the site once per run.",
 )
+@allow_scheme_option
 @click.option(
     "--reset-cmd", "reset_command", metavar="COMMAND", help="Command that resets the site, run before each live replay."
 )
@@ -91,6 +93,7 @@ class _SameNamedOptions(TypedDict):
     parallel: int
     stress: bool
     network: Literal["sealed", "live"]
+    allow_schemes: tuple[str, ...]
     reset_command: str | None
     storage_state: Path | None
     browser_path: Path | None

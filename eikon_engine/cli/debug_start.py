@@ -14,6 +14,7 @@ import click
 from eikon_engine.cli.command import command
 from eikon_engine.cli.debug_options import session_option, sessions_dir_option
 from eikon_engine.cli.shared_options import (
+    allow_scheme_option,
     browser_option,
     bundle_argument,
     headless_option,
@@ -78,6 +79,7 @@ class _StartOptions(TypedDict):
     keep_checkpoints: int
     parked: int
     timeout: float | None
+    allow_schemes: tuple[str, ...]
     variables: dict[str, str]
     secrets: tuple[str, ...]
     secret_file: Path | None
@@ -124,6 +126,7 @@ class _StartOptions(TypedDict):
     metavar="N",
     help="How many contexts to park at checkpoints, for fast rewinds.",
 )
+@allow_scheme_option
 @timeout_option("Deadline of every action, in seconds of page time.")
 @variable_values_option
 @secret_options
@@ -226,6 +229,7 @@ def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> Re
         headless=options["headless"],
         browser_path=browser_path,
         timeout_ms=timeout_ms,
+        allow_schemes=options["allow_schemes"],
         variables=variables,
         secrets=collect_secrets(options["secrets"], options["secret_file"]),
     )

@@ -19,6 +19,7 @@ from eikon_engine.cli.configured_options import (
 )
 from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
 from eikon_engine.cli.shared_options import (
+    allow_scheme_option,
     base_url_option,
     browser_option,
     bundle_argument,
@@ -76,6 +77,7 @@ class _ReplayCommand(Command):
     help="Artifacts folder.  [default: replay_artifacts/<mission_id>]",
 )
 @network_option
+@allow_scheme_option
 @click.option(
     "--har",
     type=click.Path(path_type=Path),
@@ -167,13 +169,15 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
         from eikon_engine.replay.options import ReplayOptions
         from eikon_engine.report import standard_reports
         from eikon_engine.secrets.redaction import Redactor
-        from eikon_engine.secrets.sources import collect_secrets
+        from eikon_engine.secrets.sources import collect_bound_secrets
 
+        provided = collect_bound_secrets(secrets, secret_file)
         chosen: dict[str, Any] = {
             **options,
             "responses_from": responses_from,
             "timeout_ms": timeout * 1000 if timeout is not None else None,
-            "secrets": collect_secrets(secrets, secret_file),
+            "secrets": provided.values,
+            "secret_origins": provided.origins,
         }
         source, settings = _configure(trace, configuration, chosen)
         known = settings["secrets"]
@@ -246,6 +250,7 @@ class _SameNamedOptions(TypedDict):
     headless: bool
     artifacts_dir: Path | None
     network: NetworkMode | None
+    allow_schemes: tuple[str, ...]
     har: Path | None
     base_urls: dict[str, str]
     front_end: tuple[str, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound="Callable[..., object]")
 
 _SECRET: Final = click.option(
-    "--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; repeatable."
+    "--secret",
+    "secrets",
+    multiple=True,
+    metavar="NAME[@ORIGIN]=VALUE",
+    help="Value of a secret, and with @ORIGIN the only origin into which a live replay types it; repeatable.",
 )
 _SECRET_FILE: Final = click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with secrets."
+    "--secret-file", type=click.Path(path_type=Path), help="File of lines as for --secret."
 )
 _BROWSER: Final = click.option(
     "--browser-path", type=click.Path(path_type=Path), help="Browser executable; by default, one is located."
@@ -76,8 +81,28 @@ def network_option(command: Command) -> Command:
         type=click.Choice(["sealed", "live", "snapshot", "recorded-api"]),
         help="Source of responses: the recorded network, the live network, stored DOM snapshots, or a deployment for "
         "the front end and the recorded network for the rest.  [default: sealed if the bundle has a recorded network, "
-        "else live]",
+        "else live, for the public sites that the trace navigates to]",
     )(command)
+
+
+def allow_scheme_option(command: Command) -> Command:
+    """Add `allow_schemes`, schemes of URLs."""
+    return click.option(
+        "--allow-scheme",
+        "allow_schemes",
+        multiple=True,
+        callback=_check_schemes,
+        metavar="NAME",
+        help="Allow the trace to navigate to URLs of a scheme other than http and https, such as data; repeatable.",
+    )(command)
+
+
+def _check_schemes(_context: click.Context, _parameter: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", name):
+            message = f"expected the name of a scheme, such as data, got {name!r}"
+            raise click.BadParameter(message)
+    return names
 
 
 def front_end_options(command: Command) -> Command:

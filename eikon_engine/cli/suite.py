@@ -19,6 +19,7 @@ from eikon_engine.cli.configured_options import (
     is_given,
 )
 from eikon_engine.cli.shared_options import (
+    allow_scheme_option,
     base_url_option,
     browser_option,
     bundle_argument,
@@ -132,6 +133,7 @@ def suite_command() -> None:
 )
 @network_option
 @base_url_option
+@allow_scheme_option
 @front_end_options
 @policy_option
 @ignore_option
@@ -335,6 +337,7 @@ class _Choices(TypedDict):
     folder: Path | str
     network: str | None
     base_urls: dict[str, str]
+    allow_schemes: tuple[str, ...]
     front_end: tuple[str, ...]
     back_end: tuple[str, ...]
     on_divergence: str
@@ -541,11 +544,13 @@ def _require_own_ids(missions: Sequence[SuiteMission]) -> None:
 
 def _replay_settings(chosen: _Choices) -> Mapping[str, Any]:
     """Return the arguments of `ReplayOptions` that were chosen."""
-    from eikon_engine.secrets.sources import collect_secrets
+    from eikon_engine.secrets.sources import collect_bound_secrets
 
     timeout = chosen["timeout"]
+    provided = collect_bound_secrets(chosen["secrets"], chosen["secret_file"])
     return {
         "network": chosen["network"],
+        "allow_schemes": chosen["allow_schemes"],
         "base_urls": chosen["base_urls"],
         "front_end": chosen["front_end"],
         "back_end": chosen["back_end"],
@@ -555,7 +560,8 @@ def _replay_settings(chosen: _Choices) -> Mapping[str, Any]:
         "masks": chosen["masks"],
         "timeout_ms": None if timeout is None else timeout * 1000,
         "variables": chosen["variables"],
-        "secrets": collect_secrets(chosen["secrets"], chosen["secret_file"]),
+        "secrets": provided.values,
+        "secret_origins": provided.origins,
         "headless": chosen["headless"],
         "browser_path": chosen["browser_path"],
     }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import UsageError
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, shorten
 from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.trace.actions import Evaluate, Expect, Read
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
 from eikon_engine.trace.labels import step_label
+from eikon_engine.trace.scripts import trace_scripts
 from eikon_engine.trace.steps import locate_step
 from eikon_engine.trace.target import identity_weakness
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.execution import ExecutionTrace, Result, SubgoalTrace
     from eikon_engine.trace.steps import Step
+
+
+_MAX_SCRIPT: Final = 80
+"""Characters of a script that are shown."""
 
 
 def render_listing(trace: ExecutionTrace) -> str:
@@ -54,8 +59,21 @@ def _listing_lines(trace: ExecutionTrace) -> Iterator[str]:
         yield f"variable {name}: {'must be provided' if value is None else repr(value)}"
     for number, attempt in enumerate(trace.subgoal_traces, start=1):
         yield from _attempt_lines(number, attempt)
+    yield from _script_lines(trace)
     for warning in trace.warnings:
         yield f"warning: {warning}"
+
+
+def _script_lines(trace: ExecutionTrace) -> Iterator[str]:
+    """Yield the scripts that the trace runs in pages, with their first lines."""
+    scripts = tuple(trace_scripts(trace))
+    if not scripts:
+        return
+    yield f"scripts that run in pages: {len(scripts)}"
+    width = max(len(script.step) for script in scripts)
+    for script in scripts:
+        size = pluralize(len(script.text), "character")
+        yield f"  {script.step:<{width}}  {script.kind}, {size}: {shorten(script.first_line, _MAX_SCRIPT)}"
 
 
 def _attempt_lines(number: int, attempt: SubgoalTrace) -> Iterator[str]:

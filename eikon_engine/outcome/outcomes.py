@@ -295,7 +295,7 @@ class FailedRequest(FileModel):
 
 
 class HermeticityViolation(FileModel):
-    """Traffic that bypassed the routes of a sealed replay and was blocked by the sink."""
+    """Traffic that the sink blocked: past the routes of a sealed replay, or to an origin beyond those of a live one."""
 
     kind: ViolationKind
     """Origin of the traffic: a page, or the browser itself."""
@@ -348,7 +348,8 @@ class NetworkOutcome(FileModel):
     """Live responses that differ from the recorded ones, in the order received."""
     notes: tuple[str, ...] = ()
     violations: tuple[HermeticityViolation, ...] = ()
-    """Traffic that bypassed the routes of a sealed replay and was blocked. Its recorded response is unknown."""
+    """Traffic that was blocked: it bypassed the routes of a sealed replay, so that its recorded response is unknown, or
+    was for an origin that a live replay may not reach."""
     failed: tuple[FailedRequest, ...] | None = None
     """Failed requests in order of failure; None if unknown."""
 

@@ -26,6 +26,7 @@ from eikon_engine.record.redaction import redact_action, redact_recording
 from eikon_engine.record.skill_runs import CompletionCapture, SkillRunner, tool_usage
 from eikon_engine.record.start_state import redact_environment, write_start_state
 from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.replay.permissions import navigated_schemes
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace, Failure, LostData, NetworkPart
@@ -282,8 +283,14 @@ class Recording:
         return (await self.prepare_certificate(options))()
 
     async def prepare_certificate(self, options: CertifyOptions) -> Callable[[], CertificationReport]:
-        """Do the same without writing anything, see `prepare_certificate`."""
-        return await prepare_certificate(self.directory, replace(options, secrets={**options.secrets, **self.secrets}))
+        """Do the same without writing anything, see `prepare_certificate`.
+
+        The mission has navigated wherever its replays do.
+        """
+        schemes = navigated_schemes(open_bundle(self.directory).trace)
+        allowed = tuple(dict.fromkeys((*options.allow_schemes, *schemes)))
+        chosen = replace(options, secrets={**options.secrets, **self.secrets}, allow_schemes=allowed)
+        return await prepare_certificate(self.directory, chosen)
 
     def _write_failures(self, ended_by: BaseException | None) -> None:
         failures: list[BaseException] = []

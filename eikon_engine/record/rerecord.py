@@ -13,6 +13,7 @@ from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.record.moved_actions import MovedActions
 from eikon_engine.record.open_recorder import open_recorder
+from eikon_engine.replay.permissions import require_allowed_schemes
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.actions import Drop, SetInputFiles
 from eikon_engine.trace.base_urls import BaseUrlMap, map_mask_urls
@@ -115,7 +116,8 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls
 
     Raises:
         UsageError: the page of a skill is ambiguous, or no action uses a given variable.
-        RequirementError: a skill is not installed here; a variable of the trace has no value.
+        RequirementError: a skill is not installed here; a variable of the trace has no value; an action navigates to a
+            URL that is neither http nor https.
         ActionError: an action failed; the recording is complete up to it.
         SkillError: a skill failed, unlike in the recording.
         OutputError: a recording exists already, or the folder cannot be written.
@@ -123,6 +125,7 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls
     require_values(bundle.trace, options.variables)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
     _require_skill_pages(trace)
+    require_allowed_schemes(trace, (), advice="Remove the step with `eikon trace delete`")
     options = replace(
         options,
         variables=_used_values(trace),

@@ -132,7 +132,7 @@ class Collector:
         judged = self._without_masked(network)
         subgoals = tuple(self._subgoal_outcome(each) for each in self.started_subgoals)
         late = late_misses(judged, reported_misses(self.plan, subgoals))
-        beside = (*late, *escape_reasons(judged), *unsent_reasons(judged))
+        beside = (*late, *escape_reasons(judged, self.plan.network), *unsent_reasons(judged))
         is_whole = self._is_whole(subgoals, early, beside)
         verdict = run_verdict((step.verdict for each in subgoals for step in each.steps), is_whole=is_whole)
         recorded, observed = trace.environment, self._environment
@@ -255,11 +255,18 @@ class Collector:
         )
 
 
-def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
-    """Describe requests that bypassed the routes: blocked now, and with an unknown response in the recording."""
+def escape_reasons(network: NetworkOutcome, mode: NetworkMode) -> tuple[str, ...]:
+    """Describe requests that bypassed the routes: blocked now, and with an unknown response in the recording.
+
+    In a live replay, these are the requests to origins that it may not reach.
+    """
+    if mode == "live":
+        why = "was blocked, because the trace navigates to no such public origin. If you trust it, use --network live"
+    else:
+        why = "bypassed the recorded network. It was blocked; its recorded response is unknown"
+    kind = "blocked request" if mode == "live" else "hermeticity violation"
     return tuple(
-        f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) bypassed "
-        "the recorded network. It was blocked; its recorded response is unknown"
+        f"{kind}: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) {why}"
         for each in network.page_violations
     )
 

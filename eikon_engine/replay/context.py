@@ -262,6 +262,8 @@ def _session_options(plan: Plan, options: ReplayOptions, environment: Environmen
         redacted_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
         stand_ins=RecordedStandIns(each.stand_in for each in plan.trace.redaction.found),
         proxy=sink.page_proxy if sink else None,
+        is_live=plan.network == "live",
+        secret_origins=plan.permissions.secret_origins,
     )
 
 
@@ -284,12 +286,18 @@ def _languages(recorded: Environment | None) -> tuple[str, ...]:
 
 def launch_kind(plan: Plan, options: ReplayOptions) -> LaunchOptions:
     """Return what replays of different plans must have in common to share a browser."""
-    return replace(_launch_options(plan, options, None), sealed=plan.network != "live")
+    return replace(_launch_options(plan, options, None), sealed=plan.has_sink)
 
 
 def _open_sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
-    """Open the proxy that catches requests past the routes; none in a live replay."""
-    return nullcontext() if plan.network == "live" else open_sink()
+    """Open the proxy that catches what may not reach the network; none in a live replay that may reach it all."""
+    if not plan.has_sink:
+        return nullcontext()
+    if plan.permissions.origins is None:
+        return open_sink()
+    from eikon_engine.browser.traffic.public_origins import PublicOrigins  # noqa: PLC0415 - see above
+
+    return open_sink(passage=PublicOrigins(plan.permissions.origins))
 
 
 def _launch_options(plan: Plan, options: ReplayOptions, sink: Sink | None) -> LaunchOptions:

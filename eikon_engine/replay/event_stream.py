@@ -56,6 +56,8 @@ async def replay_events(
     step to resume at. A divergence before that step ends the run, even with `on_divergence="continue"`.
     """
     yield _run_start(plan, options, browser_and_environment)
+    for text in plan.permissions.announcements:
+        yield Note(text=text)
     ended_early = None
     walk = _ReplayState(runner=runner, options=options, resume_point=plan.resume_point, on_resume=on_resume)
     for subgoal in plan.subgoals:

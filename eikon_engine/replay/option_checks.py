@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn, get_args
 
 from eikon_engine.errors import UsageError
+from eikon_engine.files.origins import parse_origin
 
 _MAX_INTEGER: Final = 2**63 - 1
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
@@ -110,6 +111,18 @@ class OptionChecks:
             if not accepts(each):
                 self._refuse(name, items, each, "Correct or remove this item.")
         object.__setattr__(self._options, name, tuple(value))
+
+    def convert_origins(self, name: str) -> None:
+        """Require a mapping of strings to tuples or lists of origins, and convert these to tuples, as `url_origin`."""
+        value = getattr(self._options, name)
+        if not isinstance(value, Mapping):
+            self._refuse(name, "a mapping of names to tuples of origins", value, "Pass a dict.")
+        where = f"{type(self._options).__name__}.{name}"
+        for each in value.values():
+            if not isinstance(each, tuple | list) or not all(isinstance(origin, str) for origin in each):
+                self._refuse(name, "tuples of origins", each, "Pass a tuple, also for a single one.")
+        converted = {key: tuple(parse_origin(each, where) for each in origins) for key, origins in value.items()}
+        object.__setattr__(self._options, name, converted)
 
     def convert_paths(self, *names: str) -> None:
         """Require paths, as text or path objects, and convert them to `Path`; None stays None."""

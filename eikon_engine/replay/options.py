@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.files.wall_clock import utc_now
@@ -60,6 +61,13 @@ class ProceedAlways:
 
 OnDivergence: TypeAlias = Literal["stop", "continue"]
 
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+
+
+def _is_scheme(value: object) -> bool:
+    return isinstance(value, str) and _SCHEME.fullmatch(value) is not None
+
+
 DEFAULT_ARTIFACTS_DIR = Path("replay_artifacts")
 
 
@@ -87,7 +95,10 @@ class ReplayOptions:
     artifacts_dir: Path | None = None
     """Output folder; by default `replay_artifacts/<mission_id>` in the working directory."""
     network: NetworkMode | None = None
-    """None: sealed if the bundle has recorded network traffic, else live."""
+    """None: sealed if the bundle has recorded network traffic, else live, but only to the public origins that the trace
+    navigates to."""
+    allow_schemes: tuple[str, ...] = ()
+    """Schemes of URLs, other than http and https, that actions may navigate to."""
     har: Path | None = None
     """HAR file that serves the responses of a sealed replay instead of the bundle's own recording."""
     responses_from: Path | None = None
@@ -113,6 +124,9 @@ class ReplayOptions:
     timeout_ms: float | None = None
     """Overrides the recorded timeout of every action, in milliseconds of page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secret_origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Origins into which a live replay may type a secret, by its name; recorded ones, if `base_urls` maps them. Without
+    it, a secret is bound to the origin that the trace navigates to, if there is only one."""
     missing_secrets: Mapping[str, str] = field(default_factory=dict)
     """Why a configured secret has no value, by name: part of the error if the trace needs it."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -161,6 +175,8 @@ class ReplayOptions:
         checks.convert_items("masks", lambda each: isinstance(each, Mask), "masks of type Mask")
         checks.convert_items("front_end", lambda each: isinstance(each, str), "patterns of URLs")
         checks.convert_items("back_end", lambda each: isinstance(each, str), "patterns of URLs")
+        checks.convert_items("allow_schemes", _is_scheme, "schemes of URLs, such as 'data'")
+        checks.convert_origins("secret_origins")
         self._check_objects(checks)
 
     def _check_objects(self, checks: OptionChecks) -> None:

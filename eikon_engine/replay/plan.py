@@ -15,6 +15,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.outcome.outcomes import SERVED_MODES, ResumePoint
 from eikon_engine.replay.front_end import find_front_end, without_front_end
 from eikon_engine.replay.model_responses import recorded_responses
+from eikon_engine.replay.permissions import Permissions, find_permissions, require_allowed_schemes
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.trace.accepted import AcceptedBaselines, read_accepted, with_accepted
@@ -315,6 +316,8 @@ class Plan:
     """Where the replay resumes; None for a plain replay."""
     front_end: FrontEndSource | None = None
     """Where the front end comes from, while the recording responds to everything else; None for any other replay."""
+    permissions: Permissions = field(default_factory=Permissions)
+    """What a live replay may reach, and where it may type secrets."""
     accepted: str = ""
     """Describes the accepted baselines that a live replay compares with; empty if there are none."""
 
@@ -322,6 +325,11 @@ class Plan:
     def visits_site(self) -> bool:
         """Return whether any part of the replay sends requests to the site."""
         return self.network == "live" or (self.resume_point is not None and self.resume_point.network == "live")
+
+    @property
+    def has_sink(self) -> bool:
+        """Return whether requests that may not reach the network are caught and listed; not if all may reach it."""
+        return self.network != "live" or self.permissions.origins is not None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -375,7 +383,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     Raises:
         RequirementError: a skill of the trace is not registered; a variable of the trace has no value; a secret, or a
             storage state whose recorded cookies are redacted, is missing; the bundle does not hold what the network
-            mode serves.
+            mode serves; the trace does what was not allowed, see `permissions`.
         ResponseFolderError: the recorded model responses of the bundle are unreadable or corrupt.
         UsageError: a base URL is invalid; options contradict each other; no action uses a supplied variable; the step
             to resume at does not exist, or cannot be reached from the recording.
@@ -394,6 +402,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         front_end = find_front_end(bundle, urls, options)
         bundle = replace(bundle, trace=without_front_end(bundle, front_end))
         urls = BaseUrlMap()  # the pages keep the recorded URLs
+    require_allowed_schemes(bundle.trace, options.allow_schemes)
     _require_headers(bundle.trace, options, secrets)
     require_live_start_state(bundle, options, network)
     subgoals = order_steps(bundle.trace)
@@ -401,6 +410,10 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     for planned in subgoals:
         for each in planned.steps:
             _require_step(each.step, options, secrets if network != "snapshot" else None, is_older=is_older)
+    permissions = Permissions()
+    if network == "live" or options.then_network == "live":
+        is_implied = network == "live" and options.network is None and not urls
+        permissions = find_permissions(bundle, options, urls, is_implied=is_implied)
     return Plan(
         bundle=bundle,
         network=network,
@@ -410,6 +423,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         stand_in_names=tuple(sorted(secrets.keys() - options.secrets.keys())),
         responses=recorded_responses(bundle, options),
         resume_point=resume_point,
+        permissions=permissions,
         accepted=str(accepted),
         front_end=front_end,
     )

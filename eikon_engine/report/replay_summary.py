@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.divergence import Divergence, Explanation
     from eikon_engine.outcome.outcomes import (
+        NetworkMode,
         NetworkOutcome,
         ReplayOutcome,
         ResponseChange,
@@ -63,7 +64,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
         ("Extractions", _extractions(outcome)),
         ("Steps", _steps(outcome)),
         ("Lost coverage", _lost_coverage(outcome, len(findings))),
-        ("Network", _network(outcome.network)),
+        ("Network", _network(outcome.network, outcome.network_mode)),
         ("Notes", (f"warning: {warning}" for warning in outcome.warnings)),
         ("Artifacts", _artifacts(outcome)),
     )
@@ -232,7 +233,7 @@ def _lost_coverage(outcome: ReplayOutcome, findings: int) -> Iterator[str]:
         yield f'the {findings} change(s) under "Also changed" do not count'
 
 
-def _network(network: NetworkOutcome) -> Iterator[str]:
+def _network(network: NetworkOutcome, mode: NetworkMode) -> Iterator[str]:
     yield _line("Served", network.served)
     if network.live:
         yield _line("Live", network.live)
@@ -245,8 +246,9 @@ def _network(network: NetworkOutcome) -> Iterator[str]:
     yield from (f"  not recorded: {key}" for key in network.unmatched)
     for change in network.response_changes:
         yield from _response_change(change)
+    how = "to an origin that the trace does not navigate to" if mode == "live" else "bypassed the routes"
     for each in network.violations:
-        yield f"  bypassed the routes, blocked ({each.kind}): {each.method} {each.target}, {each.times} times"
+        yield f"  {how}, blocked ({each.kind}): {each.method} {each.target}, {each.times} times"
     yield from (f"  note: {note}" for note in network.notes)
 
 

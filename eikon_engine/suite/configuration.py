@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.models import FileModel, describe_fault, describe_value
+from eikon_engine.files.origins import parse_origin
 from eikon_engine.outcome.outcomes import NetworkMode
 from eikon_engine.replay.options import OnDivergence
 from eikon_engine.suite.configuration_search import (
@@ -52,6 +53,13 @@ def _check_pattern(pattern: str) -> str:
     return pattern
 
 
+def _check_origin(text: str) -> str:
+    try:
+        return parse_origin(text, "origins")
+    except UsageError as error:
+        raise ValueError(error.message) from error
+
+
 def _as_items(value: object) -> object:
     """Return what validates as a tuple: a text is one item, and TOML has lists."""
     if isinstance(value, str):
@@ -70,6 +78,8 @@ class SecretSource(FileModel):
     env: Annotated[str, Field(min_length=1)] | None = None
     file: _FilePath | None = None
     """A path relative to the configuration; the value is its text without the line break at the end."""
+    origins: Annotated[tuple[Annotated[str, AfterValidator(_check_origin)], ...], BeforeValidator(_as_items)] = ()
+    """The only origins into which a live replay types the secret."""
 
     @model_validator(mode="after")
     def _check_one_source(self) -> Self:
@@ -79,7 +89,11 @@ class SecretSource(FileModel):
         return self
 
     def __str__(self) -> str:
-        """Return the source in words."""
+        """Return source and origins in words."""
+        return f"{self._source}, for {', '.join(self.origins)}" if self.origins else self._source
+
+    @property
+    def _source(self) -> str:
         return f"environment variable {self.env}" if self.env is not None else f"file {self.file}"
 
     def read_value(self, environ: Mapping[str, str]) -> str:
@@ -90,21 +104,23 @@ class SecretSource(FileModel):
         """
         if self.env is not None:
             if self.env not in environ:
-                raise RequirementError(f"{self}, which is not set", code="secret-missing")
+                raise RequirementError(f"{self._source}, which is not set", code="secret-missing")
             value = environ[self.env]
         else:
             value = self._read_file()
         if not value:
-            raise RequirementError(f"{self}, which is empty", code="secret-missing")
+            raise RequirementError(f"{self._source}, which is empty", code="secret-missing")
         return value
 
     def _read_file(self) -> str:
         try:
             return Path(str(self.file)).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
         except OSError as error:
-            raise RequirementError(f"{self}, which is not readable: {error.strerror}", code="secret-missing") from error
+            raise RequirementError(
+                f"{self._source}, which is not readable: {error.strerror}", code="secret-missing"
+            ) from error
         except ValueError:  # its message would quote the file
-            raise RequirementError(f"{self}, which is not text in UTF-8", code="secret-missing") from None
+            raise RequirementError(f"{self._source}, which is not text in UTF-8", code="secret-missing") from None
 
 
 class ReplaySettings(FileModel):
@@ -125,6 +141,7 @@ class ReplaySettings(FileModel):
     """Current base URL by recorded one, for live replays and `recorded-api` only."""
     front_end: Annotated[tuple[str, ...], BeforeValidator(_as_items)] | None = None
     back_end: Annotated[tuple[str, ...], BeforeValidator(_as_items)] | None = None
+    allow_schemes: Annotated[tuple[str, ...], BeforeValidator(_as_items)] | None = None
     variables: dict[_Name, str] = Field(default_factory=dict)
     """Values of variables; a bundle gets those that its trace uses."""
     secrets: dict[_Name, SecretSource] = Field(default_factory=dict)
@@ -275,7 +292,7 @@ class Configuration:
             origin = self._origin((*location, name))
             for key, value in getattr(settings, name).items():
                 is_file = isinstance(value, SecretSource) and value.file is not None
-                found = SecretSource(file=str(self._absolute(value.file))) if is_file else value
+                found = value.model_copy(update={"file": str(self._absolute(value.file))}) if is_file else value
                 values.setdefault(name, {})[key] = found
                 origins[f"{name}.{key}"] = origin
 
@@ -375,7 +392,10 @@ def _describe_error(path: Path, error: ValidationError) -> str:
 def _describe_value_fault(faults: Sequence[ErrorDetails]) -> str:
     first = faults[0]
     if "secrets" in first["loc"] and first["type"] != "missing":
-        return 'expected { env = "NAME" } or { file = "PATH" }, by a name of ASCII letters, digits and underscores'
+        return (
+            'expected { env = "NAME" } or { file = "PATH" }, perhaps with origins = ["https://shop.example"], '
+            "by a name of ASCII letters, digits and underscores"
+        )
     if first["type"] in {"model_type", "dict_type"}:
         return f"expected a table, got {describe_value(first['input'])}"
     if first["type"] == "missing":

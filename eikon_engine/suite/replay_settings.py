@@ -61,6 +61,8 @@ def resolve_replay_settings(
     resolved["base_urls"] = {**settings.replay.base_urls, **options.get("base_urls", {})}
     _drop_unless_live(resolved, bundle, options, given)
     resolved["variables"] = {**_used_variables(settings, bundle), **options.get("variables", {})}
+    configured = {name: source.origins for name, source in settings.replay.secrets.items() if source.origins}
+    resolved["secret_origins"] = {**configured, **options.get("secret_origins", {})}
     return {**resolved, **_secrets(settings, options.get("secrets", {}), os.environ)}
 
 

@@ -97,7 +97,7 @@ def test_late_misses_are_reported_beside_escaped_requests() -> None:
     """An escaped request is reported once, together with all other findings."""
     escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
     late = "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared"
-    reasons = (late, *escape_reasons(NetworkOutcome(violations=(escaped,))))
+    reasons = (late, *escape_reasons(NetworkOutcome(violations=(escaped,)), "sealed"))
 
     report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped,), reasons=reasons)).report
 

@@ -261,6 +261,24 @@ def test_files_are_read_only_if_no_option_replaces_them(passing: Bundle, tmp_pat
     assert (found["masks"], found["gates"]) == ((), None)
 
 
+def test_origins_of_secrets_hold_until_others_are_given(passing: Bundle) -> None:
+    """A secret is bound as configured, also if its value is from elsewhere."""
+    names = {
+        "A": SecretSource(env="UNSET", origins=("https://a.example",)),
+        "B": SecretSource(env="UNSET", origins=("https://b.example",)),
+        "C": SecretSource(env="UNSET"),
+    }
+    settings = BundleSettings(
+        replay=ReplaySettings(secrets=names), origins={f"secrets.{name}": "eikon.toml" for name in names}
+    )
+    given = {**OPTIONS, "secrets": {"A": "1", "B": "2"}, "secret_origins": {"B": ("https://other.example",)}}
+
+    found = resolve_replay_settings(settings, passing, given, ())
+
+    assert found["secret_origins"] == {"A": ("https://a.example",), "B": ("https://other.example",)}
+    assert str(names["A"]) == "environment variable UNSET, for https://a.example"
+
+
 def test_provided_secrets_win(passing: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     """The source of such a secret is not read; why another one has no value is kept for its error."""
     monkeypatch.setenv("SHOP_TOKEN", SECRET)

@@ -74,7 +74,7 @@ class SharedBrowsers:
     def _browser(self, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
         recorded = plan.trace.environment
         seed = recorded.random_seed if recorded else None
-        kind = (options.browser_path, options.headless, plan.network == "live", seed)
+        kind = (options.browser_path, options.headless, plan.has_sink, seed)
         running = self._running.pop(kind, None)
         if running is not None and not running[0].browser.is_connected():
             running[1].close()

@@ -138,7 +138,7 @@ def test_all_divergences_are_collected_on_request(tmp_path: Path) -> None:
 
 def test_an_old_trace_on_a_site_that_is_gone_diverges(tmp_path: Path) -> None:
     """An old-format trace without a server diverges: an action that succeeded cannot reach its page."""
-    done = run_replay(TRACES / "old_format", tmp_path / "run", "--secret", "PASSWORD=x")
+    done = run_replay(TRACES / "old_format", tmp_path / "run", "--network", "live", "--secret", "PASSWORD=x")
 
     assert done.returncode == 1
     assert "navigation-failed" in done.stderr

@@ -71,7 +71,7 @@ def test_a_trace_is_replayed_without_a_bundle(tmp_path: Path) -> None:
             "subgoal_traces": (subgoal.model_copy(update={"actions_taken": (first,), "skills_used": ()}),),
         }
     )
-    engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run"))
+    engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", allow_schemes=("data",)))
 
     outcome = engine.replay(made)
 

@@ -219,6 +219,7 @@ def test_the_last_table_with_a_setting_wins(
         ("[env.replay]\na = 1", "[env.replay]: unknown key 'a': expected one of replay"),
         ("[[bundles]]\nmatch='a'\n[[bundles]]\nmatsh='a'", "[[bundles]] 2: unknown key 'matsh': expected one of match"),
         ("[[bundles]]\nmatch='a'\n[bundles.replay]\nx=1", "[[bundles]] 1, [bundles.replay]: unknown key 'x'"),
+        ("[replay.secrets]\nP = {env='P', origins='shop'}", "[replay.secrets.P]: origins: expected { env"),
         ("[replay.secrets]\nP = {value='v'}", "[replay.secrets.P]: unknown key 'value': expected one of env, file"),
         ("[[quarantine]]\nmission='a'", "[[quarantine]] 1: reason: this key is missing (and 1 more)"),
         (

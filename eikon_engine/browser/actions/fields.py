@@ -13,6 +13,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
+from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import Readiness, bind, readiness_for
 from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.errors import ActionError, ActionRejectedError
@@ -41,6 +42,7 @@ async def fill(session: Session, action: Fill) -> ActionEffect:
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
     bound = await bind(page, action.target, session, readiness_for(action), action.timeout_ms)
+    await require_target_origin(session, action.text, bound.locator)
     _redact_secret(session, bound, action)
     async with translated_errors(f"filling {action.target}"), delivery_barrier(session, page):
         await bound.locator.fill(text, force=action.force, timeout=ACT_TIMEOUT_MS)
@@ -53,6 +55,7 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
     text = session.secrets.resolve(action.text)
     readiness = Readiness(enabled=True, editable=True)
     bound = await bind(page, action.target, session, readiness, action.timeout_ms)
+    await require_target_origin(session, action.text, bound.locator)
     _redact_secret(session, bound, action)
     async with translated_errors(f"typing into {action.target}"):
         if action.delay_ms:
@@ -167,6 +170,7 @@ async def set_value(session: Session, action: SetValue) -> ActionEffect:
     """Select the option of a select box with a value, or fill any other field."""
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session, Readiness(enabled=True), action.timeout_ms)
+    await require_target_origin(session, action.text, bound.locator)
     _redact_secret(session, bound, action)
     if bound.identity.tag == "select":
         options = (session.secrets.resolve(action.text),)

@@ -13,6 +13,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
+from eikon_engine.browser.actions.secret_origins import allowed_origins
 from eikon_engine.browser.actions.targets import Readiness, bind
 from eikon_engine.browser.page_activity import DOCUMENT_REPLACED
 from eikon_engine.browser.page_tracker import DialogAnswer
@@ -116,7 +117,8 @@ async def answer_dialog(session: Session, action: AnswerDialog) -> ActionEffect:
     text = None if action.text is None else session.secrets.resolve(action.text)
     if text is not None and isinstance(action.text, SecretRef):
         session.redact_typed_secret(text)
-    session.tracker.dialog_answers.append(DialogAnswer(accept=action.accept, text=text))
+    origins = None if action.text is None else allowed_origins(session, action.text)
+    session.tracker.dialog_answers.append(DialogAnswer(accept=action.accept, text=text, origins=origins))
     return ActionEffect()
 
 

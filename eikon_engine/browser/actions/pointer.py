@@ -20,6 +20,7 @@ from eikon_engine.browser.actions.effect import (
     require_page,
     translated_errors,
 )
+from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import SecretRef, is_forced
@@ -262,6 +263,8 @@ async def drop(session: Session, action: Drop) -> ActionEffect:
     readiness = Readiness(pointer=True, position=action.position)
     bound = await bind(page, action.target, session, readiness, action.timeout_ms)
     payload: Any = {}
+    for each in action.data:
+        await require_target_origin(session, each.value, bound.locator)
     if action.data:
         payload["data"] = {each.mime_type: session.secrets.resolve(each.value) for each in action.data}
     for each in action.data:

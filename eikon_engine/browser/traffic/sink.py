@@ -1,4 +1,7 @@
-"""A proxy that forwards nothing: traffic that bypasses the routes of a sealed session ends here, and is listed."""
+"""A proxy that lists and refuses traffic: all that bypasses the routes of a sealed session, as it forwards nothing.
+
+In a live session that may reach a few origins only, all traffic arrives here, and what is not for them is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import contextlib
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.launch import SINK_HOST
 from eikon_engine.outcome.outcomes import HermeticityViolation, ViolationKind
@@ -52,12 +55,20 @@ class SinkLimits:
     """Most distinct violations that are listed."""
 
 
+class Passage(Protocol):
+    """Forwards some requests of pages."""
+
+    async def forward(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Forward a request until it ends, if it may pass; `head` is what was read of it. Return whether it may."""
+
+
 class Sink:
     """Listen on loopback, on one port for the pages of a context and one for the browser itself."""
 
-    def __init__(self, limits: SinkLimits) -> None:
-        """Prepare; `start` opens the ports."""
+    def __init__(self, limits: SinkLimits, passage: Passage | None = None) -> None:
+        """Prepare; `start` opens the ports. Without a `passage`, nothing is forwarded."""
         self._limits = limits
+        self._passage = passage
         self._servers: dict[ViolationKind, asyncio.Server] = {}
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._violations: dict[tuple[ViolationKind, str, str], int] = {}
@@ -117,12 +128,16 @@ class Sink:
         task.add_done_callback(self._open.pop)
 
     async def _reject(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """List one request, or the part that arrived in time, and reject it."""
+        """List one request, or the part that arrived in time, and reject it, unless it may pass."""
         head = bytearray()
         try:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(self._limits.head_timeout_s):
                     await self._read(reader, head)
+            if kind == "page" and self._passage is not None and HEAD_END in head:
+                with contextlib.suppress(OSError):
+                    if await self._passage.forward(bytes(head), reader, writer):
+                        return
             if head:  # a connection without data reveals nothing
                 self._note(kind, *_method_and_target(bytes(head.partition(b"\r\n")[0])))
                 writer.write(REFUSAL)
@@ -151,9 +166,9 @@ class Sink:
 
 
 @asynccontextmanager
-async def open_sink(limits: SinkLimits | None = None) -> AsyncIterator[Sink]:
+async def open_sink(limits: SinkLimits | None = None, passage: Passage | None = None) -> AsyncIterator[Sink]:
     """Listen until the block ends."""
-    sink = Sink(limits or SinkLimits())
+    sink = Sink(limits or SinkLimits(), passage)
     try:
         await sink.start()
         yield sink
