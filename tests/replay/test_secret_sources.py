@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.errors import UsageError
+from eikon_engine.replay import ReplayOptions
 from eikon_engine.secrets.sources import collect_secrets
 
 if TYPE_CHECKING:
@@ -37,3 +38,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """The error names the file that could not be read."""
     with pytest.raises(UsageError, match="nothing-here"):
         collect_secrets([], tmp_path / "nothing-here", {})
+
+
+def test_a_command_that_binds_no_secret_refuses_an_origin() -> None:
+    """Ignoring it would type the secret anywhere; the value is not shown."""
+    with pytest.raises(UsageError, match="secret PASSWORD: expected NAME=VALUE, got an origin") as caught:
+        collect_secrets(["PASSWORD@https://shop.example=leaves"], None, {})
+
+    assert "leaves" not in caught.value.message
+
+
+@pytest.mark.parametrize("origins", [("shop.example",), ("https://shop.example/cart",), "https://shop.example", (1,)])
+def test_what_is_no_origin_binds_no_secret(origins: object) -> None:
+    """In options as from the command line."""
+    with pytest.raises(UsageError, match=r"ReplayOptions\.secret_origins: expected"):
+        ReplayOptions(secret_origins={"PASSWORD": origins})  # type: ignore[dict-item] # of the test
