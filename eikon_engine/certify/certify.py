@@ -288,6 +288,12 @@ def _mission_notes(trace: ExecutionTrace) -> tuple[str, ...]:
     return (f"the recorded mission did not complete: {trace.status}{why}. Equal replays repeat that, not a success",)
 
 
+_LEAVE_OUT: Final = (
+    "leave it out of comparisons: with --ignore FILE in each replay (docs/policies.md), "
+    "or with a mask in trace.json (docs/trace-format.md)"
+)
+
+
 def _next_step(
     bundle: Bundle, options: CertifyOptions, status: CertificationStatus, findings: tuple[CertificationFinding, ...]
 ) -> str:
@@ -303,10 +309,10 @@ def _next_step(
                 "if the value does not matter, add a rule for it to network.rules in trace.json "
                 "(docs/network.md, volatile rules); else make the mission repeatable and record it again"
             )
-        case "unstable" if live:
-            return "reset the site before each run (--reset-cmd), or mask what differs in trace.json (docs/certify.md)"
+        case "unstable" if live and options.reset_command is None:
+            return f"reset the data of the site before each run (--reset-cmd), or {_LEAVE_OUT}"
         case "unstable":
-            return "make what differs repeatable and record again, or mask it in trace.json (docs/certify.md)"
+            return f"make what differs repeatable and record again, or {_LEAVE_OUT}"
         case "diverged" | "unverifiable":
             return (
                 f"run `eikon replay --trace {bundle.root}{live}` and read its replay_summary.txt; "

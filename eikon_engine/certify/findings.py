@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.replay.collect import escape_reasons, unsent_reasons
 
@@ -60,7 +61,8 @@ def status_for(findings: Sequence[CertificationFinding]) -> CertificationStatus:
 
 def _unstable_findings(action: ActionComparison) -> Iterator[CertificationFinding]:
     for each in action.unstable:
-        values = f"one run showed {each.expected!r}, another {each.observed!r}"
+        sides = ("the recording has", "a run") if each.code == READ_CHANGED else ("one run showed", "another")
+        values = f"{sides[0]} {each.expected!r}, {sides[1]} {each.observed!r}"
         yield CertificationFinding(
             kind="unstable",
             subgoal=action.place.subgoal,

@@ -37,7 +37,11 @@ RECORDED = {
 ERRORS = {
     "JSON": Answer(body='{"error": "disk full"}', status=500, content_type=JSON),
     "page": Answer(body="<title>Error</title><h1>disk full</h1>", status=500),
+    "not to be stored": Answer(
+        body='{"error": "disk full"}', status=500, content_type=JSON, headers=(("Cache-Control", "no-store"),)
+    ),
 }
+"""Chromium ends a response that is not to be stored only when its body is read, which the page does not do."""
 
 
 async def record(site: PageSite, folder: Path) -> None:

@@ -91,11 +91,26 @@
     bodies.set(made, source);
     return made;
   };
+  // Chromium ends a response with `no-store` only when a script has read its body, which a page may never do, as with
+  // an error: then a copy is read.
+  const FINITE_BYTES = 1 << 20;
+  const later = window.__pwClock?.builtins?.setTimeout ?? window.setTimeout;
+  const endUnread = response => {
+    const { headers, status } = response;
+    if (!/\bno-store\b/i.test(headers.get('cache-control'))) return;
+    if (status < 400 && !(Number(headers.get('content-length') ?? NaN) <= FINITE_BYTES)) return;
+    later(() => {
+      if (!response.bodyUsed && !response.body?.locked) response.clone().arrayBuffer().catch(() => {});
+    }, 1);
+  };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
       apply(native, self, values) {
         const signal = values[1]?.signal ?? values[0]?.signal;
-        return Reflect.apply(native, self, values).then(response => served(response, signal));
+        return Reflect.apply(native, self, values).then(response => {
+          endUnread(response);
+          return served(response, signal);
+        });
       },
     });
   }
@@ -133,7 +148,6 @@
 
   // https://html.spec.whatwg.org/multipage/server-sent-events.html, over fetch, with the page's own timers.
   const { fetch, setTimeout } = window;
-  const later = window.__pwClock?.builtins?.setTimeout ?? setTimeout;
   class EventSource extends EventTarget {
     static CONNECTING = 0;
     static OPEN = 1;
