@@ -11,7 +11,8 @@
     ├── TraceError                        65   trace
     │   ├── TraceSyntaxError              65   trace-syntax
     │   ├── TraceFieldError               65   trace-field
-    │   └── BundlePathError               65   bundle-path
+    │   ├── BundlePathError               65   bundle-path
+    │   └── TooLargeError                 65   too-large
     ├── EventsError                       65   events
     ├── YamlError                         65   yaml
     ├── ForeignFormatError                65   foreign-format
@@ -382,6 +383,12 @@ class BundlePathError(TraceError):
     """A path points outside its bundle."""
 
     code = "bundle-path"
+
+
+class TooLargeError(TraceError):
+    """A file, a line of it, a blob or an archive is larger than any recording."""
+
+    code = "too-large"
 
 
 class EventsError(EikonError):

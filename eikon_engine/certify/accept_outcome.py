@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.acceptance import AcceptableStep, AcceptanceReport
@@ -182,7 +183,7 @@ def _accepted_step(bundle: Bundle, folder: Path, step: ActionOutcome) -> Accepte
     relative = next(each.path for each in step.artifacts if each.name == OBSERVATION)
     path = resolve_inside(folder, relative, "artifacts")
     try:
-        observation = Observation.model_validate_json(path.read_bytes())
+        observation = Observation.model_validate_json(read_document(path, root=path.parent))
     except (OSError, ValidationError) as error:
         message = f"{path}: expected the observation of a step, got {type(error).__name__}. Replay again."
         raise TraceError(message) from error

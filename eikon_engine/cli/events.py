@@ -54,12 +54,12 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
 def _read_all(path: Path | None) -> Iterator[ParsedLine]:
     """Yield all lines; report on standard error if the file does not end with the run."""
     from eikon_engine.errors import EventsError
-    from eikon_engine.outcome.read_events import EventsParser
+    from eikon_engine.outcome.read_events import EventsParser, open_events
 
     name = "standard input" if path is None else str(path)
     reader = EventsParser(name)
     try:
-        with open(0, "rb", buffering=0, closefd=False) if path is None else path.open("rb", buffering=0) as file:
+        with open(0, "rb", buffering=0, closefd=False) if path is None else open_events(path) as file:
             while data := file.read(_CHUNK):
                 yield from reader.feed(data)
     except OSError as error:

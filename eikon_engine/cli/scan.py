@@ -24,11 +24,12 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
     Exit status: 0 no findings, 1 findings, 2 usage error, 65 unreadable file.
     """
     from eikon_engine.errors import UsageError
+    from eikon_engine.files.limits import MAX_SETTINGS_BYTES, read_file
     from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.redact.scan import parse_allow_rules, scan_folder
 
     try:
-        text = "" if allow is None else allow.read_text(encoding="utf-8")
+        text = "" if allow is None else read_file(allow, limit=MAX_SETTINGS_BYTES).decode()
     except (OSError, ValueError) as error:
         message = f"cannot read --allow {allow}: {error}"
         raise UsageError(message) from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.dom.fast_html import render_stored_frames
 from eikon_engine.dom.html_encoding import decode_html
 from eikon_engine.errors import TraceError, UsageError
+from eikon_engine.files.limits import MAX_PAGE_BYTES, read_file
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.journal import JOURNAL_FILE
@@ -42,7 +43,7 @@ def read_page(path: Path, step: str | None) -> tuple[str, str]:
         message = f"--step applies to bundles, but {path} is a file. Omit --step."
         raise UsageError(message)
     try:
-        return decode_html(path.read_bytes(), path), ""
+        return decode_html(read_file(path, limit=MAX_PAGE_BYTES), path), ""
     except FileNotFoundError as error:
         message = f"{path}: expected an HTML file or a bundle, but the path does not exist"
         raise TraceError(message, code="trace-missing") from error

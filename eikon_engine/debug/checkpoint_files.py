@@ -17,6 +17,7 @@ from eikon_engine.debug.history import Evaluation, History, steps_sha256
 from eikon_engine.debug.state_digest import Sha256, StateDigest
 from eikon_engine.errors import CheckpointError, TraceError
 from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.limits import read_document, read_file
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.debug_events import CheckpointReason
@@ -206,7 +207,7 @@ def screenshot_path(folder: Path, checkpoint_id: str) -> Path:
 
 def _parse(path: Path) -> CheckpointFile:
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=path.parent)
     except OSError as error:
         message = f"{path}: the checkpoint cannot be read ({error.strerror}); create a new one"
         raise CheckpointError(message) from error
@@ -241,7 +242,7 @@ def _verify_files(path: Path, checkpoint: CheckpointFile) -> None:
 
 def _verify_content(path: Path, sha256: str) -> None:
     try:
-        found = _sha256(path.read_bytes())
+        found = _sha256(read_file(path, root=path.parent))
     except OSError as error:
         message = f"{path}: a file of the checkpoint cannot be read ({error.strerror}); delete the checkpoint"
         raise CheckpointError(message) from error

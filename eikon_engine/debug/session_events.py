@@ -14,7 +14,7 @@ from eikon_engine.outcome.debug_events import BranchSwitched, BreakpointHit, Pau
 from eikon_engine.outcome.event_filter import EVENT_TYPES
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.outcome.events import ActionPerformed, ActionStart, ObservationMade, RunStart, SkillRun
-from eikon_engine.outcome.read_events import EventsParser, ParsedLine
+from eikon_engine.outcome.read_events import EventsParser, ParsedLine, open_events
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.trace_file import TRACE_FILE
@@ -193,7 +193,7 @@ def read_recording(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLi
 def _read_events(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine]:
     reader = EventsParser(str(path))
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_events(path) as file:
             while data := file.read(_CHUNK):
                 yield from reader.feed(data)
     except OSError as error:

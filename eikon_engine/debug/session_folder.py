@@ -15,6 +15,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.debug.timeline import Timeline
 from eikon_engine.errors import OutputError, RequirementError, SessionEndedError, SessionError, UsageError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.locking import is_locked
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import resolve_inside
@@ -71,7 +72,7 @@ def read_session_file(path: Path) -> SessionFile:
         SessionError: it cannot be read, or is invalid.
     """
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=path.parent)
     except OSError as error:
         raise SessionError(f"{path}: the session cannot be read ({error.strerror}); check the path") from error
     try:
@@ -185,7 +186,7 @@ class SessionFolder:
             SessionError: they cannot be read.
         """
         try:
-            data = self.timeline_path.read_bytes()
+            data = read_document(self.timeline_path, root=self.timeline_path.parent)
         except OSError as error:
             message = f"{self.timeline_path}: the timeline cannot be read ({error.strerror}); restore the file"
             raise SessionError(message) from error

@@ -27,6 +27,7 @@ from eikon_engine.dom.tree import (
     is_significant,
 )
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
+from eikon_engine.files.limits import MAX_DOCUMENT_BYTES, MAX_PLAIN_VALUES, require_size, require_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,7 +36,6 @@ SNAPSHOT_FORMAT: Final = 1
 _DIGEST_SIZE: Final = 32
 _UTF_8: Final = ("utf-8", "surrogatepass")
 _COMPRESSION_LEVEL: Final = 9
-_MAX_SIZE: Final = 1 << 30
 
 
 def node_digest(root: DomNode) -> bytes:
@@ -95,18 +95,16 @@ def decode_snapshot(data: bytes) -> PageSnapshot:
     """Decode the result of `encode_snapshot`.
 
     Raises:
-        TraceError: the data cannot be decompressed, or exceeds 1 GiB; the format version is newer.
+        TraceError: the data cannot be decompressed; the format version is newer.
+        TooLargeError: it is larger than that of any page.
         TraceSyntaxError: the decompressed data is not JSON.
         TraceFieldError: the data does not have the shape of the format.
 
     """
     try:
         # `max_output_size` only applies if the frame does not state its size.
-        size = zstandard.frame_content_size(data)
-        if size > _MAX_SIZE:
-            message = f"expected a DOM snapshot of at most {_MAX_SIZE} bytes, got {size}; restore the bundle"
-            raise TraceError(message, code="attachment-corrupt")
-        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_SIZE)
+        require_size(zstandard.frame_content_size(data), MAX_DOCUMENT_BYTES, "DOM snapshot")
+        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_DOCUMENT_BYTES)
     except zstandard.ZstdError as error:
         message = f"expected a zstd-compressed DOM snapshot, got {error}; restore the bundle or record again"
         raise TraceError(message, code="attachment-corrupt") from error
@@ -118,10 +116,13 @@ def snapshot_from_json(raw: bytes) -> PageSnapshot:
 
     Raises:
         TraceSyntaxError: the text is not JSON.
+        TooLargeError: it is larger than that of any page.
         TraceError: the format version is newer.
         TraceFieldError: the data does not have the shape of the format.
 
     """
+    require_size(len(raw), MAX_DOCUMENT_BYTES, "DOM snapshot")
+    require_values(raw, "DOM snapshot", MAX_PLAIN_VALUES)
     try:
         document = json.loads(raw.decode(*_UTF_8))
     except (ValueError, RecursionError) as error:

@@ -41,6 +41,7 @@ from eikon_engine.dom.snapshot_format import ElementHeader, parse_entry, parse_e
 from eikon_engine.dom.tree import TEXT, VERBATIM
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import gc_paused
+from eikon_engine.files.limits import MAX_PLAIN_VALUES, require_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -98,6 +99,7 @@ def render_stored_frames(raw: bytes) -> dict[str, StoredFrame]:
         TraceError: the format version is newer.
         TraceFieldError: the data does not have the shape of the format.
     """
+    require_values(raw, "DOM snapshot", MAX_PLAIN_VALUES)
     try:
         with gc_paused():
             pages = _fast_pages(raw)

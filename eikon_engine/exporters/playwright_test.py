@@ -45,6 +45,7 @@ from eikon_engine.exporters.python_source import (
     value_source,
 )
 from eikon_engine.exporters.varying_parts import VaryingParts
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.store import read_network
 from eikon_engine.secrets.redaction import secret_names_in
@@ -432,7 +433,9 @@ def _storage_state(bundle: Bundle, urls: BaseUrlMap) -> str | None:
         return None
     path = resolve_inside(bundle.root, place, "start.storage_state")
     try:
-        state = map_storage_state(revive_expired_cookies(parse_storage_state(path.read_bytes()), math.inf), urls)
+        state = map_storage_state(
+            revive_expired_cookies(parse_storage_state(read_document(path, root=path.parent)), math.inf), urls
+        )
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         found = " ".join(str(error).split())
         message = f"{path}: expected a Playwright storage state, got {found}. Restore the file or record again."

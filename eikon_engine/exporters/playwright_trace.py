@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from eikon_engine.dom.html import find_child_documents
 from eikon_engine.errors import BundlePathError
 from eikon_engine.exporters.har import export_har
+from eikon_engine.files.limits import read_file
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.outcomes import ActionOutcome
@@ -276,7 +277,7 @@ class _TraceWriter:
             return None
         try:
             file = resolve_inside(self._artifacts, path, "artifact")
-            return file.read_bytes() if file.stat().st_size <= MAX_ATTACHMENT_BYTES else None
+            return read_file(file, root=file.parent) if file.stat().st_size <= MAX_ATTACHMENT_BYTES else None
         except (BundlePathError, OSError):
             return None
 

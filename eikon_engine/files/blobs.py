@@ -14,15 +14,25 @@ import zstandard
 from pydantic import Field
 
 from eikon_engine.errors import OutputError, TraceError
+from eikon_engine.files.limits import (
+    BLOB_EXEMPT_BYTES,
+    BLOBS_EXEMPT_BYTES,
+    MAX_BLOB_BYTES,
+    decompress,
+    open_file,
+    read_file,
+    require_ratio,
+    require_size,
+)
 from eikon_engine.files.models import FileModel
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 COMPRESSION_LEVEL: Final = 3
-MAX_DECOMPRESSION_RATIO: Final = 128 * 1024 // 4
-"""Upper bound of the decompression ratio: a block takes at least 4 bytes and yields at most 128 KiB
-(RFC 8878, 3.1.1.2)."""
+_FRAME_HEADER_BYTES: Final = 18
+"""Maximum size of the header of a frame (RFC 8878, 3.1.1.1)."""
 
 
 class BlobRef(FileModel):
@@ -43,7 +53,7 @@ class BlobStore:
     """Store blobs in one folder, each under its digest."""
 
     def __init__(self, folder: Path) -> None:
-        """Use `folder`; it is created with the first blob."""
+        """Use `folder`; it is created with the first blob. Blobs are only read inside the folder that has it."""
         self.folder = folder
 
     def path(self, ref: BlobRef) -> Path:
@@ -57,7 +67,8 @@ class BlobStore:
             TraceError: the file is not a blob, or its name does not match its content.
         """
         try:
-            size = zstandard.get_frame_parameters(path.read_bytes()).content_size
+            with open_file(path, root=self.folder.parent) as file:
+                size = zstandard.get_frame_parameters(file.read(_FRAME_HEADER_BYTES)).content_size
             ref = BlobRef(sha256=path.name.removesuffix(".zst"), size=size)
         except (OSError, ValueError, zstandard.ZstdError) as error:
             message = (
@@ -75,7 +86,9 @@ class BlobStore:
 
         Raises:
             OutputError: the folder cannot be written.
+            TooLargeError: the content is larger than what can be read again.
         """
+        require_size(len(data), MAX_BLOB_BYTES, str(self.folder))
         ref = blob_ref(data)
         if not self.has(ref):
             packed = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_content_size=True).compress(data)
@@ -91,9 +104,12 @@ class BlobStore:
 
         Raises:
             TraceError: the file is missing; the content does not match `ref`.
+            TooLargeError: the content is larger than any recorded one.
         """
+        require_size(ref.size, MAX_BLOB_BYTES, str(self.path(ref)))
         packed = self._read(ref)
-        data = _decompress(packed, ref.size)
+        require_ratio(ref.size, len(packed), BLOB_EXEMPT_BYTES, str(self.path(ref)))
+        data = decompress(packed, ref.size)
         if data is None:
             raise TraceError(
                 self._corrupt(ref, f"it is not a zstd frame of {ref.size} bytes"), code="attachment-corrupt"
@@ -102,6 +118,17 @@ class BlobStore:
         if found != ref.sha256:
             raise TraceError(self._corrupt(ref, f"its content has the SHA-256 {found}"), code="attachment-corrupt")
         return data
+
+    def require_ratio(self, refs: Collection[BlobRef]) -> None:
+        """Check that all of these blobs together are not larger than recorded ones can be; each is in the store.
+
+        Raises:
+            TooLargeError: they are.
+        """
+        size = sum(ref.size for ref in refs)
+        if size > BLOBS_EXEMPT_BYTES:
+            packed_size = sum(self.path(ref).stat().st_size for ref in refs)
+            require_ratio(size, packed_size, BLOBS_EXEMPT_BYTES, str(self.folder))
 
     def verify(self, ref: BlobRef) -> None:
         """Read a blob and verify its digest, without returning it.
@@ -113,7 +140,7 @@ class BlobStore:
 
     def _read(self, ref: BlobRef) -> bytes:
         try:
-            return self.path(ref).read_bytes()
+            return read_file(self.path(ref), root=self.folder.parent, limit=MAX_BLOB_BYTES)
         except OSError as error:
             if not self.has(ref):
                 message = f"{self.path(ref)}: the blob is missing; restore the bundle or record it again"
@@ -124,18 +151,6 @@ class BlobStore:
 
     def _corrupt(self, ref: BlobRef, found: str) -> str:
         return f"{self.path(ref)}: the blob is corrupt: {found}; restore the bundle or record it again"
-
-
-def _decompress(packed: bytes, size: int) -> bytes | None:
-    """Decompress exactly one frame of exactly `size` bytes; None otherwise. Never allocates more than that."""
-    if size > len(packed) * MAX_DECOMPRESSION_RATIO:
-        return None
-    try:
-        if zstandard.get_frame_parameters(packed).content_size != size:
-            return None
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size, allow_extra_data=False)
-    except zstandard.ZstdError:
-        return None
 
 
 def _write_atomically(path: Path, data: bytes) -> None:

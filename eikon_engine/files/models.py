@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, TypeAdapt
 from pydantic_core import SchemaError, from_json
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
+from eikon_engine.files.limits import MAX_JSON_DEPTH
 from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
@@ -80,8 +81,6 @@ class DeferredAdapter(Generic[_T]):
             return self._adapter.validate_python(value, strict=strict)
 
 
-MAX_JSON_DEPTH: Final = 100
-"""Maximum nesting of lists and objects in one JSON value; the parser allows 200 for a whole file."""
 _SCALAR_TYPES: Final = frozenset({str, int, bool, type(None)})
 
 
@@ -116,6 +115,8 @@ FiniteJson: TypeAlias = Annotated[JsonValue, AfterValidator(_check_readable)]
 
 _UNION_TAGS: Final = ("type", "kind", "record", "gate")
 _MAX_SHOWN: Final = 60
+MAX_FAULTS: Final = 10_000
+"""Number of faults of a text up to which they are described; more take longer than a person waits."""
 _EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "a string",
     "int_type": "a whole number",
@@ -135,6 +136,11 @@ _EXPECTED: Final[Mapping[str, str]] = {
 
 def validation_error(error: ValidationError, text: bytes, source: str) -> TraceError:
     """Build an error for the first fault of a JSON text, with the path of its field in the file."""
+    if error.error_count() > MAX_FAULTS:
+        message = (
+            f"{source}: {error.error_count():,} fields are missing, unknown or invalid; this is another kind of file"
+        )
+        return TraceFieldError(message)
     faults = error.errors(include_url=False)
     first = faults[0]
     if first["type"] == "json_invalid":
@@ -145,6 +151,13 @@ def validation_error(error: ValidationError, text: bytes, source: str) -> TraceE
     others = len({_field_path(fault, data) for fault in faults}) - 1
     more = f" (and {others} more)" if others else ""
     return TraceFieldError(f"{source}: {path + ': ' if path else ''}{describe_fault(here)}{more}")
+
+
+def is_not_json(error: ValidationError) -> bool:
+    """Return whether a text was invalid because it is not JSON."""
+    if error.error_count() != 1:
+        return False
+    return error.errors(include_url=False, include_input=False, include_context=False)[0]["type"] == "json_invalid"
 
 
 def syntax_error(problem: str, source: str) -> TraceSyntaxError:

@@ -27,13 +27,31 @@ def resolve_inside(root: Path, relative: str, field: str = "path") -> Path:
     if escapes_bundle(relative):
         raise BundlePathError(_message(field, relative, "by its text"))
     path = root / relative
+    how = _leaves(root, path)
+    if how is not None:
+        raise BundlePathError(_message(field, relative, how))
+    return path
+
+
+def require_inside(root: Path, path: Path) -> None:
+    """Check that a path below a folder stays inside it; the folder itself may be a symbolic link.
+
+    Raises:
+        BundlePathError: a symbolic link leads outside.
+    """
+    how = _leaves(root, path)
+    if how is not None:
+        message = f"{path}: expected a file inside {root}, got one that is outside {how}; remove the link"
+        raise BundlePathError(message)
+
+
+def _leaves(root: Path, path: Path) -> str | None:
+    """Return how a path leaves a folder by its symbolic links; None if it stays inside."""
     try:
         is_outside = not path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError) as error:
-        raise BundlePathError(_message(field, relative, "through a loop of links")) from error
-    if is_outside:
-        raise BundlePathError(_message(field, relative, "through a symbolic link"))
-    return path
+    except (OSError, RuntimeError):
+        return "through a loop of links"
+    return "through a symbolic link" if is_outside else None
 
 
 def _message(field: str, relative: str, how: str) -> str:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from eikon_engine.errors import EikonError, RequirementError, YamlError
-from eikon_engine.files.models import MAX_JSON_DEPTH, describe_fault, field_location, format_path
+from eikon_engine.files.limits import MAX_JSON_DEPTH, MAX_SETTINGS_BYTES, read_file
+from eikon_engine.files.models import describe_fault, field_location, format_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,7 +178,7 @@ def read_yaml_file(path: FilePath) -> YamlDocument:
         RequirementError: ruamel.yaml is not installed.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path, limit=MAX_SETTINGS_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise YamlError(f"{path}: cannot read the file ({error.strerror}); check the path") from error
     except UnicodeDecodeError as error:

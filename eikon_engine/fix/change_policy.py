@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -22,6 +21,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixError, UsageError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, parse_toml, read_file
 from eikon_engine.files.paths import escapes_bundle
 from eikon_engine.fix.retrieval.source_files import read_source
 
@@ -227,14 +227,14 @@ def read_policy(tree: Path, options: LoopOptions) -> ChangePolicy:
 
 def _read_table(path: Path) -> dict[str, object]:
     try:
-        text = path.read_text(encoding="utf-8")
+        content = read_file(path, limit=MAX_SETTINGS_BYTES)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error}; it may protect files from fixes") from error
     try:
-        found: object = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        found: object = parse_toml(content)
+    except ValueError as error:
         raise UsageError(f"{path}: expected TOML, got {error}; it may protect files from fixes") from error
     for key in ("tool", "eikon", "fix"):
         found = found.get(key, {}) if isinstance(found, dict) else {}

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 from pydantic import AwareDatetime, Field, ValidationError, field_validator
 
 from eikon_engine.errors import EikonError, FixTaskFailedError, OutputError, SessionError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.locking import hold_lock, is_locked
-from eikon_engine.files.models import FileModel
+from eikon_engine.files.models import MAX_FAULTS, FileModel, validation_error
 from eikon_engine.files.state_folder import state_folder
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.fix.models import CycleRecord, TextFix
@@ -191,11 +192,13 @@ def read_session(folder: Path) -> SessionRecord:
     """
     path = folder / SESSION_FILE
     try:
-        return SessionRecord.model_validate_json(path.read_bytes())
+        return SessionRecord.model_validate_json(read_document(path, root=path.parent))
     except OSError as error:
         message = f"{path}: expected the session of a debug loop, got none ({error.strerror}). Restore the file."
         raise SessionError(message) from error
     except ValidationError as error:
+        if error.error_count() > MAX_FAULTS:
+            raise validation_error(error, b"", str(path)) from error
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "its start"
         message = f"{path}: invalid session of a debug loop at {where}: {first['msg']}. Restore the file."

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import Field, ValidationError, field_validator
 
 from eikon_engine.errors import EikonError, FixError, OutputError, SessionError, WorkingTreeChangedError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import escapes_bundle
@@ -113,7 +114,7 @@ def read_journal(session: Path) -> WriteJournal | None:
     """
     path = session / JOURNAL_FILE
     try:
-        return WriteJournal.model_validate_json(path.read_bytes())
+        return WriteJournal.model_validate_json(read_document(path, root=path.parent))
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:

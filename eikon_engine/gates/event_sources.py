@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.models import describe_value, syntax_error, validation_error
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import ABORTED_ERROR
@@ -347,7 +347,7 @@ def read_outcome(file: Path) -> ReplayOutcome:
     """
     data = _read_file(file)
     try:
-        plain = from_json(data)
+        plain = parse_json(data)
     except ValueError as error:
         raise syntax_error(str(error), str(file)) from error
     version = plain.get("outcome_version") if isinstance(plain, dict) else None
@@ -383,7 +383,7 @@ def _find_file(path: Path) -> Path:
 def _version_key(file: Path) -> str:
     """Return `trace_version` if a JSON file has that key, else an empty string."""
     try:
-        plain = from_json(_read_file(file))
+        plain = parse_json(_read_file(file))
     except ValueError:
         return ""
     return "trace_version" if isinstance(plain, dict) and "trace_version" in plain else ""
@@ -391,7 +391,7 @@ def _version_key(file: Path) -> str:
 
 def _read_file(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_document(file, root=file.parent if file.name in _KNOWN_FILES else None)
     except OSError as error:
         if isinstance(error, FileNotFoundError):
             raise TraceError(f"{file}: no such file; check the path", code="trace-missing") from error

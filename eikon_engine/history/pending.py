@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.errors import TraceError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.state_folder import state_folder
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.history.runs import HistoryRun
@@ -70,8 +72,8 @@ def read_pending(place: HistoryPlace) -> Iterator[tuple[Path, HistoryRun | None]
     """Yield the files that wait, oldest name first, each with its run; None if it cannot be read."""
     for file in sorted(place.pending.glob(f"*{_SUFFIX}")):
         try:
-            yield file, HistoryRun.model_validate_json(file.read_bytes())
+            yield file, HistoryRun.model_validate_json(read_document(file, root=file.parent))
         except FileNotFoundError:
             continue  # another process has stored it
-        except (OSError, ValidationError):
+        except (OSError, TraceError, ValidationError):
             yield file, None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
 import io
-import json
 import lzma
 import struct
 import zipfile
@@ -15,6 +15,16 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from eikon_engine.errors import ForeignFormatError
+from eikon_engine.files.limits import (
+    MAX_ARCHIVE_FILE_BYTES,
+    MAX_LINE_BYTES,
+    MAX_PLAIN_VALUES,
+    archive_sizes,
+    parse_json,
+    read_file,
+    require_size,
+    require_values,
+)
 from eikon_engine.files.paths import escapes_bundle
 
 if TYPE_CHECKING:
@@ -22,15 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ZIP_MAGIC: Final = b"PK"
-MAX_ENTRIES: Final = 200_000
-MAX_TOTAL_BYTES: Final = 8 * 1024**3
-MAX_FILE_BYTES: Final = 256 * 1024**2
-"""Maximum size in bytes of a file that is read into memory."""
-MAX_LINE_BYTES: Final = 64 * 1024**2
-MAX_COMPRESSION_RATIO: Final = 200
-"""Maximum compression ratio: traces reach about 20, zip bombs 1,000."""
-RATIO_EXEMPT_BYTES: Final = 16 * 1024**2
-"""Size in bytes below which the compression ratio is not checked."""
 _ZIP_ERRORS: Final = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
@@ -46,7 +47,8 @@ class Archive:
         """Validate the directory.
 
         Raises:
-            ForeignFormatError: it has too many or too large files, duplicate names, or paths outside the archive.
+            ForeignFormatError: it has duplicate names, or paths outside the archive.
+            TooLargeError: it has too many or too large files.
         """
         self._path = path
         self._packed = packed
@@ -65,12 +67,10 @@ class Archive:
         """Read an existing file into memory.
 
         Raises:
-            ForeignFormatError: the file is too large or damaged.
+            ForeignFormatError: the file is damaged.
+            TooLargeError: it is too large.
         """
-        size = self._sizes[name]
-        if size > MAX_FILE_BYTES:
-            message = f"{self._path}/{name}: expected a file of at most {_mib(MAX_FILE_BYTES)}, got {_mib(size)}"
-            raise ForeignFormatError(message)
+        require_size(self._sizes[name], MAX_ARCHIVE_FILE_BYTES, f"{self._path}/{name}")
         with self._translate_errors(name):
             return self._packed.read(name)
 
@@ -80,15 +80,16 @@ class Archive:
         Close the generator if you do not exhaust it.
 
         Raises:
-            ForeignFormatError: a line is too long, or the file is damaged.
+            ForeignFormatError: the file is damaged.
+            TooLargeError: a line is too long or has too many values.
         """
         with self._translate_errors(name), io.BufferedReader(self._packed.open(name), _BUFFER_BYTES) as file:  # type: ignore[type-var] # ZipExtFile reads into buffers
             number = 0
             while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
-                if len(line) > MAX_LINE_BYTES:
-                    message = f"{self._path}/{name}, line {number}: expected at most {_mib(MAX_LINE_BYTES)}, got more"
-                    raise ForeignFormatError(message)
+                where = f"{self._path}/{name}, line {number}"
+                require_size(len(line), MAX_LINE_BYTES, where)
+                require_values(line, where)
                 if not line.isspace():
                     yield number, line
 
@@ -105,7 +106,8 @@ def open_archive(path: Path) -> Iterator[Archive]:
     """Open an archive as a context manager.
 
     Raises:
-        ForeignFormatError: the archive is truncated, damaged, or exceeds a limit.
+        ForeignFormatError: the archive is truncated or damaged.
+        TooLargeError: it exceeds a limit.
     """
     try:
         packed = zipfile.ZipFile(path)
@@ -117,41 +119,22 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 def _checked_sizes(path: Path, entries: list[zipfile.ZipInfo]) -> dict[str, int]:
     """Return the size of each file by name."""
-    if len(entries) > MAX_ENTRIES:
-        message = f"{path}: expected at most {MAX_ENTRIES:,} files in the archive, got {len(entries):,}"
-        raise ForeignFormatError(message)
-    sizes: dict[str, int] = {}
+    sizes = archive_sizes(entries, str(path))
+    seen: set[str] = set()
     for entry in entries:
         if escapes_bundle(entry.orig_filename):
             message = f"{path}: the file name {entry.orig_filename!r} leads outside the archive"
             raise ForeignFormatError(message)
-        if entry.filename in sizes:
+        if entry.filename in seen:
             message = f"{path}: the archive contains {entry.filename!r} twice"
             raise ForeignFormatError(message)
-        if entry.file_size > max(RATIO_EXEMPT_BYTES, MAX_COMPRESSION_RATIO * entry.compress_size):
-            message = (
-                f"{path}/{entry.filename}: expected a compression ratio of at most {MAX_COMPRESSION_RATIO}, got "
-                f"{entry.compress_size:,} bytes for {_mib(entry.file_size)}. The file may be a zip bomb."
-            )
-            raise ForeignFormatError(message)
-        sizes[entry.filename] = entry.file_size
-    total = sum(sizes.values())
-    if total > MAX_TOTAL_BYTES:
-        message = f"{path}: expected at most {_mib(MAX_TOTAL_BYTES)} uncompressed, got {_mib(total)}"
-        raise ForeignFormatError(message)
+        seen.add(entry.filename)
     return sizes
 
 
 def _unreadable_archive(path: Path, problem: str) -> ForeignFormatError:
     message = f"{path}: cannot read the zip archive ({problem}). Save it again."
     return ForeignFormatError(message)
-
-
-def _mib(size: int) -> str:
-    return f"{size / 1024**2:,.0f} MiB"
-
-
-MAX_JSON_BYTES: Final = 512 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +154,7 @@ def open_foreign_file(path: Path) -> Iterator[ForeignFile]:
 
     Raises:
         ForeignFormatError: the file does not exist, or is neither JSON nor a valid archive.
+        TooLargeError: it exceeds a limit.
     """
     try:
         if path.is_dir():
@@ -178,7 +162,7 @@ def open_foreign_file(path: Path) -> Iterator[ForeignFile]:
             return
         with path.open("rb") as file:
             is_archive = file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
-        content = None if is_archive else _read_limited(path)
+        content = None if is_archive else read_file(path)
     except OSError as error:
         message = f"{path}: cannot read the recording: {error.strerror}"
         raise ForeignFormatError(message) from error
@@ -186,28 +170,22 @@ def open_foreign_file(path: Path) -> Iterator[ForeignFile]:
         with open_archive(path) as archive:
             yield ForeignFile(path=path, archive=archive)
     else:
-        yield ForeignFile(path=path, data=parse_json(content, str(path)))
+        yield ForeignFile(path=path, data=parse_foreign_json(content, str(path)))
 
 
-def parse_json(content: bytes, where: str) -> object:
+def parse_foreign_json(content: bytes, where: str) -> object:
     """Parse JSON, with an optional byte order mark.
 
     Raises:
         ForeignFormatError: the content is not JSON.
+        TooLargeError: it has too many values.
     """
+    require_values(content, where, MAX_PLAIN_VALUES)
     try:
-        return json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return parse_json(content.removeprefix(codecs.BOM_UTF8))
+    except ValueError as error:
         message = f"{where}: expected JSON or a zip archive, got {error}. Export it again."
         raise ForeignFormatError(message) from error
-
-
-def _read_limited(path: Path) -> bytes:
-    size = path.stat().st_size
-    if size > MAX_JSON_BYTES:
-        message = f"{path}: expected JSON of at most {MAX_JSON_BYTES // 1024**2} MiB, got {size // 1024**2} MiB"
-        raise ForeignFormatError(message)
-    return path.read_bytes()
 
 
 class ForeignModel(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.foreign_file import parse_json
+from eikon_engine.importers.foreign_file import parse_foreign_json
 from eikon_engine.importers.imported_mission import ImportedMission, ImportedSubgoal, MissionBuilder
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _parsed(file: ForeignFile) -> object:
     if len(names) != 1:
         message = f"{file.path}: expected an archive with one *{HAR_SUFFIX} file, got {len(names)}"
         raise ForeignFormatError(message)
-    return parse_json(file.archive.read(names[0]), f"{file.path}/{names[0]}")
+    return parse_foreign_json(file.archive.read(names[0]), f"{file.path}/{names[0]}")
 
 
 def _document_urls(data: object) -> Iterator[str]:

@@ -14,6 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceError, TraceSyntaxError
+from eikon_engine.files.limits import (
+    MAX_ARCHIVE_FILE_BYTES,
+    MAX_DOCUMENT_BYTES,
+    MAX_PLAIN_VALUES,
+    archive_sizes,
+    read_file,
+    require_size,
+    require_values,
+)
 from eikon_engine.files.models import field_error, syntax_error
 from eikon_engine.files.paths import resolve_inside
 
@@ -111,14 +120,18 @@ def open_har(path: Path) -> Iterator[HarFile]:
         TraceError: the file cannot be read.
         TraceSyntaxError: the file is not JSON, or is a damaged archive or one without a HAR.
         TraceFieldError: the JSON is not a HAR.
+        TooLargeError: the file exceeds a limit.
     """
     with _translate_errors(path), ExitStack() as opened:
         archive = opened.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
-        data, source = (_read_plain(path), str(path)) if archive is None else _read_packed_har(path, archive)
+        sizes = {} if archive is None else archive_sizes(archive.infolist(), str(path))
+        data, source = (_read_plain(path), str(path)) if archive is None else _read_packed_har(path, archive, sizes)
         keep_open = opened.pop_all()
     with keep_open:
         yield _parse_har(
-            data, source, partial(_read_beside, path) if archive is None else partial(_read_packed, path, archive)
+            data,
+            source,
+            partial(_read_beside, path) if archive is None else partial(_read_packed, path, archive, sizes),
         )
 
 
@@ -135,19 +148,21 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 
 def _read_plain(path: Path) -> bytes:
-    data = path.read_bytes()
+    data = read_file(path)
     if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MAGIC):
         raise _archive_error(path, "it has no central directory, so it is truncated or not a zip file")
     return data
 
 
-def _read_packed_har(path: Path, archive: zipfile.ZipFile) -> tuple[bytes, str]:
+def _read_packed_har(path: Path, archive: zipfile.ZipFile, sizes: Mapping[str, int]) -> tuple[bytes, str]:
     """Read the only HAR of an archive; return its content and its name."""
-    names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
+    names = [name for name in sizes if name.endswith(HAR_SUFFIX)]
     if len(names) != 1:
         message = f"{path}: expected an archive with one *{HAR_SUFFIX} file, got {len(names)}. Pack one HAR."
         raise TraceSyntaxError(message)
-    return archive.read(names[0]), f"{path}/{names[0]}"
+    source = f"{path}/{names[0]}"
+    require_size(sizes[names[0]], MAX_DOCUMENT_BYTES, source)
+    return archive.read(names[0]), source
 
 
 def _archive_error(path: Path, problem: str) -> TraceSyntaxError:
@@ -155,6 +170,7 @@ def _archive_error(path: Path, problem: str) -> TraceSyntaxError:
 
 
 def _parse_har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile:
+    require_values(data, source, MAX_PLAIN_VALUES)
     try:
         plain = json.loads(data.decode("utf-8-sig"))
     except RecursionError as error:
@@ -174,9 +190,14 @@ def _parse_har(data: bytes, source: str, read_attachment: AttachmentReader) -> H
 def _read_beside(path: Path, name: str, field: str) -> bytes | None:
     attached = resolve_inside(path.parent, name, field)
     with _translate_errors(path):
-        return attached.read_bytes() if attached.is_file() else None
+        return read_file(attached, root=path.parent) if attached.is_file() else None
 
 
-def _read_packed(path: Path, archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
+def _read_packed(
+    path: Path, archive: zipfile.ZipFile, sizes: Mapping[str, int], name: str, _field: str
+) -> bytes | None:
+    if name not in sizes:
+        return None
+    require_size(sizes[name], MAX_ARCHIVE_FILE_BYTES, f"{path}/{name}")
     with _translate_errors(path):
-        return archive.read(name) if name in archive.namelist() else None
+        return archive.read(name)

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import from_json
 
 from eikon_engine.errors import CompletionError, CompletionUnreachableError, ResponseCorruptError
-from eikon_engine.files.models import FileModel, FiniteJson, describe_value, validation_error
+from eikon_engine.files.models import MAX_FAULTS, FileModel, FiniteJson, describe_value, validation_error
 from eikon_engine.llm.completion import (
     DIGITS_SHOWN,
     Completion,
@@ -173,6 +173,8 @@ def parse_response(data: bytes, source: Path) -> ModelResponse:
 
 
 def _describe_error(error: ValidationError, data: bytes, source: Path) -> str:
+    if error.error_count() > MAX_FAULTS:
+        return validation_error(error, data, str(source)).message
     fault = error.errors(include_url=False)[0]
     if fault["type"] == "json_invalid":
         return f"{source}: malformed JSON: {fault['msg'].removeprefix('Invalid JSON: ')}; {_RESTORE_ADVICE}"

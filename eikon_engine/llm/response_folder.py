@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import Field, ValidationError
 
 from eikon_engine.errors import OutputError, ResponseCorruptError, ResponseFolderError, UsageError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.locking import try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.text import pluralize
@@ -173,7 +174,7 @@ def _is_folder_entry(path: Path) -> bool:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_document(path, root=path.parent)
     except OSError as error:
         message = f"{path}: cannot read the recorded response: {error.strerror}; restore the file"
         raise ResponseCorruptError(message) from error

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, ResponseCorruptError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.llm.completion import prompt_digest, redact_request
 from eikon_engine.llm.model_response import parse_response, response_bytes
@@ -106,7 +107,7 @@ def _replace(root: Path, ready: Path, state: RecordingState) -> None:
 def _is_of_recording(path: Path, state: RecordingState) -> bool:
     """Return whether a response belongs to a recording; an unreadable one belongs to none."""
     try:
-        return parse_response(path.read_bytes(), path).recording == state.recording
+        return parse_response(read_document(path, root=path.parent), path).recording == state.recording
     except (OSError, ResponseCorruptError):
         return False
 

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from os import SEEK_END
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self, TypeVar
 
@@ -16,7 +17,8 @@ from pydantic import ValidationError
 
 from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceSyntaxError
 from eikon_engine.files.blobs import BlobRef, BlobStore
-from eikon_engine.files.models import DeferredAdapter, FileModel
+from eikon_engine.files.limits import open_file, read_lines
+from eikon_engine.files.models import MAX_FAULTS, DeferredAdapter, FileModel, validation_error
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.long_tasks import LongTask, merge_long_tasks
@@ -332,6 +334,8 @@ def _read_files(folder: Path, _versions: tuple[tuple[int, int, int] | None, ...]
         if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
             message = f"{path}, line {number}: missing file of a message: {blobs.path(event.body)}. Restore the bundle."
             raise TraceError(message, code="attachment-missing")
+    messages = (event.body for _, event in sockets if isinstance(event, SocketMessage))
+    blobs.require_ratio({ref for ref in chain(*(each.blobs for _, each in exchanges), messages) if ref is not None})
     path = folder / LONG_TASKS_NAME
     tasks, torn_tasks = _read_lines(path, _LONG_TASK, "long task") if path.exists() else ([], None)
     return NetworkRecording(
@@ -362,7 +366,7 @@ class IndexReader:
             TraceFieldError: a line is not a valid exchange.
         """
         try:
-            with self._path.open("rb") as file:
+            with open_file(self._path, root=self._path.parent) as file:
                 file.seek(self._offset)
                 lines = file.read().rpartition(b"\n")[0]
         except OSError as error:
@@ -395,7 +399,10 @@ def _read_lines(
     path: Path, kind: DeferredAdapter[_RecordT], name: str
 ) -> tuple[list[tuple[int, _RecordT]], str | None]:
     """Parse a JSONL file; return its records with line numbers, and a warning if the last line is truncated."""
-    *lines, rest = _read_file(path).split(b"\n")
+    try:
+        lines, rest = read_lines(path, root=path.parent)
+    except OSError as error:
+        raise _unreadable(path, error) from error
     read: list[tuple[int, _RecordT]] = []
     for number, line in enumerate((*lines, rest) if rest else lines, start=1):
         try:
@@ -407,13 +414,6 @@ def _read_lines(
     return read, None
 
 
-def _read_file(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
 def _unreadable(path: Path, error: OSError) -> TraceError:
     message = f"{path}: cannot read the recorded network: {error.strerror}. Restore the bundle."
     return TraceError(message, code="attachment-missing")
@@ -423,6 +423,8 @@ def _parse_line(line: bytes, kind: DeferredAdapter[_RecordT], where: str, name: 
     try:
         record = kind.validate_json(line)
     except ValidationError as error:
+        if error.error_count() > MAX_FAULTS:
+            raise validation_error(error, line, where) from error
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if fault["type"] == "json_invalid":
             message = f"{where}: expected a JSON object, got {_shorten_line(line)} ({fault['msg']})"

@@ -16,11 +16,14 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from eikon_engine.errors import EventsError
+from eikon_engine.files.limits import MAX_RECORDED_VALUES, LineBuffer, open_file, read_document
 from eikon_engine.files.models import describe_value, validation_error
+from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.outcome.events import EVENTS_VERSION, EventLine, RunEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from io import BufferedReader
     from pathlib import Path
 
 
@@ -91,10 +94,25 @@ def read_events(path: Path) -> RunEvents:
         EventsError: the file is unreadable, empty, or has an invalid line; the version of the events is not supported.
     """
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=_root(path), values=MAX_RECORDED_VALUES)
     except OSError as error:
         raise EventsError(f"{path}: cannot read events: {error.strerror}. Check the path.") from error
     return parse_events(data, str(path))
+
+
+def open_events(path: Path) -> BufferedReader:
+    """Open a file of events, which must be inside its folder if it is that of a run.
+
+    Raises:
+        OSError: it cannot be opened.
+        BundlePathError: it is outside its folder, or no regular file.
+    """
+    return open_file(path, root=_root(path))
+
+
+def _root(path: Path) -> Path | None:
+    """Return the folder of a run that a file belongs to; None if a person named another file."""
+    return path.parent if path.name == EVENTS_FILE else None
 
 
 def parse_events(data: bytes, source: str) -> RunEvents:
@@ -118,7 +136,7 @@ class EventsParser:
     def __init__(self, source: str) -> None:
         """Start before the first line; `source` names the file in messages."""
         self._source = source
-        self._buffer = b""
+        self._lines = LineBuffer(source)
         self._number = 0
         self._sequence = 0
         self._migrated_count = 0
@@ -132,8 +150,7 @@ class EventsParser:
         Raises:
             EventsError: a line is invalid; the version of the events is not supported.
         """
-        *whole, self._buffer = (self._buffer + data).split(b"\n")
-        for text in whole:
+        for text in self._lines.feed(data):
             yield self._parse(text)
 
     def finish(self) -> tuple[ParsedLine | None, str | None]:
@@ -142,7 +159,7 @@ class EventsParser:
         Raises:
             EventsError: the line is complete but invalid.
         """
-        text, self._buffer = self._buffer, b""
+        text, self._lines = self._lines.rest(), LineBuffer(self._source)
         if not text:
             return None, None
         try:
@@ -240,9 +257,9 @@ def follow_events(path: Path) -> Iterator[ParsedLine]:
         nothing.wait(POLL_INTERVAL_S)
     reader = EventsParser(str(path))
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_events(path) as file:
             while not reader.has_ended:
-                data = file.read(_CHUNK_SIZE)
+                data = file.read1(_CHUNK_SIZE)
                 if data:
                     yield from reader.feed(data)
                     continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import FixtureFolderError, OutputError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.writing import write_atomically, write_error_message
@@ -118,7 +119,7 @@ def read_run_record(folder: Path) -> RunRecord:
     """
     path = folder / RUN_FILE
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=folder)
         return RunRecord.model_validate_json(data)
     except OSError as error:
         message = f"{path}: expected the metadata of a run, got no readable file ({error.strerror}). Check the path."

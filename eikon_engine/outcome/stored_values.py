@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_atomically
@@ -76,7 +77,7 @@ class ValueStore:
             return stored.value
         path = resolve_inside(self._root, stored.path, "path")
         try:
-            content = path.read_bytes()
+            content = read_document(path, root=self._root)
         except OSError as error:
             message = f"{path}: cannot read a value of events.jsonl: {error.strerror}. Restore the run folder."
             raise TraceError(message, code="attachment-missing") from error

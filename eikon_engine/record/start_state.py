@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.browser.redaction import redact_headers
 from eikon_engine.errors import UsageError
+from eikon_engine.files.limits import read_document
 from eikon_engine.trace.environment import (
     SESSION_STORAGE_FILE,
     STORAGE_STATE_FILE,
@@ -37,7 +38,7 @@ def read_session_storage(path: Path | None) -> SessionStorage:
     if path is None:
         return {}
     try:
-        return parse_session_storage(path.read_bytes())
+        return parse_session_storage(read_document(path))
     except (OSError, ValueError) as error:
         message = f"cannot read the session storage {path}: {error}; expected JSON {{origin: {{key: value}}}}"
         raise UsageError(message) from error

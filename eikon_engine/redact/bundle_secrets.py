@@ -6,11 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pydantic_core import from_json
-
 from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import TraceSyntaxError
 from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_folder
 from eikon_engine.network.store import read_network
@@ -183,7 +182,7 @@ def _object_list(value: JsonValue, name: str) -> Iterator[dict[str, JsonValue]]:
 
 def _read_json(path: Path) -> JsonValue:
     try:
-        value: JsonValue = from_json(path.read_bytes())
+        value: JsonValue = parse_json(read_document(path, root=path.parent))
     except (OSError, ValueError) as error:
         message = f"{path}: malformed JSON: {error}; restore the bundle"
         raise TraceSyntaxError(message) from error

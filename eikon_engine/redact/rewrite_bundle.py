@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from eikon_engine.dom import frame_digest, map_strings
 from eikon_engine.dom.inline_scripts import changed_script_digests
 from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_atomically
@@ -376,7 +377,7 @@ def _rewrite_start_state(root: Path, trace: ExecutionTrace, redactor: Redactor, 
         if relative is None:
             continue
         path = resolve_inside(root, relative, name)
-        plain: JsonValue = json.loads(path.read_bytes())
+        plain = parse_json(read_document(path, root=path.parent))
         clean = redactor.redact_json(plain if found is None else _redact_cookies(plain, redactor, found))
         if clean != plain:
             write_atomically(path, json.dumps(clean, indent=1, ensure_ascii=False).encode())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import zstandard
 
 from eikon_engine.errors import TraceError, UsageError
+from eikon_engine.files.limits import MAX_BLOB_BYTES, read_file, require_size
 from eikon_engine.redact.secret_detector import secret_segments
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, find_tokens, has_high_entropy, is_password_name
 from eikon_engine.secrets.search import AUTHORIZATION_HEADERS, RedactionRules, SecretMatch, SecretSearch
@@ -23,23 +24,20 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-MAX_UNPACKED_BYTES: Final = 1 << 30
-"""Maximum decompressed size of a file, in bytes."""
-
 
 def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield each file below a folder with its decompressed content, sorted by path; symbolic links are skipped.
 
     Raises:
-        TraceError: a file cannot be read, or decompresses to more than 1 GiB.
+        TraceError: a file cannot be read, or is too large.
     """
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not path.is_file():
             continue
         try:
-            content = path.read_bytes()
+            content = read_file(path, root=root, limit=MAX_BLOB_BYTES)
             if path.suffix == ".zst":
-                content = _decompress(content)
+                content = _decompress(content, str(path))
         except (OSError, ValueError, zstandard.ZstdError) as error:
             reason = (str(error).splitlines() or ["unknown reason"])[0]
             message = f"{path}: cannot read the file: {reason}; restore it"
@@ -57,12 +55,9 @@ def find_in_files(root: Path, needles: set[bytes]) -> set[bytes]:
     return present
 
 
-def _decompress(content: bytes) -> bytes:
-    size = zstandard.frame_content_size(content)
-    if size > MAX_UNPACKED_BYTES:
-        message = f"blob of {size} bytes exceeds the limit of {MAX_UNPACKED_BYTES}"
-        raise ValueError(message)
-    return zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_UNPACKED_BYTES)
+def _decompress(content: bytes, source: str) -> bytes:
+    require_size(zstandard.frame_content_size(content), MAX_BLOB_BYTES, source)
+    return zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_BLOB_BYTES)
 
 
 MARKER_FILES: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")

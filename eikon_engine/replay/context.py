@@ -16,8 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic_core import from_json
-
 from eikon_engine.browser.environment import (
     browser_kind,
     fonts_digest,
@@ -34,6 +32,7 @@ from eikon_engine.browser.traffic.sink import open_sink
 from eikon_engine.browser.worker import SealedWorker, open_worker
 from eikon_engine.divergence.detectors.environment import GIVEN_PROPERTIES
 from eikon_engine.errors import InternalError, RequirementError, TraceSyntaxError
+from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.retiming import apply_timeline
 from eikon_engine.network.store import read_network
@@ -152,7 +151,7 @@ def _read_start_file(
     field, relative = use
     path = resolve_inside(bundle.root, relative, field)
     try:
-        restored = Redactor(secrets.values).restore_json(from_json(path.read_bytes()))
+        restored = Redactor(secrets.values).restore_json(parse_json(read_document(path, root=bundle.root)))
         return parse(json.dumps(restored).encode())
     except (OSError, ValueError) as error:
         name = field.rpartition(".")[2].replace("_", " ")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from eikon_engine.errors import UsageError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, parse_toml, read_file
 from eikon_engine.trace.masks import Mask
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def read_ignore_file(path: Path) -> tuple[Mask, ...]:
         UsageError: the file cannot be read, or a table is not a valid mask with a reason.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = parse_toml(read_file(path, limit=MAX_SETTINGS_BYTES))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: expected a TOML file of [[ignore]] tables, got: {error}") from error
     tables = data.pop("ignore", [])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import RequirementError, TraceError, UsageError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
@@ -261,7 +262,9 @@ def _redacted_start_parts(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
     ):
         if relative is None or (is_given and name == "storage state"):
             continue
-        text = resolve_inside(bundle.root, relative, f"start.{name.replace(' ', '_')}").read_text(encoding="utf-8")
+        text = read_document(
+            resolve_inside(bundle.root, relative, f"start.{name.replace(' ', '_')}"), root=bundle.root
+        ).decode("utf-8")
         if any(each in text for each in stand_ins):
             advice = (
                 "supply one with --storage-state FILE" if name == "storage state" else "replay sealed, or record again"

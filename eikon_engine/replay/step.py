@@ -27,6 +27,7 @@ from eikon_engine.dom import render_plain_html
 from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.dom.inline_scripts import with_script_texts
 from eikon_engine.errors import CompletionError, SkillError
+from eikon_engine.files.limits import MAX_PICTURE_BYTES, read_file
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import Consequence
@@ -467,7 +468,11 @@ class StepRunner:
         if picture is None or shows_caret or not self._compares_pixels or not recorded.artifacts:
             return None
         path = resolve_inside(self.plan.bundle.root, recorded.artifacts[0].path, "artifacts")
-        return Screenshots(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
+        return (
+            Screenshots(recorded=read_file(path, root=self.plan.bundle.root, limit=MAX_PICTURE_BYTES), observed=picture)
+            if path.is_file()
+            else None
+        )
 
     def _read_texts(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, str] | None:
         """Return the texts of a long recorded and a long observed value, if they differ."""

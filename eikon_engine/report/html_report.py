@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
 from eikon_engine.errors import EventsError, TraceError
+from eikon_engine.files.limits import MAX_RECORDED_VALUES, read_document, read_file
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.exchange import ABORTED_ERROR
@@ -348,7 +349,7 @@ def _read_scenario_events(folder: Path) -> tuple[Sequence[EventLine], str]:
     if folder.name != REPLAY_FOLDER or not path.is_file() or path.is_symlink():
         return (), ""
     try:
-        return parse_events(path.read_bytes(), EVENTS_FILE).lines, ""
+        return parse_events(read_document(path, root=folder.parent, values=MAX_RECORDED_VALUES), EVENTS_FILE).lines, ""
     except EventsError as error:
         return (), str(error)
     except OSError as error:
@@ -364,14 +365,14 @@ def _take_pair(pictures: dict[str, _Picture]) -> tuple[_Picture, _Picture] | Non
 
 
 def _picture_url(artifact: Artifact, path: Path) -> str:
-    data = path.read_bytes()
+    data = read_file(path, root=path.parent)
     if len(data) > MAX_PICTURE_BYTES:
         return f"./{quote(artifact.path)}"
     return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
 def _read_lines(path: Path) -> list[str]:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read_file(path, root=path.parent).decode("utf-8", "replace").splitlines()
     more = len(lines) - MAX_TEXT_LINES
     return [*lines[:MAX_TEXT_LINES], *([f"and {pluralize(more, 'more line')}"] if more > 0 else [])]
 

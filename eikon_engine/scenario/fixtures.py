@@ -16,7 +16,8 @@ from pydantic_core import from_json
 from eikon_engine.errors import FixtureFolderError, ResultNotStorableError, ToolArgumentsError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.json_text import child_path
-from eikon_engine.files.models import MAX_JSON_DEPTH, FileModel, FiniteJson, validation_error
+from eikon_engine.files.limits import MAX_JSON_DEPTH, read_document
+from eikon_engine.files.models import FileModel, FiniteJson, validation_error
 from eikon_engine.secrets.redaction import FoundSecret
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def read_digested(kind: type[RecordType], path: Path) -> RecordType:
         FixtureFolderError: it cannot be read, is invalid, or was changed.
     """
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=path.parent)
     except OSError as error:
         message = f"{path}: the file cannot be read ({error.strerror}). Check its permissions, or record again."
         raise FixtureFolderError(message, code="fixture-corrupt") from error

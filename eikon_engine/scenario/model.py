@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Field, StringConstraints, model_validator
 
 from eikon_engine.errors import YamlError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, read_file
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.files.yaml import ErrorList, YamlDocument, read_yaml
 from eikon_engine.llm.completion import Message
@@ -163,7 +164,7 @@ def read_scenario(path: Path) -> ScenarioFile:
         RequirementError: the YAML library is not installed.
     """
     try:
-        data = path.read_bytes()
+        data = read_file(path, limit=MAX_SETTINGS_BYTES)
         text = with_current_words(read_yaml(data.decode("utf-8-sig"), str(path)))
     except OSError as error:
         message = f"{path}: the scenario cannot be read ({error.strerror}). Check the path."

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.limits import read_file
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.redact.secret_detector import SecretDetector
@@ -138,7 +139,7 @@ def redact_fixtures_again(folder: Path, redactor: Redactor) -> None:
     for tool in sorted(each for each in folder.iterdir() if each.is_dir()):
         files = sorted(each for each in tool.iterdir() if parse_fixture_name(each.name) is not None)
         blobs = BlobStore(tool / BLOBS_FOLDER)
-        stale = [each for each in files if _has_secret(each.read_bytes(), redactor)]
+        stale = [each for each in files if _has_secret(read_file(each, root=each.parent), redactor)]
         moved = [_redacted_fixture(read_digested(Fixture, each), redactor, blobs) for each in stale]
         hashes = {each.args_hash for each in moved}
         equal = [each for each in files if each not in stale and each.name[:64] in hashes]
@@ -199,10 +200,10 @@ def redact_events_again(folder: Path, redactor: Redactor) -> None:
     if redactor.is_noop:
         return
     events = folder / EVENTS_FILE
-    text = old = events.read_bytes()
+    text = old = read_file(events, root=events.parent)
     stale = []
     for value in sorted((folder / "values").glob("*.json")):
-        content = value.read_bytes()
+        content = read_file(value, root=value.parent)
         clean = redactor.redact_bytes(content)
         if clean != content:
             name = f"{hashlib.sha256(clean).hexdigest()}.json"

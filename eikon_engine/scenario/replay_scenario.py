@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pydantic_core import from_json
-
 from eikon_engine.errors import FixtureFolderError, ReplayDivergenceError, ReplayError
+from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import read_complete_folder
 from eikon_engine.outcome.events import RunStart
@@ -230,10 +229,10 @@ class _ScenarioReplay:
                 message = f"{path}: expected the recorded outputs, got no file. Restore it, or record again."
                 raise FixtureFolderError(message)
             return
-        if path.read_bytes() == serialize_outputs(outputs):
+        if (content := read_document(path, root=path.parent)) == serialize_outputs(outputs):
             return
         try:
-            recorded: JsonValue = from_json(path.read_bytes())
+            recorded = parse_json(content)
         except ValueError as error:
             message = f"{path}: expected the recorded outputs, got invalid JSON ({error}). Record again."
             raise FixtureFolderError(message) from error

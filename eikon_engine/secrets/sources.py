@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import UsageError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, read_file
 from eikon_engine.files.origins import parse_origin
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _secret_lines(file: Path | None) -> list[tuple[str, str]]:
     if file is None:
         return []
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_file(file, limit=MAX_SETTINGS_BYTES).decode("utf-8")
     except (OSError, ValueError) as error:
         message = f"secret file not readable ({file}): expected NAME=VALUE lines, got {error}"
         raise UsageError(message) from error

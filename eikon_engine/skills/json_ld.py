@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from eikon_engine.dom.html import OMITTED_LENGTH_ATTRIBUTE
 from eikon_engine.files.json_text import JsonValue
-from eikon_engine.files.models import MAX_JSON_DEPTH
+from eikon_engine.files.limits import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, read_file
 from eikon_engine.files.models import FileModel, describe_fault, describe_value
 from eikon_engine.files.origins import parse_origin
 from eikon_engine.outcome.outcomes import NetworkMode
@@ -114,7 +115,9 @@ class SecretSource(FileModel):
 
     def _read_file(self) -> str:
         try:
-            return Path(str(self.file)).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+            return (
+                read_file(Path(str(self.file)), limit=MAX_SETTINGS_BYTES).decode().removesuffix("\n").removesuffix("\r")
+            )
         except OSError as error:
             raise RequirementError(
                 f"{self._source}, which is not readable: {error.strerror}", code="secret-missing"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.errors import UsageError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, parse_toml, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -60,10 +61,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises:
         UsageError: the file cannot be read or parsed; the message has the line.
     """
-    import tomllib  # noqa: PLC0415 - takes longer to import than a search that finds nothing
-
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(read_file(path, limit=MAX_SETTINGS_BYTES))
     except OSError as error:
         raise UsageError(f"{path}: expected a readable configuration, got: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -96,7 +95,7 @@ def _configuration_in(folder: Path) -> Path | None:
 
 def _is_configuration(path: Path) -> bool:
     try:
-        content = path.read_bytes()
+        content = read_file(path, limit=MAX_SETTINGS_BYTES)
     except OSError as error:
         raise UsageError(f"{path}: expected a readable configuration, got: {error.strerror}") from error
     return _KEY.search(content) is not None and pyproject_table(read_toml(path)) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from eikon_engine.errors import NoMissionsError, TraceError, UsageError
+from eikon_engine.files.limits import open_file, parse_json, read_document
 from eikon_engine.replay.artifacts import OUTCOME_FILE
 from eikon_engine.trace.find_bundles import find_bundles
 from eikon_engine.trace.trace_file import TRACE_FILE
@@ -165,9 +165,9 @@ def shard_missions(
 def recorded_seconds(bundle: Path) -> float:
     """Return how long the recording of a bundle took, from the first bytes of its trace; `UNKNOWN_S` if unknown."""
     try:
-        with (bundle / TRACE_FILE).open("rb") as file:
+        with open_file(bundle / TRACE_FILE, root=bundle) as file:
             return recorded_seconds_in(file.read(HEAD_BYTES))
-    except OSError:
+    except (OSError, TraceError):
         return UNKNOWN_S
 
 
@@ -185,9 +185,9 @@ def recorded_seconds_in(start: bytes) -> float:
 def mission_id_of(bundle: Path) -> str:
     """Return the id of the mission of a bundle; empty if its trace cannot be read."""
     try:
-        data = json.loads((bundle / TRACE_FILE).read_bytes())
-        return storable(str(data["mission_id"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        data = parse_json(read_document(bundle / TRACE_FILE, root=bundle))
+        return storable(str(data["mission_id"])) if isinstance(data, dict) else ""
+    except (OSError, TraceError, ValueError, KeyError, TypeError):
         return ""
 
 

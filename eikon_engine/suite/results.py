@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.files.limits import read_document, read_lines
 from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.writing import write_error_message
@@ -146,7 +147,7 @@ def read_suite(path: Path) -> SuiteResult:
     """
     file = path / SUITE_FILE if path.is_dir() else path
     try:
-        text = file.read_bytes()
+        text = read_document(file, root=file.parent)
     except OSError as error:
         raise UsageError(f"{file}: expected the results of a suite, got: {error.strerror}") from error
     return parse_suite(text, str(file))
@@ -234,17 +235,17 @@ def _moved(result: MissionResult, place: Path, folder: Path) -> MissionResult:
 def _read_journal(path: Path) -> _Read:
     """Read a journal, of which a killed process may have written only a part of the last line."""
     try:
-        whole, _, _ = path.read_bytes().rpartition(b"\n")
+        lines, _ = read_lines(path, root=path.parent)
     except OSError as error:
         raise UsageError(f"{path}: --resume expected a suite that was interrupted, got: {error.strerror}") from error
-    first, *others = whole.split(b"\n")
+    first, *others = lines or [b""]
     line = first
     try:
         plan = SuitePlan.model_validate_json(first)
         results = tuple(MissionResult.model_validate_json(line := each) for each in others)
     except ValidationError as error:
         raise validation_error(error, line, str(path)) from error
-    return _Read(plan, results, len(whole) + 1)
+    return _Read(plan, results, sum(len(each) + 1 for each in lines))
 
 
 def _first_change(before: SuitePlan, now: SuitePlan) -> str:

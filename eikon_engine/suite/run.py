@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from eikon_engine.errors import TraceError
+from eikon_engine.files.limits import read_file
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.files.writing import write_atomically
@@ -194,7 +195,7 @@ def _digest(job: Job) -> str:
     """Return the digest of the trace of a job, and of its settings but the values of secrets."""
     digest = hashlib.sha256()
     with suppress(OSError):
-        digest.update((job.bundle / TRACE_FILE).read_bytes())
+        digest.update(read_file(job.bundle / TRACE_FILE, root=job.bundle))
     settings = {name: value for name, value in job.settings.items() if name not in {"secrets", "missing_secrets"}}
     digest.update(repr(sorted(settings.items())).encode("utf-8", "replace"))
     return digest.hexdigest()

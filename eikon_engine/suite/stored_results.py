@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import EikonError, OutputError, UsageError
+from eikon_engine.files.limits import read_file
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.replay.artifacts import OUTCOME_FILE
 from eikon_engine.report.html_report import REPORT_FILE
@@ -122,7 +123,9 @@ class StoredResultsFolder(ResultsFolder):
             if artifacts:
                 self._upload(_files_in(self.folder / artifacts))
             if time.monotonic() >= self._journal_due:
-                journal = (self.folder / JOURNAL_FILE).read_bytes()[:journal_size]  # more may not be uploaded yet
+                journal = read_file(self.folder / JOURNAL_FILE, root=self.folder)[
+                    :journal_size
+                ]  # more may not be uploaded yet
                 self._storage.write(JOURNAL_FILE, journal)
                 self._journal_due = time.monotonic() + _JOURNAL_S
         except (EikonError, OSError):  # tried again in the end

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
@@ -81,7 +82,7 @@ def read_accepted(root: Path) -> AcceptedBaselines:
     """
     path = root / ACCEPTED_FILE
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=root)
     except FileNotFoundError:
         return AcceptedBaselines()
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
 from eikon_engine.dom.digest import frame_digest, snapshot_from_json, snapshot_json
 from eikon_engine.errors import BundlePathError, OutputError, TraceError, UsageError
 from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.trace.accepted import ACCEPTED_FILE
@@ -58,7 +58,7 @@ class Bundle:
         Raises:
             TraceError: a blob is missing; the content of a blob does not match its digest.
         """
-        for blob in dict.fromkeys((each.store, each.ref) for each in _blob_references(self.trace)):
+        for blob in dict.fromkeys((each.store, each.ref) for each in blob_references(self.trace)):
             store, ref = blob
             (self.dom if store == DOM_FOLDER else self.files).verify(ref)
 
@@ -70,14 +70,16 @@ class Bundle:
         if start.storage_state is None:
             return False
         try:
-            state = json.loads(resolve_inside(self.root, start.storage_state, "start.storage_state").read_bytes())
+            state = parse_json(
+                read_document(resolve_inside(self.root, start.storage_state, "start.storage_state"), root=self.root)
+            )
         except (OSError, ValueError):
             return True  # what it has is unknown
         return isinstance(state, dict) and bool(state.get("cookies") or state.get("origins"))
 
 
 @dataclass(frozen=True, slots=True)
-class _PathReference:
+class PathReference:
     """A field of the trace that refers to a file or folder of the bundle."""
 
     field: str
@@ -86,7 +88,7 @@ class _PathReference:
 
 
 @dataclass(frozen=True, slots=True)
-class _BlobReference:
+class BlobReference:
     """A field of the trace that refers to a blob."""
 
     field: str
@@ -124,7 +126,7 @@ def bundle_without_files(trace: ExecutionTrace) -> Bundle:
     Raises:
         UsageError: the trace refers to files, which are in its folder.
     """
-    named = [each.field for each in _path_references(trace)] + [each.field for each in _blob_references(trace)]
+    named = [each.field for each in path_references(trace)] + [each.field for each in blob_references(trace)]
     if named:
         message = f"expected a trace without files, got one with {named[0]}; pass the path of its bundle"
         raise UsageError(message)
@@ -145,7 +147,7 @@ def require_attachments(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
 
 def _check_paths(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
     lost = []
-    for use in _path_references(trace):
+    for use in path_references(trace):
         if _exists(resolve_inside(root, use.path, use.field), use.kind):
             continue
         if use.kind != "artifact" or trace.migrated_from is None:
@@ -163,12 +165,12 @@ def _exists(path: Path, kind: PathKind) -> bool:
 
 
 def _check_blobs(root: Path, trace: ExecutionTrace) -> None:
-    seen: set[tuple[str, str]] = set()
+    seen: dict[tuple[str, str], int] = {}
     own = {store: _regular_files(root, store) for store in (DOM_FOLDER, FILES_FOLDER)}
-    for use in _blob_references(trace):
+    for use in blob_references(trace):
         if (use.store, use.ref.sha256) in seen:
             continue
-        seen.add((use.store, use.ref.sha256))
+        seen[use.store, use.ref.sha256] = use.ref.size
         name = f"{use.ref.sha256}.zst"
         if name in own[use.store]:
             continue
@@ -176,6 +178,11 @@ def _check_blobs(root: Path, trace: ExecutionTrace) -> None:
         resolve_inside(root, relative, use.field)
         if not BlobStore(root / use.store).has(use.ref):
             raise TraceError(_missing_message(use.field, relative), code="attachment-missing")
+    for store in (DOM_FOLDER, FILES_FOLDER):
+        blobs = BlobStore(root / store)
+        blobs.require_ratio(
+            [BlobRef(sha256=sha256, size=size) for (place, sha256), size in seen.items() if place == store]
+        )
 
 
 def _regular_files(root: Path, store: str) -> frozenset[str]:
@@ -191,13 +198,14 @@ def _missing_message(field: str, relative: str) -> str:
     return f"{field}: expected {relative} in the bundle, got nothing; restore the file or record the mission again"
 
 
-def _path_references(trace: ExecutionTrace) -> Iterator[_PathReference]:
+def path_references(trace: ExecutionTrace) -> Iterator[PathReference]:
+    """Yield the fields of a trace that refer to a file or folder of its bundle, other than blobs."""
     if trace.start.storage_state is not None:
-        yield _PathReference("start.storage_state", trace.start.storage_state, "file")
+        yield PathReference("start.storage_state", trace.start.storage_state, "file")
     if trace.start.session_storage is not None:
-        yield _PathReference("start.session_storage", trace.start.session_storage, "file")
+        yield PathReference("start.session_storage", trace.start.session_storage, "file")
     if trace.network is not None:
-        yield _PathReference("network.folder", trace.network.folder, "folder")
+        yield PathReference("network.folder", trace.network.folder, "folder")
     yield from _artifacts(trace.artifacts, "artifacts")
     for where, action in _actions(trace):
         yield from _artifacts(action.artifacts, f"{where}.artifacts")
@@ -207,38 +215,37 @@ def _path_references(trace: ExecutionTrace) -> Iterator[_PathReference]:
             yield from _stored_page(skill.stored_page, f"{place}.skills_used[{number}]")
 
 
-def _stored_page(page: StoredPage | None, where: str) -> Iterator[_PathReference]:
+def _stored_page(page: StoredPage | None, where: str) -> Iterator[PathReference]:
     if page is not None:
-        yield _PathReference(f"{where}.stored_page.path", page.path, "file")
+        yield PathReference(f"{where}.stored_page.path", page.path, "file")
 
 
-def _artifacts(artifacts: Iterable[Artifact], where: str) -> Iterator[_PathReference]:
+def _artifacts(artifacts: Iterable[Artifact], where: str) -> Iterator[PathReference]:
     for number, artifact in enumerate(artifacts):
-        yield _PathReference(f"{where}[{number}].path", artifact.path, "artifact")
+        yield PathReference(f"{where}[{number}].path", artifact.path, "artifact")
 
 
-def _blob_references(trace: ExecutionTrace) -> Iterator[_BlobReference]:
+def blob_references(trace: ExecutionTrace) -> Iterator[BlobReference]:
+    """Yield the fields of a trace that refer to a blob."""
     for where, action in _actions(trace):
         if isinstance(action.action, Drop | SetInputFiles):
             for number, file in enumerate(action.action.files):
-                yield _BlobReference(f"{where}.action.files[{number}].content", FILES_FOLDER, file.content)
+                yield BlobReference(f"{where}.action.files[{number}].content", FILES_FOLDER, file.content)
         yield from _read_references(where, action)
         for number, page in enumerate(action.observation.pages if action.observation else ()):
             if page.snapshot is not None:
-                yield _BlobReference(f"{where}.observation.pages[{number}].snapshot", DOM_FOLDER, page.snapshot)
+                yield BlobReference(f"{where}.observation.pages[{number}].snapshot", DOM_FOLDER, page.snapshot)
     for place, subgoal in _subgoals(trace):
         for number, skill in enumerate(subgoal.skills_used):
             if skill.source is not None:
-                yield _BlobReference(
-                    f"{place}.skills_used[{number}].source.snapshot", DOM_FOLDER, skill.source.snapshot
-                )
+                yield BlobReference(f"{place}.skills_used[{number}].source.snapshot", DOM_FOLDER, skill.source.snapshot)
 
 
-def _read_references(where: str, action: ActionTrace) -> Iterator[_BlobReference]:
+def _read_references(where: str, action: ActionTrace) -> Iterator[BlobReference]:
     for field in ("value", "received"):
         read = getattr(action.action, field, None)
         if isinstance(read, ReadValue) and read.long is not None:
-            yield _BlobReference(f"{where}.action.{field}.long", FILES_FOLDER, read.long)
+            yield BlobReference(f"{where}.action.{field}.long", FILES_FOLDER, read.long)
 
 
 def _actions(trace: ExecutionTrace) -> Iterator[tuple[str, ActionTrace]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import EikonError, OutputError
+from eikon_engine.files.limits import read_document, read_file
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
@@ -99,7 +100,7 @@ class CertificateState:
 def read_certificate(root: Path) -> Certificate | None:
     """Read the certificate next to a trace; None if it is missing or unreadable."""
     try:
-        return Certificate.model_validate_json((root / CERTIFICATE_FILE).read_bytes())
+        return Certificate.model_validate_json(read_document(root / CERTIFICATE_FILE, root=root))
     except (OSError, ValidationError):
         return None
 
@@ -125,7 +126,7 @@ def write_certificate(root: Path, certificate: Certificate) -> None:
 def read_last_certification(root: Path) -> LastCertification | None:
     """Read how the last certification ended without a certificate; None if there is no readable note of one."""
     try:
-        return LastCertification.model_validate_json((root / LAST_CERTIFICATION_FILE).read_bytes())
+        return LastCertification.model_validate_json(read_document(root / LAST_CERTIFICATION_FILE, root=root))
     except (OSError, ValidationError):
         return None
 
@@ -245,7 +246,7 @@ def environment_sha256(environment: Environment) -> str:
 
 def _read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path, root=path.parent)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         advice = "restore the file from a copy of the bundle" if is_missing else "check its permissions"

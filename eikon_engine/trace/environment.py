@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
-from pydantic_core import from_json
 
 from eikon_engine.errors import UsageError
-from eikon_engine.files.models import FileModel
+from eikon_engine.files.limits import parse_json, read_document
+from eikon_engine.files.models import MAX_FAULTS, FileModel, validation_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +121,7 @@ def parse_storage_state(text: bytes) -> StorageState:
     Raises:
         ValueError: the text is not a storage state; the message is one line.
     """
-    state = from_json(text)
+    state = parse_json(text)
     if not isinstance(state, dict):
         message = f"expected an object with cookies and origins, got {_describe_json(state)}"
         raise ValueError(message)  # noqa: TRY004 - a value of the file is invalid, not a type in our code
@@ -139,7 +139,7 @@ def read_storage_state(path: Path) -> StorageState:
         UsageError: the file is missing or invalid.
     """
     try:
-        return parse_storage_state(path.read_bytes())
+        return parse_storage_state(read_document(path))
     except (OSError, ValueError) as error:
         message = f"expected a storage state (JSON, Playwright's format) at {path}, got {error}"
         raise UsageError(message) from error
@@ -154,6 +154,8 @@ def parse_session_storage(text: bytes) -> SessionStorage:
     try:
         return _SESSION_STORAGE.validate_json(text)
     except ValidationError as error:
+        if error.error_count() > MAX_FAULTS:
+            raise ValueError(validation_error(error, text, "the file").message) from error
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
         message = f"expected {{origin: {{key: value}}}} with strings, origins like https://example.com, got {place}: "

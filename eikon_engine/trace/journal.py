@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias, as
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
+from eikon_engine.files.limits import read_lines
 from eikon_engine.files.models import DeferredAdapter, FileModel, syntax_error, validation_error
 from eikon_engine.files.writing import AppendOnlyFile
 from eikon_engine.secrets.redaction import Redaction
@@ -263,11 +264,10 @@ def read_journal(path: Path) -> ExecutionTrace:
         TraceFieldError: a field is invalid, or a record is out of order.
     """
     try:
-        data = path.read_bytes()
+        lines, rest = read_lines(path, root=path.parent)
     except OSError as error:
         message = f"{path}: cannot read the journal ({error.strerror}); check the path and its permissions"
         raise TraceError(message) from error
-    *lines, rest = data.split(b"\n")
     if not lines:
         raise syntax_error("a journal without a complete line", str(path))
     header = _parse_record(lines[0], _line_label(path, 1))

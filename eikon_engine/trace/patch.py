@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from pydantic import Field, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
+from eikon_engine.files.limits import read_document
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically
@@ -409,7 +410,7 @@ def read_patch(path: Path) -> TracePatch:
         TraceFieldError: the JSON is not a patch.
     """
     try:
-        data = path.read_bytes()
+        data = read_document(path)
     except OSError as error:
         message = f"{path}: expected a patch saved by `eikon trace`, got {error.strerror}; check the path"
         raise TraceError(message, code="trace-missing") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import TraceError
-from eikon_engine.files.paths import escapes_bundle, resolve_inside
+from eikon_engine.errors import BundlePathError, TraceError
+from eikon_engine.files.limits import MAX_PAGE_BYTES, read_file
+from eikon_engine.files.paths import resolve_inside
 from eikon_engine.trace.actions import Navigate, UrlCondition, WaitFor
 from eikon_engine.trace.execution import ActionTrace, StoredPage, Succeeded
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
 
 PAGE_FILE: Final = "dom.html"
-MAX_PAGE_BYTES: Final = 64 * 1024 * 1024
-"""Maximum size in bytes of a stored page."""
 _MISSION_FOLDER: Final = "mission_dir"
 _SUBGOAL_FOLDER: Final = re.compile(r"subgoal_0*([1-9]\d{0,5})")
 _STEP_FOLDER: Final = re.compile(r"step_0*([1-9]\d{0,5})")
@@ -46,18 +45,15 @@ def read_stored_html(root: Path, relative: str, field: str = "stored_page.path")
 
     Raises:
         BundlePathError: the path points outside the bundle.
-        TraceError: the page cannot be read, or is too large.
+        TraceError: the page cannot be read.
+        TooLargeError: it is too large.
     """
     path = resolve_inside(root, relative, field)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_PAGE_BYTES + 1)
+        data = read_file(path, root=root, limit=MAX_PAGE_BYTES)
     except OSError as error:
         message = f"{path}: the page cannot be read: {error.strerror}. Restore the bundle."
         raise TraceError(message, code="attachment-corrupt") from error
-    if len(data) > MAX_PAGE_BYTES:
-        message = f"{path}: expected a page of at most {MAX_PAGE_BYTES} bytes, got more. Restore the bundle."
-        raise TraceError(message, code="attachment-corrupt")
     return data.decode("utf-8", "replace")
 
 
@@ -75,11 +71,11 @@ def _subgoal_folders(trace: ExecutionTrace) -> Iterator[tuple[str, str]]:
 
 def _page_files(root: Path, folder: str | None) -> dict[int, str]:
     """Return the stored pages of a subgoal by the number of the step."""
-    if folder is None or escapes_bundle(folder):
+    if folder is None:
         return {}
     try:
-        steps = [each.name for each in (root / folder).iterdir()]
-    except OSError:
+        steps = [each.name for each in resolve_inside(root, folder).iterdir()]
+    except (BundlePathError, OSError):
         return {}
     numbered = {
         int(found[1]): f"{folder}/{name}/{PAGE_FILE}" for name in steps if (found := _STEP_FOLDER.fullmatch(name))

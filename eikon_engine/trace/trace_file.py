@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import gc_paused
-from eikon_engine.files.models import describe_value, field_error, syntax_error, validation_error
+from eikon_engine.files.limits import read_file, require_values
+from eikon_engine.files.models import describe_value, field_error, is_not_json, syntax_error, validation_error
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
 from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
@@ -74,7 +75,7 @@ def read_trace(path: Path) -> ExecutionTrace:
     if file.suffix == ".jsonl":
         return read_journal(file)
     try:
-        data = file.read_bytes()
+        data = read_file(file, root=file.parent if file.name == TRACE_FILE else None)
     except OSError as error:
         message = f"{file}: cannot read the trace ({error.strerror}); check the permissions of the file"
         raise TraceError(message) from error
@@ -112,24 +113,29 @@ def parse_trace(text: str | bytes, source: str) -> ExecutionTrace:
         TraceError: the version is not supported.
     """
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    require_values(data, source)
     with gc_paused():
         return _parse(data, source)
 
 
 def _parse(data: bytes, source: str) -> ExecutionTrace:
+    fault: ValidationError | None = None
     if _may_be_current(data):
         try:
             trace = ExecutionTrace.model_validate_json(data)
             if "trace_version" in trace.model_fields_set:
                 return trace
         except ValidationError as error:
-            if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
+            if is_not_json(error):
                 raise validation_error(error, data, source) from error
+            fault = error
     plain = _parse_object(data, source)
     version = _check_version(plain, source)
-    if version == TRACE_VERSION:
-        return _validate(data, source)
-    return _validate(json.dumps(migrate(plain, source), ensure_ascii=False).encode(), source)
+    if version != TRACE_VERSION:
+        return _validate(json.dumps(migrate(plain, source)).encode(), source)
+    if fault is not None:
+        raise validation_error(fault, data, source) from fault
+    return _validate(data, source)
 
 
 def write_trace(trace: ExecutionTrace, path: Path) -> None:

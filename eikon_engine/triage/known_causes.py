@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from eikon_engine.errors import UsageError
+from eikon_engine.files.limits import MAX_SETTINGS_BYTES, parse_toml, read_file
 from eikon_engine.files.models import FileModel
 from eikon_engine.outcome.triage import CauseSignature, KnownCause
 
@@ -72,7 +72,7 @@ def read_known_causes(path: Path, today: date) -> KnownCauses:
         UsageError: the file cannot be read, or a table is no known cause.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = parse_toml(read_file(path, limit=MAX_SETTINGS_BYTES))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: expected a TOML file of [[cause]] tables, got: {error}") from error
     tables = data.pop("cause", [])

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers import foreign_file as limits
-from eikon_engine.importers.foreign_file import RATIO_EXEMPT_BYTES, open_archive, open_foreign_file
+from eikon_engine.errors import ForeignFormatError, TooLargeError
+from eikon_engine.files import limits
+from eikon_engine.files.limits import FILE_EXEMPT_BYTES
+from eikon_engine.importers import foreign_file
+from eikon_engine.importers.foreign_file import open_archive, open_foreign_file
 from tests.importers.playwright_zips import URL, call, head, write_zip
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def read_everything(path: Path) -> None:
 
 def refused(path: Path) -> str:
     """Return the one-line error for a file."""
-    with pytest.raises(ForeignFormatError) as caught:
+    with pytest.raises((ForeignFormatError, TooLargeError)) as caught:
         read_everything(path)
     assert "\n" not in caught.value.message
     return caught.value.message
@@ -82,9 +84,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     """A file with an extreme compression ratio is not read."""
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("trace.trace", bytes(RATIO_EXEMPT_BYTES * 2))
+        packed.writestr("trace.trace", bytes(FILE_EXEMPT_BYTES * 2))
 
-    assert "bomb.zip/trace.trace: expected a compression ratio of at most 200" in refused(path)
+    assert "bomb.zip/trace.trace: expected at most 200 times its" in refused(path)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -101,17 +103,18 @@ def test_a_duplicate_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        ("MAX_ENTRIES", "at most 1 files"),
-        ("MAX_TOTAL_BYTES", "at most 0 MiB uncompressed"),
-        ("MAX_LINE_BYTES", "line 1: expected at most"),
-        ("MAX_FILE_BYTES", "expected a file of at most"),
+        ("MAX_ARCHIVE_FILES", "at most 1 files"),
+        ("MAX_ARCHIVE_BYTES", "big.zip: expected at most 1 bytes"),
+        ("MAX_LINE_BYTES", "line 1: expected at most 1 bytes"),
+        ("MAX_ARCHIVE_FILE_BYTES", "big.zip/trace.trace: expected at most 1 bytes"),
     ],
 )
 def test_sizes_have_bounds(
     tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
 ) -> None:
     """An archive with too many or too large entries, lines or files is refused."""
-    monkeypatch.setattr(limits, limit, 1)
+    for module in (limits, foreign_file):
+        monkeypatch.setattr(module, limit, 1, raising=False)
     (tmp_path / "big.zip").write_bytes(whole)
 
     assert message in refused(tmp_path / "big.zip")

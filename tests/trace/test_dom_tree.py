@@ -358,7 +358,7 @@ def test_a_snapshot_that_would_fill_the_memory_is_refused() -> None:
     """The announced size of a frame is checked before it is decompressed."""
     magic, announces_eight_bytes = b"\x28\xb5\x2f\xfd", b"\xe0"
 
-    with pytest.raises(TraceError, match="at most", check=has_code("attachment-corrupt")):
+    with pytest.raises(TraceError, match="at most", check=has_code("too-large")):
         decode_snapshot(magic + announces_eight_bytes + (1 << 40).to_bytes(8, "little"))
 
 

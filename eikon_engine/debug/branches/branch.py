@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import SessionError, UsageError
+from eikon_engine.files.limits import read_document, read_file
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.writing import write_atomically
@@ -159,7 +160,9 @@ def open_branch(root: Path) -> BranchBundle:
     file = read_branch_file(root)
     origin = read_trace(root / ORIGIN_FILE)
     trace = apply_patch(origin, file.patch)
-    found = hashlib.sha256((root / TRACE_FILE).read_bytes()).hexdigest() if (root / TRACE_FILE).is_file() else None
+    found = (
+        hashlib.sha256(read_file(root / TRACE_FILE, root=root)).hexdigest() if (root / TRACE_FILE).is_file() else None
+    )
     if found != trace_sha256(trace):
         if found is None or found != file.before_sha256:
             message = (
@@ -181,7 +184,7 @@ def read_branch_file(root: Path) -> BranchFile:
     """
     path = root / BRANCH_FILE
     try:
-        data = path.read_bytes()
+        data = read_document(path, root=root)
     except OSError as error:
         message = f"{root}: not a branch, {BRANCH_FILE} cannot be read ({error.strerror}); check the name"
         raise UsageError(message, code="branch") from error

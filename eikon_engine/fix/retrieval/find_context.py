@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.files.limits import read_document
 from eikon_engine.fix.analysis.normalize import shorten
 from eikon_engine.fix.models import Context, ContextPiece
 from eikon_engine.fix.retrieval.chunks import lines_of, split_chunks
@@ -85,7 +86,7 @@ def replay_evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
     if failure is not analysis.first:
         yield _evidence_piece(failure.file, failure.excerpt, "outcome of a replay")
     try:
-        outcome = ReplayOutcome.model_validate_json((tree / failure.file).read_bytes())
+        outcome = ReplayOutcome.model_validate_json(read_document(tree / failure.file, root=tree))
     except (OSError, ValidationError):
         return
     folder = PurePosixPath(failure.file).parent
