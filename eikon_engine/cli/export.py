@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from eikon_engine.cli.command import group
 from eikon_engine.cli.shared_options import bundle_argument, output_option
+
+_MAX_NAMES: Final = 20
+"""Number of skipped files that are named."""
 
 
 @group("export")
@@ -141,6 +145,11 @@ def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
     done = export_bundle(bundle, output, RedactionRules(), random_key(), is_redacted=redacted)
     for each in done.suspected:
         click.echo(safe_line(f"warning: may still contain a secret: {each}"), err=True)
+    for name in done.skipped[:_MAX_NAMES]:
+        text = f"skipped: {name}, which is no part of the bundle: the trace does not name it"
+        click.echo(safe_line(text), err=True)
+    if len(done.skipped) > _MAX_NAMES:
+        click.echo(f"skipped: {len(done.skipped) - _MAX_NAMES} more files", err=True)
     if done.is_certificate_removed:
         click.echo("warning: the certificate was omitted, as it refers to other files. Certify again.", err=True)
     if done.image_count:
