@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.errors import ForeignFormatError
+from eikon_engine.files.limits import MAX_URL_LENGTH
 from eikon_engine.trace.environment import Environment, Viewport
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Failed, SubgoalTrace, Succeeded
 from eikon_engine.trace.playwright_calls import UnsupportedCallError, build_action
@@ -108,6 +109,11 @@ class MissionBuilder:
 
     def add_action(self, step: int, kind: str, **fields: JsonValue | FileModel | None) -> None:
         """Add an action by type and fields, omitting None; `step` is the number in the source, from 1."""
+        url = fields.get("url")
+        if isinstance(url, str) and len(url) > MAX_URL_LENGTH:
+            reason = f"expected a URL of at most {MAX_URL_LENGTH:,} characters, got {len(url):,}"
+            self.add_unsupported(step, kind, reason)
+            return
         try:
             self.actions.append(build_action(kind, **fields))
         except UnsupportedCallError as error:

@@ -220,7 +220,7 @@ class _Converter:
         self._page = 0
         self._stored: dict[str, str] = {}
         self._converters: Mapping[str, Callable[[_Command], None]] = {
-            "open": lambda command: self._add("navigate", url=urljoin(self._project.url, command.target)),
+            "open": self._open,
             "click": self._click,
             "clickAt": self._click,
             "doubleClick": self._click,
@@ -306,6 +306,12 @@ class _Converter:
 
     def _substitute_text(self, text: str) -> str:
         return _VARIABLE.sub(lambda found: self._stored[found[1]], text)
+
+    def _open(self, command: _Command) -> None:
+        try:
+            self._add("navigate", url=urljoin(self._project.url, command.target))
+        except ValueError as error:
+            self._add_unsupported(command, f"expected a URL, got {command.target!r}: {error}")
 
     def _click(self, command: _Command) -> None:
         point = _POINT.fullmatch(command.value) if command.command.endswith("At") else None

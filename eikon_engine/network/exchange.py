@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Final, Self, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -83,10 +84,19 @@ VALID_STATUSES: Final = range(100, 1000)
 """Valid three-digit statuses (RFC 9110, section 15)."""
 
 
+def _validate_url(url: str) -> str:
+    urlsplit(url)
+    return url
+
+
+Url: TypeAlias = Annotated[str, AfterValidator(_validate_url)]
+"""A URL that a browser requested, so one that can be split into its parts."""
+
+
 class Hop(FileModel):
     """One redirect response."""
 
-    url: str
+    url: Url
     """URL that returned the redirect."""
     status: int = Field(ge=300, le=399)
     headers: ResponseHeaders = ()
@@ -96,7 +106,7 @@ class RecordedRequest(FileModel):
     """A request as the page sent it, before any redirect."""
 
     method: str = Field(min_length=1, pattern=r"^\S+$")
-    url: str = Field(min_length=1)
+    url: Url = Field(min_length=1)
     headers: RequestHeaders = ()
     body: BlobRef | None = None
     resource_type: str
@@ -109,7 +119,7 @@ class RecordedRequest(FileModel):
 class RecordedResponse(FileModel):
     """The final response to a request, after all redirects."""
 
-    url: str
+    url: Url
     status: int
     """Three-digit HTTP status; 0 for schemes without statuses."""
     status_text: str = ""

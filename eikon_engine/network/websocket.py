@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from eikon_engine.files.blobs import BlobRef
 from eikon_engine.files.models import FileModel
-from eikon_engine.network.exchange import Moment
+from eikon_engine.network.exchange import Moment, Url
 from eikon_engine.network.keys import canonical_url, request_key
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class SocketOpened(FileModel):
     kind: Literal["opened"] = "opened"
     socket: int = Field(ge=0)
     """Position in the order of opening."""
-    url: str = Field(min_length=1)
+    url: Url = Field(min_length=1)
     moment: Moment
 
 

@@ -279,3 +279,14 @@ def test_keys_are_pressed_at_their_place_in_the_text() -> None:
     """Texts are typed and keys are pressed in order; a modifier is held for the rest of the text."""
     assert list(parse_keys("a b${KEY_ENTER}c")) == [("type", "a b"), ("press", "Enter"), ("type", "c")]
     assert list(parse_keys("${KEY_CTRL}a${KEY_DOWN}")) == [("press", "Control+a"), ("press", "Control+ArrowDown")]
+
+
+def test_a_url_that_is_none_is_reported_with_its_step() -> None:
+    """A broken base URL and a URL that no browser loads are steps that cannot be imported."""
+    broken = {**json.loads(project(command("open", "/"))), "url": "http://[a"}
+    too_long = project(command("open", "/" + "x" * 3_000_000))
+
+    assert read_content(json.dumps(broken).encode()).unsupported == (
+        "step 1, open: expected a URL, got '/': Invalid IPv6 URL",
+    )
+    assert "step 1, navigate: expected a URL of at most 2,097,152 characters" in read_content(too_long).unsupported[0]
