@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import zstandard
-from tests.redact.test_packed_files import TRACES
 
 from eikon_engine.dom.digest import snapshot_from_json
 from eikon_engine.dom.fast_html import render_stored_frames
@@ -27,6 +26,7 @@ from eikon_engine.importers.har_file import open_har
 from eikon_engine.network.store import read_network
 from tests.error_codes import has_code
 from tests.files.hostile_reads import READERS
+from tests.redact.test_packed_files import TRACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
