@@ -63,6 +63,9 @@ def _headline(triage: Triage) -> str:
     failed = triage.outcomes - triage.faithful
     causes = pluralize(len(triage.groups), "cause")
     read = f"{pluralize(triage.outcomes, 'outcome')} of {pluralize(triage.missions, 'mission')}"
+    shown = sum(len(group.runs) for group in triage.groups)
+    if shown < failed and len(triage.groups) == 1:
+        return f"{read}: {shown} of {failed} failures have this cause"
     return f"{read}: {failed} failed with {causes}" if failed else f"{read}: all faithful"
 
 

@@ -43,6 +43,8 @@ _FIRST_CHANGE: Final = re.compile(
     r"^The DOM of page \d+ differs in [^:]+: (?P<kind>\w+)(?: .*?)? at (?P<path>.*?)(?: and \d+ more)?\.$"
 )
 _POSITION: Final = re.compile(r":nth\(\d+\)")
+_REDIRECTED: Final = " -> "
+"""Between the responses to a request for a document; what failed is the last one."""
 _STATUS_OF_URL: Final = re.compile(r"(?P<url>\S+) \((?P<status>\d+)\)")
 _WITH_ENDING: Final = re.compile(r"(?P<request>.*) with (?P<ending>.*)", re.DOTALL)
 _ERROR: Final = 400
@@ -99,6 +101,8 @@ def _failure(part: _Part, cause: str, confidence: Confidence, values: tuple[str,
 
 def _sign_divergence(explanation: Explanation, first: Divergence) -> SignedFailure:
     values = first.expected, first.observed
+    if _REDIRECTED in first.observed and (failed := _failed_response(first)) is not None:
+        return _failure(failed, explanation.cause, "high", values)
     answer = next((each for each in explanation.evidence if each.kind == "answer"), None)
     found = None if answer is None else _ANSWER.fullmatch(answer.text)
     if answer is not None and found is not None:
@@ -136,7 +140,8 @@ def _failed_response(first: Divergence) -> _Part | None:
     if first.code in {"response-failed", "resource-failed"}:
         found = _WITH_ENDING.fullmatch(first.observed)
         return None if found is None else _Part("response", normalize_key(found["request"]), found["ending"])
-    loaded = _STATUS_OF_URL.fullmatch(first.observed) if first.code == "status-changed" else None
+    end = first.observed.rpartition(_REDIRECTED)[2]
+    loaded = _STATUS_OF_URL.fullmatch(end) if first.code == "status-changed" else None
     if loaded is None or int(loaded["status"]) < _ERROR:
         return None
     return _Part("response", normalize_key(f"GET {loaded['url']}"), f"status {loaded['status']}")

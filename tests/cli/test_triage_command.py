@@ -104,7 +104,8 @@ def test_one_cause_is_shown_alone(night: Path, capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr().out
     assert call(str(night), "--cause", "none") == 2
 
-    assert shown.startswith("7 outcomes of 3 missions")
+    assert "failures have this cause" in shown.partition("\n")[0]
+    assert shown.startswith("7 outcomes of 3 missions: ")
     assert [each in shown for each in ids] == [False, True, False]
     assert f"expected the id of a cause, got 'none'; the causes are {', '.join(ids)}" in capsys.readouterr().err
 

@@ -119,6 +119,19 @@ def test_a_renamed_button_is_one_cause_for_each_locator() -> None:
     assert sign(make_failure(divergence=lost("Save", "Store", score=0.3))).confidence == "medium"
 
 
+def test_a_document_that_fails_is_one_cause_whether_or_not_a_redirect_led_to_it() -> None:
+    """What failed is the last response, not the request that was redirected to it."""
+    chain = "http://a.test/new (302) -> http://a.test/x/8 ({})".format
+    redirected = make_divergence("status-changed", "lifecycle", chain(200), chain(500))
+    sent = answer("POST http://a.test/new", "status: recorded 200, live 500")
+    loaded = answer("GET http://a.test/x/7", "status: recorded 200, live 500")
+
+    signature = sign(make_failure(sent, divergence=redirected)).signature
+
+    assert signature == sign(make_failure(loaded)).signature
+    assert (signature.subject, signature.change) == ("GET /x/{id}", "status 500")
+
+
 DIFFERENCES = {
     ("GET /x/{id}", "status 503"): (
         "status-changed",
