@@ -31,6 +31,7 @@ def config_command(*, bundle: Path | None, configuration: ConfigurationChoice, a
     """Show the settings of replays and which table of the configuration each comes from.
 
     With BUNDLE, those of this bundle, else what holds for all. Values of secrets are not read; their sources are shown.
+    `eikon replay` and `eikon suite run` use them, too, unless they get --no-config.
 
     Exit status: 0 shown, also if there is no configuration; 2 usage, or the configuration is invalid.
     """

@@ -233,6 +233,17 @@ def test_commands_of_the_readme_exist() -> None:
     assert [name for name in sorted(bundles) if not (PROJECT / name / "trace.json").is_file()] == []
 
 
+def test_the_readme_names_the_extra_of_each_command_that_needs_one() -> None:
+    """Who runs a command of the table knows what to install before."""
+    needed = {"run": "scenario", "show": "ui", "gate": "scenario", "debug": "debug", "fix": "fix"}
+
+    rows = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+
+    for command, extra in needed.items():
+        row = next(line for line in rows if f"`eikon {command} " in line)
+        assert f"(`{extra}`)" in row, row
+
+
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     """The README's Python records a mission on our shop and replays it faithfully without the shop."""
     record, replay = PYTHON.findall(README.read_text(encoding="utf-8"))

@@ -294,3 +294,10 @@ def test_provided_secrets_win(passing: Bundle, monkeypatch: pytest.MonkeyPatch) 
     assert found["missing_secrets"] == {
         "B": "eikon.toml [replay.secrets]: environment variable UNSET, which is not set"
     }
+
+
+def test_the_help_names_the_option_that_turns_a_configuration_off() -> None:
+    """Who reads `eikon config --help` to find out why a replay has an option also learns how to replay without."""
+    shown = run("config", "--help")
+
+    assert "unless they get --no-config" in " ".join(shown.stdout.split())
