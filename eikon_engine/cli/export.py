@@ -90,7 +90,7 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     for line in test.omitted:
         click.echo(safe_line(f"not exported: {line}"), err=True)
     count = sum(len(each.actions_taken) for each in opened.trace.subgoal_traces)
-    click.echo(safe_line(f"{output}: {count} actions; next: pytest {output}"))
+    click.echo(safe_line(f"{output}: {count} actions; next: pip install pytest-playwright; pytest {output}"))
 
 
 @export_command.command("trace", short_help="Write a trace for Playwright's trace viewer.")

@@ -54,13 +54,15 @@ def test_a_mission_is_exported_as_a_test(tmp_path: Path, capsys: pytest.CaptureF
 
     status = run_command(eikon, ["export", "playwright", str(BUNDLE), "-o", str(file)], "eikon")
 
-    messages = [line.removeprefix("not exported: ") for line in capsys.readouterr().err.splitlines()]
+    printed = capsys.readouterr()
+    messages = [line.removeprefix("not exported: ") for line in printed.err.splitlines()]
     source = file.read_text(encoding="utf-8")
     assert status == 0
     assert compileall.compile_file(file, quiet=2)
     assert 'BASE_URL = "http://127.0.0.1:8642"' in source
     assert [line.partition(":")[0] for line in messages] == ["clock", "randomness", "machine", "network"]
     assert all(line in source for line in messages)
+    assert printed.out.endswith(f" actions; next: pip install pytest-playwright; pytest {file}\n")
 
 
 def test_a_test_is_exported_for_another_deployment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
