@@ -166,6 +166,7 @@ def _require_source(chosen: RecordArguments) -> str:
         and len(chosen["arguments"]) == 1
     ):
         chosen["source"], chosen["arguments"] = Path(chosen["arguments"][0]), ()
+    _refuse_script_as_bundle(chosen)
     named = [option for name, option in _SOURCES.items() if chosen[name] is not None]  # type: ignore[literal-required] # its keys are options
     if len(named) != 1:
         found = " and ".join(named) or "none"
@@ -179,3 +180,18 @@ def _require_source(chosen: RecordArguments) -> str:
             )
             raise UsageError(message)
     return named[0]
+
+
+def _refuse_script_as_bundle(chosen: RecordArguments) -> None:
+    """Check that a script is not given in the place of a bundle, without `--script`.
+
+    Raises:
+        UsageError: it is.
+    """
+    from eikon_engine.errors import UsageError
+
+    if chosen["script"] is not None or chosen["url"] is not None:
+        return
+    given = str(chosen["source"] or next(iter(chosen["arguments"]), ""))
+    if given.partition("::")[0].endswith(".py") and not Path(given).is_dir():
+        raise UsageError(f"{given} is a script: did you mean --script {given}?")

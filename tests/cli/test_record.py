@@ -58,3 +58,23 @@ def test_a_mission_has_one_source(
 
     assert status == USAGE
     assert f"expected one of BUNDLE, --script and --url, got {found}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "script"),
+    [
+        (["agent.py"], "agent.py"),
+        (["agent.py", "--", "--fast"], "agent.py"),
+        (["--trace", "agent.py"], "agent.py"),
+        (["test_shop.py::test_order"], "test_shop.py::test_order"),
+    ],
+)
+def test_a_script_in_the_place_of_a_bundle_is_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], script: str
+) -> None:
+    """Only a question: nothing is run, since a script acts on a site."""
+    status = run_command(eikon, ["record", "-o", str(tmp_path / "b"), *arguments], "eikon")
+
+    assert status == USAGE
+    assert capsys.readouterr().err == f"eikon: {script} is a script: did you mean --script {script}? (code usage)\n"
+    assert not (tmp_path / "b").exists()
