@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
     from eikon_engine.outcome.triage import Triage
 
-_SUMMARY: Final = 140
+_SUMMARY: Final = 240
 """Characters of a summary in a line of text."""
 _ORDER: Final = ("failed", "diverged", "unverifiable", "faithful")
 

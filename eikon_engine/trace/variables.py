@@ -208,8 +208,8 @@ class SecretValues:
 def missing_secret_message(name: str, reason: str = "") -> str:
     """Return the message for a missing secret, with the three ways to provide it, and why a configured one has none."""
     return (
-        f"the mission types secret {name}, which was not provided{f' ({reason})' if reason else ''}; "
-        f"use --secret {name}=…, --secret-file, or the variable {ENVIRONMENT_PREFIX}{name}"
+        f"secret {name} was not provided; use --secret {name}=…, --secret-file, or the variable "
+        f"{ENVIRONMENT_PREFIX}{name}{f' ({reason})' if reason else ''}"
     )
 
 

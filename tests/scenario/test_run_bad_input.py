@@ -67,7 +67,7 @@ def test_wrong_usage_is_reported_before_anything_is_done(run: Run, arguments: tu
         (
             '- {tool: echo, args: {value: "{{eikon-secret:KEY}}"}}',
             78,
-            "the mission types secret KEY, which was not provided",
+            "secret KEY was not provided",
         ),
         ("- {completion: {}}", 65, "expected one of prompt and messages"),
     ],

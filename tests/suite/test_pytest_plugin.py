@@ -199,7 +199,7 @@ def test_secrets_are_those_of_the_environment(pytester: pytest.Pytester, monkeyp
 
     provided = pytester.runpytest_subprocess("traces", "--eikon")
 
-    missing.stdout.fnmatch_lines(["the mission types secret PASSWORD, which was not provided*"])
+    missing.stdout.fnmatch_lines(["secret PASSWORD was not provided*"])
     provided.assert_outcomes(failed=1)
     provided.stdout.no_fnmatch_line("*was not provided*")
 

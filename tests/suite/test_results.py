@@ -17,6 +17,7 @@ from eikon_engine.report.suite_report import (
     render_suite_text,
 )
 from eikon_engine.suite.results import SuiteJournal, SuitePlan, failed_names, merge_suites, read_suite
+from eikon_engine.trace.variables import missing_secret_message
 from eikon_engine.triage.groups import TriageBuilder
 from tests.report.test_ci_formats import junit_schema
 from tests.suite.bundles import START
@@ -159,3 +160,14 @@ def test_replays_that_ended_differently_are_named() -> None:
 
     assert whole.unequal() == ("a",)
     assert "flaky        a: 1 faithful, 1 diverged" in render_suite_text(whole)
+
+
+def test_what_to_do_about_a_missing_secret_fits_in_a_line() -> None:
+    """The line of a suite ends neither before the ways to provide it nor before where it is configured."""
+    origin = "eikon.toml [env.staging.replay.secrets]: environment variable STAGING_PASSWORD, which is not set"
+    lacking = result("a", 78, summary=missing_secret_message("PASSWORD", origin))
+
+    line = render_suite_text(suite(lacking)).splitlines()[0]
+
+    assert "use --secret PASSWORD=…, --secret-file, or the variable EIKON_SECRET_PASSWORD" in line
+    assert "environment variable STAGING_PASSWORD, which is not set" in line

@@ -104,6 +104,5 @@ def test_a_missing_secret_is_named_with_the_options_that_set_it() -> None:
         SecretValues().resolve(SecretRef(secret="PIN"))
 
     assert raised.value.message == (
-        "the mission types secret PIN, which was not provided; "
-        "use --secret PIN=…, --secret-file, or the variable EIKON_SECRET_PIN"
+        "secret PIN was not provided; use --secret PIN=…, --secret-file, or the variable EIKON_SECRET_PIN"
     )
