@@ -122,13 +122,13 @@ def find_missions(
 
     Raises:
         NoMissionsError: there is no bundle.
-        UsageError: a path does not exist.
+        TraceError: a path does not exist.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
             message = f"{path}: expected a bundle or a folder of bundles, got no such path"
-            raise UsageError(message)
+            raise TraceError(message, code="trace-missing")
         try:
             bundles = find_bundles([path])
         except TraceError as error:

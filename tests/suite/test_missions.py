@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.errors import NoMissionsError, UsageError
+from eikon_engine.errors import NoMissionsError, TraceError, UsageError
 from eikon_engine.suite.missions import (
     UNKNOWN_S,
     Selection,
@@ -65,8 +65,14 @@ def test_a_folder_without_bundles_is_an_error_of_its_own(tmp_path: Path) -> None
         find_missions([tmp_path])
 
     assert caught.value.exit_status == 5
-    with pytest.raises(UsageError, match="got no such path"):
-        find_missions([tmp_path / "none"])
+
+
+def test_a_path_that_does_not_exist_is_the_error_of_a_replay_of_it(tmp_path: Path) -> None:
+    """`eikon suite run nope` ends as `eikon replay nope` does."""
+    with pytest.raises(TraceError, match="got no such path") as caught:
+        find_missions([tmp_path / "nope"])
+
+    assert (caught.value.code, caught.value.exit_status) == ("trace-missing", 65)
 
 
 ALL = (mission("t/cart", "shop"), mission("t/login", "shop", "slow"), mission("u/board"))
