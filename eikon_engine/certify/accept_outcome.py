@@ -13,7 +13,7 @@ from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.limits import read_document
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.gates.event_sources import read_outcome
-from eikon_engine.outcome.acceptance import AcceptableStep, AcceptanceReport
+from eikon_engine.outcome.acceptance import ERROR_CODES, MISSION_LAYERS, AcceptableStep, AcceptanceReport
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.replay.artifacts import OBSERVATION, OUTCOME_FILE
 from eikon_engine.replay.plan import mission_digest, order_steps, substitute_variables
@@ -33,17 +33,14 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.outcome.divergence import Cause, Layer
+    from eikon_engine.outcome.divergence import Cause
     from eikon_engine.outcome.outcomes import ReplayOutcome, StepOutcome
     from eikon_engine.trace.bundle import Bundle
 
 ACCEPTED_CAUSES: Final[frozenset[Cause]] = frozenset({"site-changed", "test-data"})
 """Causes of changes that a person may have wanted."""
-ERROR_CODES: Final = frozenset({"page-error-changed", "resource-failed", "response-failed", "status-changed"})
-"""Differences that no baseline should contain."""
 DOCUMENT_CODES: Final = frozenset({"document-changed", "document-missing", "document-unexpected", "redirects-changed"})
 """Differences that may have a cause of their own, such as an expired session, after the first divergence."""
-MISSION_LAYERS: Final[frozenset[Layer]] = frozenset({"environment", "skill", "target"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +161,7 @@ def _refusal(step: StepOutcome, *, is_first: bool) -> str:
     if not isinstance(step, ActionOutcome):
         return "the output of a skill differs. Accept it with `eikon skills rerun --accept`."
     layers = {each.layer for each in step.divergences if each.code != READ_CHANGED}
-    if layers & {*MISSION_LAYERS, "result"}:
+    if layers & MISSION_LAYERS:
         return "the mission cannot go on as recorded. Repair it with `eikon fix trace`, or record it again."
     codes = {each.code for each in (*step.divergences, *step.findings)}
     if errors := sorted(ERROR_CODES & codes):

@@ -54,7 +54,7 @@ def _render(kind: Format, outcome: ReplayOutcome, folder: Path, *, is_beside: bo
 
     match kind:
         case "text":
-            return render_summary(outcome)
+            return render_summary(outcome, folder)
         case "html":
             return render_report(outcome, folder, is_beside=is_beside)
         case "md":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.files.models import FileModel
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.divergence import Layer
 
 AcceptanceStatus: TypeAlias = Literal["accepted", "acceptable", "refused"]
 
 ACCEPTANCE_EXIT_STATUS: Final[dict[AcceptanceStatus, int]] = {"accepted": 0, "acceptable": 3, "refused": 1}
+ERROR_CODES: Final = frozenset({"page-error-changed", "resource-failed", "response-failed", "status-changed"})
+"""Differences that no baseline should contain."""
+MISSION_LAYERS: Final[frozenset[Layer]] = frozenset({"environment", "result", "skill", "target"})
+"""Layers in which a difference, except of what is read, means that the mission cannot go on as recorded."""
 
 
 class AcceptableStep(FileModel):

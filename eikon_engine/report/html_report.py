@@ -24,6 +24,7 @@ from eikon_engine.outcome.events import ActionPerformed, SkillRun, ToolResult
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.read_events import parse_events
 from eikon_engine.outcome.run_record import REPLAY_FOLDER
+from eikon_engine.report.next_step import next_step
 from eikon_engine.report.templates import page_file, page_template
 from eikon_engine.trace.actions import READING_ACTIONS
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
@@ -78,6 +79,7 @@ def render_report(outcome: ReplayOutcome, folder: Path, *, is_beside: bool = Tru
     steps = [step for subgoal in subgoals for step in subgoal.steps]
     return page_template("report.html").render(
         outcome=outcome,
+        next_step=next_step(outcome, folder),
         network=describe_network(outcome.network_mode, outcome.resume_point),
         duration_s=(outcome.ended_at - outcome.started_at).total_seconds(),
         subgoals=subgoals,

@@ -11,6 +11,7 @@ from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.report.html_report import HtmlReport
+from eikon_engine.report.next_step import next_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,9 +43,9 @@ class SummaryReport:
         """Return the name of the file."""
         return SUMMARY_FILE
 
-    def render(self, outcome: ReplayOutcome, _folder: Path) -> str:
+    def render(self, outcome: ReplayOutcome, folder: Path) -> str:
         """Return the text of the summary."""
-        return render_summary(outcome)
+        return render_summary(outcome, folder)
 
 
 def standard_reports(*, for_all: bool = False) -> tuple[SummaryReport | HtmlReport, ...]:
@@ -52,13 +53,16 @@ def standard_reports(*, for_all: bool = False) -> tuple[SummaryReport | HtmlRepo
     return SummaryReport(), HtmlReport(for_all=for_all)
 
 
-def render_summary(outcome: ReplayOutcome) -> str:
-    """Render the summary: head, verdict, environment, divergence, subgoals, network, artifacts."""
+def render_summary(outcome: ReplayOutcome, folder: Path) -> str:
+    """Render the summary: head, verdict, environment, divergence, subgoals, network, artifacts.
+
+    `folder` has the artifacts.
+    """
     findings = tuple(each for each in _findings(outcome) if each.code != PAGE_LATE)
     sections: tuple[tuple[str, Iterator[str]], ...] = (
         ("Gates", _gates(outcome)),
         ("Environment", iter(outcome.environment_differences)),
-        ("Replay divergence detected", _divergence(outcome)),
+        ("Replay divergence detected", _divergence(outcome, folder)),
         ("Also changed", _also_changed(findings)),
         ("Late pages", _late_pages(outcome)),
         ("Extractions", _extractions(outcome)),
@@ -121,11 +125,11 @@ def _gates(outcome: ReplayOutcome) -> Iterator[str]:
         yield _line(gate.word, f"{gate.gate}: {gate.message}{end}")
 
 
-def _divergence(outcome: ReplayOutcome) -> Iterator[str]:
+def _divergence(outcome: ReplayOutcome, folder: Path) -> Iterator[str]:
     if not outcome.divergences:
         return
     first, *further = outcome.divergences
-    yield from _first_divergence(first, outcome.explanation)
+    yield from _first_divergence(first, outcome.explanation, next_step(outcome, folder))
     if artifacts := _first_divergence_artifacts(outcome):
         yield from ("", "Evidence:", *(f"  {each}" for each in artifacts))
     if outcome.explanation is not None and outcome.explanation.consequences:
@@ -142,7 +146,7 @@ def _divergence(outcome: ReplayOutcome) -> Iterator[str]:
             yield from (f"      because {change}" for change in divergence.because)
 
 
-def _first_divergence(first: Divergence, explanation: Explanation | None) -> Iterator[str]:
+def _first_divergence(first: Divergence, explanation: Explanation | None, following: str) -> Iterator[str]:
     yield _line("Flag", DIVERGENCE_FLAG)
     yield _line("Subgoal", f"{first.subgoal_id} (attempt {first.subgoal})")
     yield _line("Sequence", first.sequence)
@@ -157,6 +161,8 @@ def _first_divergence(first: Divergence, explanation: Explanation | None) -> Ite
         yield _line("Reason", explanation.why)
         if explanation.settle:
             yield _line("To confirm", explanation.settle)
+    if following:
+        yield _line("Next", following)
     yield from (_line("Because", change) for change in first.because)
     evidence = () if explanation is None else explanation.evidence
     yield from (_line("Console", each.text) for each in evidence if each.kind == "console")

@@ -25,7 +25,7 @@ FORGED = "Verdict      faithful"
 @pytest.mark.parametrize("end", LINE_ENDS)
 def test_no_line_of_a_summary_can_be_forged(end: str) -> None:
     """Neither by a line end, nor by moving the cursor of a terminal."""
-    lines = render_summary(make_outcome(f"Save{end}{FORGED}")).splitlines()
+    lines = render_summary(make_outcome(f"Save{end}{FORGED}"), Path("runs/m")).splitlines()
 
     assert [each for each in lines if each.startswith("Verdict")] == ["Verdict      diverged"]
     assert not any("\x1b" in each for each in lines)

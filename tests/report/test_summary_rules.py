@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from eikon_engine.outcome.outcomes import NetworkOutcome, ReplayCounts, ReplayOutcome, RuleApplied
 from eikon_engine.report.replay_summary import render_summary
@@ -33,7 +34,7 @@ def test_each_used_rule_is_listed_with_its_reason() -> None:
         network=NetworkOutcome(rules_applied=rules, notes=("unused rule: header accept matched no request",)),
     )
 
-    lines = render_summary(outcome).splitlines()
+    lines = render_summary(outcome, Path("runs/m")).splitlines()
 
     assert "  ignored, once: query _ (a time)" in lines
     assert "  ignored, 3 times: query t (a time)" in lines
