@@ -36,6 +36,8 @@ from eikon_engine.cli.shared_options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eikon_engine.cli.replay_display import ReplayDisplay
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import GateSet
@@ -283,9 +285,24 @@ def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: 
     if run is None:
         return
     display.print_result(f"verdict: {run.outcome.verdict}")
-    for reason in run.outcome.reasons if run.error is None else ():
-        display.print_result(f"because: {reason}")
+    if run.error is None:
+        for line in _explain_verdict(run.outcome, run.folder):
+            display.print_result(line)
     display.print_line(f"bundle: {CERTIFICATE_LABELS[run.outcome.certified]}, {run.outcome.certified_why}")
     display.print_line(f"summary: {run.folder / 'replay_summary.txt'}")
     if as_json:
         click.echo(run.outcome.model_dump_json(indent=1))
+
+
+def _explain_verdict(outcome: ReplayOutcome, folder: Path) -> Iterator[str]:
+    """Yield the cause of a divergence, before what else is a reason, such as another environment; then what to do."""
+    from eikon_engine.report.next_step import next_step
+
+    found = outcome.explanation
+    if found is not None:
+        yield f"cause: {found.cause}: {found.sentence}"
+        yield f"evidence: {found.why}"
+    yield from (f"because: {reason}" for reason in outcome.reasons)
+    following = next_step(outcome, folder) or (found.settle if found is not None else "")
+    if following:
+        yield f"next: {following}"

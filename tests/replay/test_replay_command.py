@@ -115,6 +115,20 @@ def test_a_diverging_mission_reports_its_place_and_cause(tmp_path: Path) -> None
     assert outcome.ended_early == "stopped at the first divergence"
 
 
+def test_the_console_has_the_cause_before_other_reasons(tmp_path: Path) -> None:
+    """A difference of the environment is a possible cause only, and comes after the one that the evidence shows."""
+    other = ["--responses-from", str(TRACES / "shop_diverging")]
+
+    done = run_apart(TRACES / "shop_passing", tmp_path / "run", *other)
+
+    lines = done.stderr.splitlines()
+    shown = lines[lines.index("[REPLAY] verdict: diverged") + 1 :]
+    assert shown[0].startswith("[REPLAY] cause: site-changed: The site has changed: at step 6 of find_banana")
+    assert shown[1].startswith("[REPLAY] evidence: the site responds differently")
+    assert shown[2].startswith("[REPLAY] because: dom-changed")
+    assert "[REPLAY] next: if the change is intended, record the mission again; otherwise fix the site" in shown
+
+
 def test_a_failed_mission_fails_again_as_recorded(tmp_path: Path) -> None:
     """A mission that failed when recorded is faithful if it fails the same way."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run")
