@@ -65,6 +65,7 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
     from eikon_engine.record.recording import certify_recording
     from eikon_engine.report.certification import render_certification
     from eikon_engine.trace.bundle import open_bundle
+    from eikon_engine.trace.steps import describe_failure
 
     directory = recorded.directory
     trace = open_bundle(directory).trace
@@ -82,7 +83,10 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
         _print_result(f"{directory}: recorded, {count} actions; not certified; next: eikon certify {directory}")
         return False
     _print_diagnostic(render_certification(report))
-    _print_result(f"{directory}: recorded, {count} actions; {report.status}")
+    failure = describe_failure(trace)
+    _print_result(
+        f"{directory}: recorded, {count} actions; {report.status}{f'; the mission {failure}' if failure else ''}"
+    )
     for note in report.notes:
         _print_result(f"{directory}: note: {note}")
     return report.status == "certified"

@@ -285,6 +285,8 @@ def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: 
     if run is None:
         return
     display.print_result(f"verdict: {run.outcome.verdict}")
+    if run.outcome.verdict == "faithful" and run.outcome.recorded_failure:
+        display.print_result(f"faithful to a mission that {run.outcome.recorded_failure}")
     if run.error is None:
         for line in _explain_verdict(run.outcome, run.folder):
             display.print_result(line)

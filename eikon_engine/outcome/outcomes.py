@@ -418,6 +418,8 @@ class ReplayOutcome(FileModel):
     trace_id: str
     trace_path: str
     recorded_status: str
+    recorded_failure: str = ""
+    """How the recorded mission failed or was interrupted, such as `failed: no ticket`; empty if it did not."""
     started_at: AwareDatetime
     ended_at: AwareDatetime
     plan_digest: str | None = None

@@ -34,7 +34,7 @@ class MissionResult(FileModel):
     exit_status: int
     """That of the command `replay`."""
     summary: str = ""
-    """Why it is not faithful, in a sentence."""
+    """Why it is not faithful, or that the mission it is faithful to failed, in a sentence."""
     artifacts: str = ""
     """Artifacts folder, relative to that of the suite; empty without one."""
     started_at: AwareDatetime

@@ -32,6 +32,7 @@ from eikon_engine.outcome.verdict import combine_verdicts, run_verdict
 from eikon_engine.replay.extractions import compare_extractions
 from eikon_engine.replay.plan import plan_digest, stand_ins_as_cause
 from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.steps import describe_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -144,6 +145,7 @@ class Collector:
             trace_id=trace.id,
             trace_path=self.plan.bundle.name,
             recorded_status=trace.status,
+            recorded_failure=describe_failure(trace),
             started_at=self.started_at,
             ended_at=ended_at,
             plan_digest=plan_digest(self.plan),

@@ -88,7 +88,8 @@ def _head(outcome: ReplayOutcome) -> Iterator[str]:
     yield _line("Mission", outcome.mission_id)
     yield _line("Text", outcome.mission_text)
     yield _line("Trace", outcome.trace_path)
-    yield _line("Recorded as", outcome.recorded_status)
+    failure = f", a mission that {outcome.recorded_failure}" if outcome.recorded_failure else ""
+    yield _line("Recorded as", f"{outcome.recorded_status}{failure}")
     yield _line("Started", outcome.started_at.isoformat(timespec="milliseconds"))
     yield _line("Ended", outcome.ended_at.isoformat(timespec="milliseconds"))
     yield _line("Browser", outcome.browser + (", headless" if outcome.headless else ", with a window"))

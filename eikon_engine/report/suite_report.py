@@ -23,7 +23,7 @@ _ORDER: Final = ("failed", "diverged", "unverifiable", "faithful")
 
 
 def render_suite_text(suite: SuiteResult) -> str:
-    """Return a line for each replay that is not faithful, or was made again, and a line with the numbers."""
+    """Return a line for each replay that is not faithful, was made again, or repeats a failure; then the numbers."""
     return safe_lines(_text(suite))
 
 
@@ -38,7 +38,7 @@ def render_result_line(result: MissionResult) -> str:
 
 
 def _text(suite: SuiteResult) -> Iterator[str]:
-    shown = [each for each in suite.results if each.exit_status or each.retried]
+    shown = [each for each in suite.results if each.exit_status or each.retried or each.summary]
     yield from map(render_result_line, sorted(shown, key=lambda each: _ORDER.index(each.verdict)))
     for name in suite.unequal():
         verdicts = _verdicts(each for each in suite.results if each.name == name)
@@ -130,7 +130,7 @@ def render_suite_markdown(suite: SuiteResult) -> str:
 
 def _markdown(suite: SuiteResult) -> Iterator[str]:
     yield f"## {markdown_text(suite_headline(suite))}"
-    shown = [each for each in suite.results if each.exit_status]
+    shown = [each for each in suite.results if each.exit_status or each.summary]
     if shown:
         yield from ("", "| Mission | Verdict | Why |", "|---|---|---|")
     for each in shown:

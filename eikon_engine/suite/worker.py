@@ -153,9 +153,11 @@ def _verdict(outcome: ReplayOutcome | None, error: EikonError | None) -> Mission
 
 
 def _summary(outcome: ReplayOutcome | None) -> str:
-    """Return why a replay is not faithful, in a sentence; empty if it is."""
-    if outcome is None or outcome.exit_status == 0:
+    """Return why a replay is not faithful, or that it is faithful to a failure, in a sentence; else an empty text."""
+    if outcome is None:
         return ""
+    if outcome.exit_status == 0:
+        return f"faithful to a mission that {outcome.recorded_failure}" if outcome.recorded_failure else ""
     if outcome.explanation is not None:
         return outcome.explanation.sentence
     gates = tuple(f"gate {gate.gate}: {gate.message}" for gate in outcome.gates if gate.passed is not True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.files.text import shorten
 from eikon_engine.trace.actions import (
     Assert,
     Expect,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
 
 Step: TypeAlias = ActionTrace | SkillUsage
+_FAILURE_CHARACTERS: Final = 160
+"""Maximum length of what is quoted of a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +162,30 @@ def is_failed_wait(step: ActionTrace) -> bool:
     return (isinstance(step.action, WaitFor) and code == "wait-timeout") or (
         isinstance(step.action, Expect) and code == "assertion-failed"
     )
+
+
+def describe_failure(trace: ExecutionTrace) -> str:
+    """Return how a recorded mission failed, to follow "a mission that"; empty if it did not.
+
+    One that completed although its last action failed, which its agent handled, counts as failed, too.
+    """
+    last = next(reversed(_performed_actions(trace)), None)
+    result = None if last is None else last.result
+    of_action = f"{result.code}: {result.message}".removesuffix(": ") if isinstance(result, Failed) else ""
+    reason = trace.failures[0].message if trace.failures else of_action
+    match trace.status:
+        case "complete":
+            return f"ended with an action that failed: {_first_line(of_action)}" if of_action else ""
+        case "running" | "aborted":
+            return f"was interrupted ({trace.status})"
+        case "failed":
+            return f"failed: {_first_line(reason)}" if reason else "failed"
+        case _:
+            return f"ended as {trace.status}"
+
+
+def _first_line(text: str) -> str:
+    return shorten(text.partition("\n")[0], _FAILURE_CHARACTERS)
 
 
 def begun_ms(step: ActionTrace) -> float:

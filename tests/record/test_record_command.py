@@ -279,3 +279,24 @@ def test_a_folder_with_a_recording_is_rejected(button: str, tmp_path: Path) -> N
     assert "expected a new bundle, got an existing one; add --force to replace it" in done.stderr
     assert done.stdout == ""
     assert (tmp_path / "b" / "trace.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("end", "ended"),
+    [
+        ("1 / 0", "failed: ZeroDivisionError: division by zero"),
+        (
+            "exec('try: page.click(\\'#none\\', timeout=100)\\nexcept Exception: browser.close()')",
+            "ended with an action",
+        ),
+    ],
+)
+def test_a_certified_recording_of_a_failure_is_called_that(button: str, tmp_path: Path, end: str, ended: str) -> None:
+    """Its replays are faithful, but to a failure: the line with the result says how the mission ended."""
+    script = written(tmp_path, "agent.py", FAILING.format(end=end))
+
+    done = record("--script", script, "-o", tmp_path / "b", "--", button)
+
+    result = done.stdout.splitlines()[0]
+    assert result.startswith(f"{tmp_path / 'b'}: recorded, ")
+    assert f" actions; certified; the mission {ended}" in result

@@ -135,6 +135,10 @@ def test_a_failed_mission_fails_again_as_recorded(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "(target-missing)" in done.stderr
+    assert "[REPLAY] verdict: faithful\n[REPLAY] faithful to a mission that failed: target-missing" in done.stderr
+    assert "Recorded as  failed, a mission that failed: target-missing" in (
+        tmp_path / "run" / "replay_summary.txt"
+    ).read_text(encoding="utf-8")
 
 
 def test_all_divergences_are_collected_on_request(tmp_path: Path) -> None:

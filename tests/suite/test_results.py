@@ -171,3 +171,15 @@ def test_what_to_do_about_a_missing_secret_fits_in_a_line() -> None:
 
     assert "use --secret PASSWORD=…, --secret-file, or the variable EIKON_SECRET_PASSWORD" in line
     assert "environment variable STAGING_PASSWORD, which is not set" in line
+
+
+def test_a_replay_that_is_faithful_to_a_failure_is_in_the_table() -> None:
+    """The number of faithful replays alone would hide that the mission never worked."""
+    whole = suite(result("a"), result("b", summary="faithful to a mission that failed: no ticket"))
+
+    text, markdown = render_suite_text(whole), render_suite_markdown(whole)
+
+    assert text.splitlines()[0] == "faithful     b  1.5 s  faithful to a mission that failed: no ticket"
+    assert "| b | faithful | faithful to a mission that failed: no ticket |" in markdown
+    assert text.splitlines()[1].startswith("2 replays: 2 faithful")
+    assert whole.exit_status == 0

@@ -65,6 +65,7 @@ def test_a_suite_reports_each_mission_and_ends_with_the_worst(tmp_path: Path, mo
         ["diverged", "traces/other"],
         ["failed", "traces/bad"],
     ]
+    assert "faithful to a mission that failed: target-missing: " in done.stdout
     suite = results(tmp_path / "out")
     assert [(each.name, each.verdict, each.exit_status) for each in suite.results] == [
         ("traces/bad", "failed", 65),
