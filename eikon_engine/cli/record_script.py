@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eikon_engine.record.record_script import RecordedContext
 
@@ -39,7 +39,11 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         redact=chosen["redact"],
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )
-    run = record_script(request)
+    try:
+        run = record_script(request)
+    except KeyboardInterrupt:
+        _print_result(f"{request.directory}: {_left_by_interrupted(request.directory)}")
+        raise
     for line in run.result.not_recorded:
         _print_diagnostic(f"not recorded: {line}")
     if not run.result.recorded and run.interrupt is None:
@@ -49,13 +53,48 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         message = f"{script}: nothing recorded: the script {reason}"
         raise UsageError(message)
     if run.interrupt is not None:
+        if not run.result.recorded:
+            _print_result(f"{request.directory}: {_left_by_interrupted(request.directory)}")
         for each in run.result.recorded:
             _certify_recording(each, certifies=False)
         raise run.interrupt
     if run.exit_status:
         _print_diagnostic(f"{script} exited with status {run.exit_status}; everything before that is recorded")
-    certified = [_certify_recording(each, certifies=not chosen["no_certify"]) for each in run.result.recorded]
-    return run.exit_status or (0 if all(certified) else NOT_CERTIFIED)
+    certified = _certify_all(run.result.recorded, certifies=not chosen["no_certify"])
+    return run.exit_status or (0 if certified else NOT_CERTIFIED)
+
+
+def _left_by_interrupted(directory: Path) -> str:
+    """Return what a script that was stopped without a complete recording left in its folder."""
+    from eikon_engine.trace.journal import JOURNAL_FILE
+
+    if (directory / JOURNAL_FILE).exists():
+        return f"the recording is incomplete; what was recorded until then: eikon trace show {directory}"
+    return "nothing was recorded"
+
+
+def _certify_all(recordings: Sequence[RecordedContext], *, certifies: bool) -> bool:
+    """Certify the recordings of a script; return whether none of them needs further work.
+
+    Raises:
+        KeyboardInterrupt: the command was stopped; the recordings that are not certified are listed.
+    """
+    is_done = True
+    for number, each in enumerate(recordings):
+        try:
+            is_done = _certify_recording(each, certifies=certifies) and is_done
+        except BaseException:
+            for left in recordings[number:]:
+                _print_uncertified(left.directory)
+            raise
+    return is_done
+
+
+def _print_uncertified(directory: Path) -> None:
+    from eikon_engine.trace.bundle import open_bundle
+
+    count = sum(len(subgoal.actions_taken) for subgoal in open_bundle(directory).trace.subgoal_traces)
+    _print_result(f"{directory}: recorded, {count} actions; not certified; next: eikon certify {directory}")
 
 
 def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
@@ -80,7 +119,7 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
         report = asyncio.run(certify_recording(directory, options))
     except EikonError as error:
         _print_diagnostic(f"not certified: {error.message}")
-        _print_result(f"{directory}: recorded, {count} actions; not certified; next: eikon certify {directory}")
+        _print_uncertified(directory)
         return False
     _print_diagnostic(render_certification(report))
     failure = describe_failure(trace)

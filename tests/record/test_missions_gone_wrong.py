@@ -321,3 +321,35 @@ def test_a_recording_command_that_is_stopped_completes_the_bundle(
     assert ends_quietly(stderr)
     assert f"{tmp_path / 'b'}: recorded, " in stdout
     assert open_bundle(tmp_path / "b").trace.status == "aborted", stderr
+
+
+def test_a_script_that_is_stopped_before_its_first_page_is_told_to_be_unrecorded(tmp_path: Path) -> None:
+    """Nothing is left in the folder, and the command does not leave that to be found out."""
+    process = record_script(tmp_path, "import time\nprint('hanging', flush=True)\ntime.sleep(300)\n", "unused")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "hanging\n"
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = output_of(process)
+
+    assert process.returncode == 130
+    assert stdout == f"{tmp_path / 'b'}: nothing was recorded\n"
+    assert stderr.splitlines()[-1] == "eikon: stopped by the user (code interrupted)"
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_recording_whose_certification_is_stopped_is_complete(site: PageSite, tmp_path: Path) -> None:
+    """The last line says that it is recorded, and how to certify it later."""
+    script = tmp_path / "agent.py"
+    script.write_text(SYNC_SCRIPT.format(end=""), encoding="utf-8")
+    url = site.put("<button>Go</button>")
+    process = start("-m", "eikon_engine", "record", "--script", script, "-o", tmp_path / "b", "--", url)
+    assert process.stderr is not None
+    wait_until(lambda: "[CERTIFY]" in process.stderr.readline(), "the first replay of the certification", PATIENCE_S)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = output_of(process)
+
+    folder = tmp_path / "b"
+    assert process.returncode == 130
+    assert stdout == f"{folder}: recorded, 2 actions; not certified; next: eikon certify {folder}\n"
+    assert stderr.splitlines()[-1] == "eikon: stopped by the user (code interrupted)"
+    assert open_bundle(folder).trace.status == "complete"
