@@ -8,7 +8,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import BROWSER_PATH, find_browser
@@ -20,7 +20,13 @@ from eikon_engine.record.options import AttachOptions
 from eikon_engine.record.record_script import RecordedContext, ScriptRequest, ScriptResult
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from eikon_engine.browser.playwright_internals import Connection
+
+
+_CALLER_FILES: Final = frozenset({__file__, runpy.run_path.__code__.co_filename})
+"""Files of the functions that call a script."""
 
 
 class ScriptHost:
@@ -160,10 +166,21 @@ def main() -> int:
 
 def _run_script(request: ScriptRequest, _host: ScriptHost) -> int:
     script = Path(request.script)
+    sys.excepthook = _print_error_of_script
     sys.argv = [request.script, *request.arguments]
     sys.path[0] = str(script.resolve().parent)
     runpy.run_path(request.script, run_name="__main__")
     return 0
+
+
+def _print_error_of_script(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an error as Python does for a script that it runs itself: without what called the script."""
+    own = trace
+    while own is not None and own.tb_frame.f_code.co_filename in _CALLER_FILES:
+        own = own.tb_next
+    if own is not None or isinstance(error, SyntaxError):
+        trace = own
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
 
 
 def _run_pytest(request: ScriptRequest, host: ScriptHost) -> int:

@@ -133,6 +133,9 @@ def test_the_exit_status_of_a_script_is_that_of_the_command(
     assert kinds(tmp_path / "b") == ["click"]
     if status == 1:
         assert "ZeroDivisionError" in done.stderr
+        assert f'Traceback (most recent call last):\n  File "{script}", line 10, in <module>\n' in done.stderr
+        assert "runpy" not in done.stderr
+        assert "script_host" not in done.stderr
         assert "ZeroDivisionError" in open_bundle(tmp_path / "b").trace.failures[0].message
     if status:
         assert f"agent.py exited with status {status}; everything before that is recorded" in done.stderr
@@ -300,3 +303,14 @@ def test_a_certified_recording_of_a_failure_is_called_that(button: str, tmp_path
     result = done.stdout.splitlines()[0]
     assert result.startswith(f"{tmp_path / 'b'}: recorded, ")
     assert f" actions; certified; the mission {ended}" in result
+
+
+def test_a_script_with_a_syntax_error_is_reported_as_python_does(tmp_path: Path) -> None:
+    """The place in the script, without what called it."""
+    script = written(tmp_path, "agent.py", "page.goto(\n")
+
+    done = record("--script", script, "-o", tmp_path / "b")
+
+    assert done.stderr.startswith(f'  File "{script}", line 1\n')
+    assert "SyntaxError" in done.stderr
+    assert "runpy" not in done.stderr
