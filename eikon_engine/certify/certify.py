@@ -97,6 +97,8 @@ LIVE_LEARNING_RUNS: Final = 3
 MAX_REPEATED_ROUNDS: Final = 3
 """Maximum number of rounds of live replays that change nothing, and only tell more of numbers that differ."""
 PROCESSES: Final = 2
+_REFUSED: Final = "net::ERR_CONNECTION_REFUSED"
+"""What a browser observes where nothing listens."""
 BUSY_LOOP: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
 """Loops until its parent exits, so that a killed command leaves no process behind."""
 
@@ -322,6 +324,17 @@ def _next_step(
             assert_never(status)
 
 
+def _after_refusal(options: CertifyOptions, findings: tuple[CertificationFinding, ...]) -> str:
+    """Return what to do if no run reached the site after its reset command; empty if one did."""
+    refused = any(each.kind == "diverged" and _REFUSED in each.message.rpartition("observed")[2] for each in findings)
+    if options.reset_command is None or not refused:
+        return ""
+    return (
+        "no run reached the site: the processes of --reset-cmd, such as a server that it starts, end with it; "
+        "start the server outside, and let the command reset its data"
+    )
+
+
 def _file_digests(bundle: Bundle) -> tuple[str, str]:
     """Return the current digests of the files that a certificate covers."""
     return file_sha256(find_trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
@@ -427,7 +440,7 @@ def _certification(
         stress=options.stress,
         findings=last.findings,
         notes=notes,
-        next_step=_next_step(bundle, options, status, last.findings),
+        next_step=_after_refusal(options, last.findings) or _next_step(bundle, options, status, last.findings),
         mission_status=original.status,
         seconds=round(seconds, 1),
         patch=patch,

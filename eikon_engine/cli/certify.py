@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 )
 @allow_scheme_option
 @click.option(
-    "--reset-cmd", "reset_command", metavar="COMMAND", help="Command that resets the site, run before each live replay."
+    "--reset-cmd",
+    "reset_command",
+    metavar="COMMAND",
+    help="Command that resets the site, run before each live replay; its processes end with it.",
 )
 @click.option(
     "--storage-state",

@@ -136,7 +136,11 @@ def loop_command(
     help="Number of sealed replays that must be faithful.",
 )
 @click.option("--accept-baseline", is_flag=True, help="Accept other visible changes of the site as the new baseline.")
-@click.option("--reset-cmd", metavar="COMMAND", help="Command that resets the site, run before each visit.")
+@click.option(
+    "--reset-cmd",
+    metavar="COMMAND",
+    help="Command that resets the site, run before each visit; its processes end with it.",
+)
 @output_option("Folder for the repaired bundle.", holds="bundle")
 @click.option("--in-place", is_flag=True, help="Replace BUNDLE; the old one is renamed.")
 @timeout_option("Timeout of every action, in seconds.")

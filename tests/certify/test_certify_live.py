@@ -15,6 +15,7 @@ from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
+from tests.browser.pages import serve_pages
 from tests.missions.ordinary import HELPDESK_PASSWORD, report_a_fault
 from tests.record.recorded_page import recorded_page
 from tests.replay.conftest import replay
@@ -187,3 +188,19 @@ def test_a_reset_that_fails_ends_the_certification(bundle: Path) -> None:
     assert "--reset-cmd 'exit 3' failed with exit status 3" in ended.stderr
     assert "reset command has no effect on sealed replays" in sealed.stderr
     assert (bundle / "trace.json").read_bytes() == before
+
+
+def test_a_server_that_ended_with_its_reset_command_is_named(chromium: Browser, tmp_path: Path) -> None:
+    """Nothing listens after the reset: to record the mission again would not help."""
+    with serve_pages() as site:
+        url = site.put("<button>Go</button>")
+        with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=None)) as agent:
+            agent.page.goto(url)
+
+    ended, plain = (
+        run(tmp_path / "b", "--network", "live", "--runs", "2", *reset) for reset in (["--reset-cmd", "true"], [])
+    )
+
+    assert (ended.returncode, plain.returncode) == (1, 1)
+    assert "next: no run reached the site: the processes of --reset-cmd, such as a server" in ended.stderr
+    assert "--reset-cmd" not in plain.stderr
