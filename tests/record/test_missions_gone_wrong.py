@@ -343,8 +343,9 @@ def test_a_recording_whose_certification_is_stopped_is_complete(site: PageSite, 
     script.write_text(SYNC_SCRIPT.format(end=""), encoding="utf-8")
     url = site.put("<button>Go</button>")
     process = start("-m", "eikon_engine", "record", "--script", script, "-o", tmp_path / "b", "--", url)
-    assert process.stderr is not None
-    wait_until(lambda: "[CERTIFY]" in process.stderr.readline(), "the first replay of the certification", PATIENCE_S)
+    progress = process.stderr
+    assert progress is not None
+    wait_until(lambda: "[CERTIFY]" in progress.readline(), "the first replay of the certification", PATIENCE_S)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = output_of(process)
 
