@@ -15,7 +15,7 @@ ACCEPTANCE_EXIT_STATUS: Final[dict[AcceptanceStatus, int]] = {"accepted": 0, "ac
 ERROR_CODES: Final = frozenset({"page-error-changed", "resource-failed", "response-failed", "status-changed"})
 """Differences that no baseline should contain."""
 MISSION_LAYERS: Final[frozenset[Layer]] = frozenset({"environment", "result", "skill", "target"})
-"""Layers in which a difference, except of what is read, means that the mission cannot go on as recorded."""
+"""Layers in which a difference, except of what is read, means that the mission cannot continue as recorded."""
 
 
 class AcceptableStep(FileModel):
