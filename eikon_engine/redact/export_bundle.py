@@ -22,7 +22,7 @@ from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.redact.scan import scan_folder
 from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.redaction import Redactor
-from eikon_engine.trace.accepted import ACCEPTED_FILE
+from eikon_engine.trace.accepted import ACCEPTED_FILE, AcceptedBaselines, read_accepted, with_accepted
 from eikon_engine.trace.bundle import blob_references, open_bundle, path_references
 from eikon_engine.trace.certificate import CERTIFICATE_FILE, LAST_CERTIFICATION_FILE
 from eikon_engine.trace.masks import Mask, StoragePart
@@ -103,7 +103,9 @@ def _packed_files(bundle: Bundle) -> frozenset[str]:
     own = bundle.file.name if bundle.file is not None else find_trace_file(root).name
     named = {own, CERTIFICATE_FILE, LAST_CERTIFICATION_FILE, ACCEPTED_FILE}
     named.update(each.path for each in path_references(trace) if each.kind != "folder")
-    named.update(f"{each.store}/{each.ref.sha256}.zst" for each in blob_references(trace))
+    accepted = (AcceptedBaselines(history=(each,)) for each in read_accepted(root).history)
+    for shown in (trace, *(with_accepted(trace, each) for each in accepted)):
+        named.update(f"{each.store}/{each.ref.sha256}.zst" for each in blob_references(shown))
     if trace.network is not None:
         named.update(_network_files(root, trace.network.folder))
     responses = resolve_inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER)

@@ -293,9 +293,9 @@ def test_a_redacted_export_has_no_secret_of_an_accepted_page(recorded: Recorded)
 
     archive, exported = recorded.folder / "exported.zip", recorded.folder / "exported" / "bundle"
     ended = run_here(eikon, ["export", "bundle", recorded.bundle, "--redacted", "--output", archive], "eikon")
+    assert ended.returncode == 0, ended.stderr
     shutil.unpack_archive(archive, exported.parent)
 
-    assert ended.returncode == 0, ended.stderr
     assert not find_in_files(exported, {TOKEN.encode()})
     (decision,) = read_accepted(exported).history
     (page,) = decision.steps[0].observation.pages

@@ -60,7 +60,8 @@ def test_each_command_of_the_page_runs(tmp_path: Path) -> None:
     outputs = "\n".join(printed.values())
     assert "bundles/order: recorded, 9 actions; certified" in outputs
     summary = (tmp_path / "runs/defect/replay_summary.txt").read_text(encoding="utf-8")
-    shown = re.findall(r"^(?:Code|Expected|Observed) .*$", PAGE, re.MULTILINE)
+    shown = re.findall(r"^(?:Code|Cause|Reason|Next) .*$", PAGE.replace(":8000", f":{port}"), re.MULTILINE)
+    assert len(shown) == 4
     assert [line for line in shown if line not in summary] == []
     assert "4.50 EUR" in (tmp_path / "runs/price/replay_summary.txt").read_text(encoding="utf-8")
     assert (tmp_path / "runs/defect/report.html").is_file()
