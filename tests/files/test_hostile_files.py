@@ -85,7 +85,7 @@ def link_to_another_file(path: Path) -> None:
 
 
 def pipe(path: Path) -> None:
-    """Make a pipe that nobody writes to."""
+    """Make a pipe without a writer."""
     os.mkfifo(path)
 
 
