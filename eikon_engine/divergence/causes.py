@@ -180,9 +180,15 @@ def _session(case: DivergenceCase) -> str | None:
         ended = _session_end(case, load.url, load.status)
         if ended and load.status not in _recorded_statuses(case):
             return f"{load.url} returned status {load.status} ({ended}){_quoted_title(case, load)}"
-        if is_login_document(load.url) and not any(is_login_document(each.url) for each in _documents(case.recorded)):
-            return f"the site redirected to a login page, {load.url}"
+        if _is_login_shown(load) and not any(is_login_document(each.url) for each in _documents(case.recorded)):
+            return f"the site {'redirected to' if load.hops else 'showed'} a login page, {load.url}"
     return _session_end_in(case, case.changed_values)
+
+
+def _is_login_shown(load: DocumentLoad) -> bool:
+    """Return whether a document is a login page; the error that a sign-in itself ended with is none."""
+    is_error = load.status is not None and load.status >= FIRST_ERROR_STATUS and not load.hops
+    return is_login_document(load.url) and not is_error
 
 
 def _session_of_unrelated_call(case: DivergenceCase) -> str | None:

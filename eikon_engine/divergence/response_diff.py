@@ -485,9 +485,9 @@ class ComparedResponse:
 
 
 def compare_responses(recorded: ComparedResponse, live: ComparedResponse) -> Iterator[ValueChange]:
-    """Yield every relevant difference: URL, status, selected headers, cookie names, and values inside the body."""
-    yield from compare_values("url", recorded.url, live.url)
+    """Yield every relevant difference: status, URL, selected headers, cookie names, and values inside the body."""
     yield from compare_values("status", str(recorded.status), str(live.status))
+    yield from compare_values("url", recorded.url, live.url)
     yield from compare_values("header content-type", _content_type(recorded), _content_type(live))
     yield from compare_values(REDIRECT_PART, _header(recorded, "location"), _header(live, "location"))
     yield from compare_values("cookies set", _cookies(recorded), _cookies(live))

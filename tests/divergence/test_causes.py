@@ -10,7 +10,7 @@ import pytest
 from eikon_engine.divergence.causes import DivergenceCase, classify_cause, is_login_page
 from eikon_engine.outcome.divergence import Candidate, Divergence
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
-from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation
+from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation, RedirectHop
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Cause, Layer
@@ -53,6 +53,10 @@ CASES: dict[str, tuple[Cause, dict[str, Any]]] = {
         {"changes": (answer("header location", "/cart", "https://a/login?next=/cart"),)},
     ),
     "500": ("site-error", {"observed": showing("2", ("http://a/cart", 500))}),
+    "500 of a sign-in": (
+        "site-error",
+        {"recorded": showing("1", ("http://a/cart", 200)), "observed": showing("2", ("http://a/login", 500))},
+    ),
     "500 of a request": ("site-error", {"changes": (answer("status", "201", "503"),)}),
     "no answer": ("network", {"changes": (answer("ending", "status 200", "net::ERR_CONNECTION_RESET"),)}),
     "no document": (
@@ -95,6 +99,21 @@ def test_a_cause_follows_from_evidence(case: str) -> None:
     assert classified.cause == cause
     assert classified.why
     assert bool(classified.settle) == (cause == "unknown")
+
+
+@pytest.mark.parametrize(("hops", "status"), [((), 200), ((RedirectHop(url="http://a/cart", status=302),), 503)])
+def test_a_reason_says_whether_the_site_redirected(hops: tuple[RedirectHop, ...], status: int) -> None:
+    """A form that is shown again comes without a redirect. A login page that fails was asked for all the same."""
+    recorded, observed = showing("1", ("http://a/cart", 200)), showing("2", ("http://a/login", status))
+    load = observed.documents[0].model_copy(update={"hops": hops})
+    case = DivergenceCase(
+        first=finding(), recorded=recorded, observed=observed.model_copy(update={"documents": (load,)})
+    )
+
+    found = classify_cause(case)
+
+    assert found.cause == "session-expired"
+    assert found.why == f"the site {'redirected to' if hops else 'showed'} a login page, http://a/login"
 
 
 def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:

@@ -31,6 +31,15 @@ def shown(recorded: ComparedResponse, live: ComparedResponse) -> list[str]:
     return [str(change) for change in compare_responses(recorded, live)]
 
 
+def test_a_status_is_named_before_the_url() -> None:
+    """A form that fails is not redirected as it was; the error is what happened, and names the group in triage."""
+    sent = "http://shop.example/login"
+
+    changes = compare_responses(answer(url="http://shop.example/"), answer(url=sent, status=500))
+
+    assert [each.part for each in changes][:2] == ["status", "url"]
+
+
 def test_a_json_value_is_named_by_its_path() -> None:
     """A changed price in a list is reported with its path."""
     before = {"items": [{"name": "Pear", "price": "3.10"}, {"name": "Plum", "price": "2.00"}]}
