@@ -298,7 +298,7 @@ def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: 
 
 def _explain_verdict(outcome: ReplayOutcome, folder: Path) -> Iterator[str]:
     """Yield the cause of a divergence, before what else is a reason, such as another environment; then what to do."""
-    from eikon_engine.report.next_step import next_step
+    from eikon_engine.divergence.next_step import next_step
 
     found = outcome.explanation
     if found is not None:

@@ -63,6 +63,8 @@ class TriagedRun(FileModel):
     started_at: AwareDatetime
     consequences: int
     """Number of later steps that depend on the first one."""
+    next_step: str = ""
+    """What to do about it; empty if the cause is still to be found."""
 
 
 class ValueCount(FileModel):

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, assert_never
 from urllib.parse import quote
 
+from eikon_engine.divergence.next_step import next_step
 from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
 from eikon_engine.errors import EventsError, TraceError
 from eikon_engine.files.limits import MAX_RECORDED_VALUES, read_document, read_file
@@ -24,7 +25,6 @@ from eikon_engine.outcome.events import ActionPerformed, SkillRun, ToolResult
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.read_events import parse_events
 from eikon_engine.outcome.run_record import REPLAY_FOLDER
-from eikon_engine.report.next_step import next_step
 from eikon_engine.report.templates import page_file, page_template
 from eikon_engine.trace.actions import READING_ACTIONS
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
@@ -68,10 +68,11 @@ class HtmlReport:
         return render_report(outcome, folder) if self.for_all or outcome.exit_status else None
 
 
-def render_report(outcome: ReplayOutcome, folder: Path, *, is_beside: bool = True) -> str:
+def render_report(outcome: ReplayOutcome, folder: Path, *, is_beside: bool = True, runs_page: str = "") -> str:
     """Render an outcome and its artifacts; files that are missing or out of the folder are named.
 
     Other files are links if the page `is_beside` them, in their folder; else names, since the page is sent alone.
+    `runs_page` is the address of the list that it belongs to.
     """
     script = page_file("report.js")
     events, unreadable = _read_scenario_events(folder)
@@ -86,6 +87,7 @@ def render_report(outcome: ReplayOutcome, folder: Path, *, is_beside: bool = Tru
         kinds=[kind for kind in _BAR_KINDS if any(kind in subgoal.bar_kinds for subgoal in subgoals)],
         unreadable=unreadable,
         is_beside=is_beside,
+        runs_page=runs_page,
         run_files=[name for name in _RUN_FILES if (folder / name).is_file()],
         first=next((step for step in steps if step.outcome.divergences), None),
         pictures=[(step, picture) for step in steps for picture in step.pictures[-1:]],

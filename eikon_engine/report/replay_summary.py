@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
+from eikon_engine.divergence.next_step import next_step
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.report.html_report import HtmlReport
-from eikon_engine.report.next_step import next_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

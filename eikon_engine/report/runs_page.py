@@ -81,10 +81,11 @@ def render_runs_page(listed: ListedRuns, *, words: str, verdict: str) -> str:
     """Return the list of the chosen runs; it follows the folder while it is open."""
     runs, chosen, state_of_folder = listed
     script = page_file("runs.js")
-    counts = {state: sum(run.state == state for run in runs) for state in STATES}
+    numbers = ((sum(run.state == state for run in chosen), state) for state in STATES)
+    counts = ", ".join(f"{number} {state}" for number, state in numbers if number)
+    of_all = "" if len(chosen) == len(runs) else f"{len(chosen)} of "
     return page_template("runs.html").render(
-        headline=f"{pluralize(len(runs), 'run')}: "
-        + (", ".join(f"{number} {state}" for state, number in counts.items() if number) or "none yet"),
+        headline=f"{of_all}{pluralize(len(runs), 'run')}: {counts or ('none fits' if runs else 'none yet')}",
         runs=chosen[:SHOWN_RUNS],
         hidden=max(0, len(chosen) - SHOWN_RUNS),
         ended=[run for run in runs if run.summary is not None][:SHOWN_RUNS],

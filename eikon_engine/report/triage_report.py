@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from eikon_engine.outcome.triage import Triage, TriageGroup, ValueCount
+    from eikon_engine.outcome.triage import Triage, TriagedRun, TriageGroup, ValueCount
 
 SHOWN_VALUES: Final = 3
 """Values of a property in a line of text."""
@@ -37,10 +38,11 @@ def render_triage_markdown(triage: Triage) -> str:
     return "\n".join(_markdown(triage)) + "\n"
 
 
-def render_triage_page(triage: Triage, report_of: Callable[[str], str] = lambda _path: "") -> str:
+def render_triage_page(triage: Triage, report_of: Callable[[str], str] = lambda _path: "", runs_page: str = "") -> str:
     """Return a page; nothing of a mission is executed, and nothing is loaded.
 
     `report_of` returns the address of the report of a run, by the path of its outcome; empty without one.
+    `runs_page` is the address of the list of all runs.
     """
     return page_template("triage.html").render(
         triage=triage,
@@ -48,6 +50,7 @@ def render_triage_page(triage: Triage, report_of: Callable[[str], str] = lambda 
         shown_runs=SHOWN_RUNS,
         extent=partial(_extent, triage),
         report_of=report_of,
+        runs_page=runs_page,
         known=_known,
         history=_history,
     )
@@ -81,8 +84,10 @@ def _text(triage: Triage) -> Iterator[str]:
         yield f"{number}. {group.signature} [{group.id}]"
         yield f"   {_extent(triage, group)}; confidence {group.confidence}"
         yield f"   seen {_minute(group.first_seen)} to {_minute(group.last_seen)}"
-        yield f"   {shorten(_example(group), _LENGTH)}"
-        yield f"   look at: {group.representative}"
+        yield f"   {shorten(_representative(group).sentence, _LENGTH)}"
+        yield f"   look at: eikon report {shlex.quote(group.representative)}"
+        if step := _representative(group).next_step:
+            yield f"   next: {step}"
         if group.known is not None:
             yield f"   known: {_known(group)}"
         if group.history is not None:
@@ -113,8 +118,8 @@ def _markdown(triage: Triage) -> Iterator[str]:
     yield f"### {markdown_text(_headline(triage))}"
     yield ""
     if triage.groups:
-        yield "| runs | missions | cause | what changed | example | known | history |"
-        yield "|---:|---:|---|---|---|---|---|"
+        yield "| runs | missions | cause | what changed | example | next | known | history |"
+        yield "|---:|---:|---|---|---|---|---|---|"
     for group in triage.groups:
         change = ": ".join(filter(None, (group.signature.subject, group.signature.change)))
         cells = (
@@ -122,7 +127,8 @@ def _markdown(triage: Triage) -> Iterator[str]:
             str(len(group.missions)),
             group.signature.cause,
             f"{change} ({group.id})",
-            f"{shorten(_example(group), _LENGTH)} ({group.representative})",
+            f"{shorten(_representative(group).sentence, _LENGTH)} ({group.representative})",
+            _representative(group).next_step,
             _known(group),
             _history(group),
         )
@@ -131,8 +137,8 @@ def _markdown(triage: Triage) -> Iterator[str]:
         yield f"- {markdown_text(line.strip())}" if line else ""
 
 
-def _example(group: TriageGroup) -> str:
-    return next(run.sentence for run in group.runs if run.path == group.representative)
+def _representative(group: TriageGroup) -> TriagedRun:
+    return next(run for run in group.runs if run.path == group.representative)
 
 
 def _extent(triage: Triage, group: TriageGroup) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.next_step import next_step
 from eikon_engine.outcome.triage import (
     UNKNOWN_GROUP,
     CauseSignature,
@@ -83,6 +85,7 @@ class TriageBuilder:
             sentence=_sentence(outcome),
             started_at=outcome.started_at,
             consequences=0 if explanation is None else len(explanation.consequences),
+            next_step=next_step(outcome, Path(path).parent),
         )
         group.runs.append((run, failure, "" if explanation is None else explanation.settle))
         for key, value in properties(outcome, failure):

@@ -159,7 +159,7 @@ def _render_triage(runs: RunList) -> str:
         elif run.summary is not None:
             builder.add(run.path, runs.outcome(run))
             addresses[run.path] = f"run/{run.id}/"
-    return render_triage_page(builder.build(), lambda path: addresses.get(path, ""))
+    return render_triage_page(builder.build(), lambda path: addresses.get(path, ""), runs_page="./")
 
 
 async def _history_page(read_history: Callable[[], Sequence[MissionHistory]], _request: Request) -> Response:
@@ -181,7 +181,7 @@ async def _run_page(runs: RunList, request: Request) -> Response:
 
 
 def _render_run(runs: RunList, run: ShownRun) -> str:
-    return render_report(runs.outcome(run), run.folder)
+    return render_report(runs.outcome(run), run.folder, runs_page="" if run.path == "." else "../../")
 
 
 async def _run_file(runs: RunList, request: Request) -> Response:

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from eikon_engine.report.triage_report import render_triage_page
+from eikon_engine.report.triage_report import render_triage_page, render_triage_text
 from eikon_engine.triage.groups import triage
 from eikon_engine.triage.known_causes import KnownCauseRule, KnownCauses
 from tests.triage.test_groups import NIGHT
@@ -45,6 +45,7 @@ def test_each_cause_has_an_address(shown: Page) -> None:
     shown.locator("#group-2 summary").click()
     expect(shown.locator("#group-2").get_by_role("cell", name="b/2")).to_be_visible()
     expect(shown.locator("#group-1")).to_contain_text("Known: Prices, Ann, SHOP-7")
+    expect(shown.locator("#group-2")).to_contain_text("Next: look for the error in the log of the server")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -60,6 +61,23 @@ def test_it_is_accessible_and_fits(shown: Page, scheme: str, width: int) -> None
     serious = [each for each in found if each["impact"] in {"serious", "critical"}]
     assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_page_of_one_cause_has_the_id_to_ask_for_it(shown: Page) -> None:
+    """`eikon triage --cause` takes it."""
+    for number, group in enumerate(triage(NIGHT.items()).groups, start=1):
+        expect(shown.locator(f"#name-{number} code")).to_have_text(group.id)
+
+
+def test_the_text_says_what_to_look_at_and_what_to_do() -> None:
+    """As a command that may be copied; a cause that is still to be found has no next step."""
+    text = render_triage_text(triage([("my runs/outcome.json", NIGHT["b/1"]), ("c/outcome.json", NIGHT["c/1"])]))
+
+    assert (
+        "   look at: eikon report 'my runs/outcome.json'\n   next: look for the error in the log of the server\n"
+        in text
+    )
+    assert text.count("   next: ") == 1
 
 
 def test_a_triage_without_failures_says_so() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from eikon_engine.divergence.next_step import next_step
 from eikon_engine.outcome.divergence import Cause, Divergence
 from eikon_engine.report.html_report import render_report
-from eikon_engine.report.next_step import next_step
 from eikon_engine.report.replay_summary import render_summary
 from tests.report.outcomes import make_divergence, make_outcome
 
