@@ -94,7 +94,6 @@ def render_cart(csrf_token: str, drift: Drift | None) -> str:
     delivery = "" if drift == "removed-element" else '<p id="delivery">Delivered within two days</p>'
     return f"""<h1>Cart</h1>
 <ul id="lines"></ul>
-<p>Total: <span id="total"></span></p>
 {delivery}
 <form method="post" action="/order"><input type="hidden" name="csrf_token" value="{csrf_token}">
 <button id="place-order">Place order</button></form>
@@ -105,7 +104,12 @@ fetch("/api/cart").then((response) => response.json()).then((cart) => {{
     item.textContent = `${{line.count}} of ${{line.name}}`;
     document.querySelector("#lines").append(item);
   }}
-  document.querySelector("#total").textContent = cart.total;
+  const total = document.createElement("span");
+  total.id = "total";
+  total.textContent = cart.total;
+  const sum = document.createElement("p");
+  sum.append("Total: ", total);
+  document.querySelector("#lines").after(sum);
 }});
 </script>"""
 
