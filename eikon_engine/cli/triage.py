@@ -94,7 +94,7 @@ def _read(paths: Sequence[Path], known: Path | None) -> Triage:
     with click.progressbar(files, label="outcomes", file=sys.stderr, hidden=not sys.stderr.isatty()) as shown:
         for file in shown:
             try:
-                builder.add(str(file), read_outcome(file))
+                builder.add(str(file), read_outcome(file), file.parent)
             except TraceError as failure:
                 builder.add_unreadable(str(file), failure.message.removeprefix(f"{file}: "))
                 error = failure

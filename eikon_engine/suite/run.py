@@ -133,7 +133,7 @@ def triage_suite(folder: Path, suite: SuiteResult) -> Triage:
             continue
         path = f"{each.artifacts}/{OUTCOME_FILE}"
         try:
-            builder.add(path, read_outcome(folder / path))
+            builder.add(path, read_outcome(folder / path), (folder / path).parent)
         except TraceError as error:
             builder.add_unreadable(path, error.message.removeprefix(f"{folder / path}: "))
     return builder.build()

@@ -64,8 +64,8 @@ class TriageBuilder:
         self._unreadable: list[UnreadableOutcome] = []
         self._expired: dict[str, KnownCause] = {}
 
-    def add(self, path: str, outcome: ReplayOutcome) -> None:
-        """Add an outcome, by the name that reports show."""
+    def add(self, path: str, outcome: ReplayOutcome, folder: Path) -> None:
+        """Add an outcome, by the name that reports show; `folder` has its artifacts, and may be in its next step."""
         self._missions[outcome.mission_id] += 1
         if outcome.exit_status == 0:
             self._faithful += 1
@@ -85,7 +85,7 @@ class TriageBuilder:
             sentence=_sentence(outcome),
             started_at=outcome.started_at,
             consequences=0 if explanation is None else len(explanation.consequences),
-            next_step=next_step(outcome, Path(path).parent),
+            next_step=next_step(outcome, folder),
         )
         group.runs.append((run, failure, "" if explanation is None else explanation.settle))
         for key, value in properties(outcome, failure):
@@ -166,7 +166,7 @@ def triage(outcomes: Iterable[tuple[str, ReplayOutcome]], known_causes: KnownCau
     """Group outcomes, each given with the name that reports show, by the causes of their failures."""
     builder = TriageBuilder(known_causes)
     for path, outcome in outcomes:
-        builder.add(path, outcome)
+        builder.add(path, outcome, Path(path).parent)
     return builder.build()
 
 

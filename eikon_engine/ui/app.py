@@ -157,7 +157,7 @@ def _render_triage(runs: RunList) -> str:
         if run.problem:
             builder.add_unreadable(run.path, run.problem)
         elif run.summary is not None:
-            builder.add(run.path, runs.outcome(run))
+            builder.add(run.path, runs.outcome(run), run.folder)
             addresses[run.path] = f"run/{run.id}/"
     return render_triage_page(builder.build(), lambda path: addresses.get(path, ""), runs_page="./")
 

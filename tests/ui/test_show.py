@@ -82,6 +82,7 @@ def test_runs_are_listed_filtered_and_shown(night: Path, page: Page) -> None:
 
         page.get_by_role("link", name="Triage").click()
         expect(page.get_by_role("heading").first).to_have_text("7 outcomes of 3 missions: 6 failed with 3 causes")
+        expect(page.locator("#group-1")).to_contain_text(f" {night / 'a/3'}`")
         page.get_by_role("link", name="All runs").click()
         page.get_by_label("First").select_option("a/1")
         page.get_by_label("Second").select_option("a/3")
