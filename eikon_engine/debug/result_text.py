@@ -29,6 +29,7 @@ from eikon_engine.debug.results import (
 )
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.text import pluralize
+from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.debug_events import (
     BranchChanged,
     BranchCreated,
@@ -102,7 +103,7 @@ def _step_lines(step: InspectedStep) -> Iterator[str]:
     if step.expected.kind != "ok":
         yield f"  expected result: {step.expected.kind}"
     for key in step.requests:
-        yield f"  recorded request: {key.partition(' sha256:')[0]}"
+        yield f"  recorded request: {readable_key(key)}"
 
 
 def _target_lines(target: InspectedTarget) -> Iterator[str]:

@@ -21,7 +21,6 @@ from eikon_engine.divergence.response_diff import (
     SIGN_IN_PART,
     WITHHELD_ENDING,
 )
-from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
 from eikon_engine.network.exchange import PASSIVE_TYPES
 from eikon_engine.network.websocket import SOCKET_METHOD
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eikon_engine.divergence.comparison import Comparison
-    from eikon_engine.outcome.divergence import Cause, Divergence
+    from eikon_engine.outcome.divergence import Cause, Divergence, Refusal
     from eikon_engine.outcome.outcomes import NetworkMode, ResponseChange, ValueChange
     from eikon_engine.trace.observation import DocumentLoad, Observation
 
@@ -86,6 +85,7 @@ SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 """Statuses that also refuse visitors who never signed in, and wrong passwords."""
+_GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 _LOGIN_PAGE_PATH: Final = re.compile(
     r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in)(?:[/_.-]|$)|(?:^|[/_.-])(?:auth|sso)(?:\.\w+)?/?$", re.IGNORECASE
 )
@@ -152,6 +152,7 @@ class CauseAssessment:
     cause: Cause
     why: str
     settle: str = ""
+    refusal: Refusal | None = None
 
 
 def classify_cause(case: DivergenceCase) -> CauseAssessment:
@@ -159,8 +160,20 @@ def classify_cause(case: DivergenceCase) -> CauseAssessment:
     for cause, judges in CAUSE_TESTS:
         why = judges(case)
         if why is not None:
-            return CauseAssessment(cause=cause, why=why)
+            return CauseAssessment(cause=cause, why=why, refusal=_find_refusal(case, cause))
     return _unknown(case)
+
+
+def _find_refusal(case: DivergenceCase, cause: Cause) -> Refusal | None:
+    """Return what the site refused, if a cause is a response that says so; None for errors of the site itself."""
+    if cause == "session-expired":
+        return "sign-in" if _refused_sign_in(case) is not None else None
+    failed = _failed_response(case) if cause == "site-error" else None
+    if failed is None:
+        return None
+    if _refused(failed.url, failed.status):
+        return "sign-in"
+    return "address" if failed.status in _GONE else None
 
 
 def _environment(case: DivergenceCase) -> str | None:
@@ -176,6 +189,9 @@ def _skill(case: DivergenceCase) -> str | None:
 
 
 def _session(case: DivergenceCase) -> str | None:
+    refused = _refused_sign_in(case)
+    if refused is not None:
+        return refused
     for load in _new_documents(case):
         ended = _session_end(case, load.url, load.status)
         if ended and load.status not in _recorded_statuses(case):
@@ -183,6 +199,24 @@ def _session(case: DivergenceCase) -> str | None:
         if _is_login_shown(load) and not any(is_login_document(each.url) for each in _documents(case.recorded)):
             return f"the site {'redirected to' if load.hops else 'showed'} a login page, {load.url}"
     return _session_end_in(case, case.changed_values)
+
+
+def _refused_sign_in(case: DivergenceCase) -> str | None:
+    """Return that a sign-in of this step led to the login page again; None if there was none, or if it did not."""
+    recorded = any(is_login_document(load.url) for load in _documents(case.recorded))
+    if recorded or not any(map(_is_login_shown, _new_documents(case))):
+        return None
+    for change in _changes_here(case):
+        method, url = change.key.split(" ")[:2]
+        is_sent_back = any(each.part == "url" and is_login_document(each.live) for each in change.what)
+        if method == "POST" and is_login_document(url) and is_sent_back:
+            return f"POST {url} led to the login page again (the sign-in was refused){_quoted(_error_text(change))}"
+    return None
+
+
+def _changes_here(case: DivergenceCase) -> Iterator[ResponseChange]:
+    here = (case.first.subgoal, case.first.sequence)
+    return (each for each in case.changes if (each.subgoal, each.sequence) == here)
 
 
 def _is_login_shown(load: DocumentLoad) -> bool:
@@ -236,21 +270,31 @@ def _without_host(url: str, host: str) -> str:
     return parts._replace(scheme="", netloc="").geturl() if parts.netloc == host else url
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FailedResponse:
+    """A response that is an error, unlike the recorded one."""
+
+    url: str
+    status: int
+    reason: str
+
+
 def _site_error(case: DivergenceCase) -> str | None:
+    failed = _failed_response(case)
+    return None if failed is None else failed.reason
+
+
+def _failed_response(case: DivergenceCase) -> _FailedResponse | None:
     for load in _new_documents(case):
-        if (
-            load.status is not None
-            and load.status >= FIRST_ERROR_STATUS
-            and load.status not in _recorded_statuses(case)
-        ):
-            return (
-                f"{load.url} returned status {load.status}{_refused(load.url, load.status)}{_quoted_title(case, load)}"
-            )
+        url, status = load.url, load.status
+        if status is not None and status >= FIRST_ERROR_STATUS and status not in _recorded_statuses(case):
+            reason = f"{url} returned status {status}{_refused(url, status)}{_quoted_title(case, load)}"
+            return _FailedResponse(url=url, status=status, reason=reason)
     for change, value in case.changed_values:
         if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
-            refused = _refused(change.key.split(" ")[1], int(value.live))
-            ended = f"returned status {value.live} instead of {value.recorded}{refused}"
-            return f"{change.key} {ended}{_quoted_error(change)}"
+            url, status = change.key.split(" ")[1], int(value.live)
+            ended = f"returned status {status} instead of {value.recorded}{_refused(url, status)}"
+            return _FailedResponse(url=url, status=status, reason=f"{change.key} {ended}{_quoted_error(change)}")
     return None
 
 
@@ -273,15 +317,16 @@ def _refused(url: str, status: int) -> str:
 
 
 def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
-    """Return what an error page says, quoted: its title or, if that only names the status, the error in its text."""
+    """Return what an error page says, quoted: the error in its text or, if there is none, its title."""
+    urls = {url.partition("#")[0] for url in (load.url, *(hop.url for hop in load.hops))}
+    mine = (each for each in _changes_here(case) if each.key.split(" ")[1] in urls)
+    error = next((text for each in mine if (text := _error_text(each))), "")
     pages = () if case.observed is None else case.observed.pages
-    title = next((page.title for page in pages if page.page == load.page), "")
-    if not title or is_only_status(title):
-        here = (case.first.subgoal, case.first.sequence)
-        answers = (each for each in case.changes if (each.subgoal, each.sequence) == here)
-        mine = (each for each in answers if each.key.split(" ")[1] == load.url.partition("#")[0])
-        title = next((text for each in mine if (text := _error_text(each))), title)
-    return f": '{title}'" if title else ""
+    return _quoted(error or next((page.title for page in pages if page.page == load.page), ""))
+
+
+def _quoted(text: str) -> str:
+    return f": '{text}'" if text else ""
 
 
 def _quoted_error(change: ResponseChange) -> str:
@@ -292,7 +337,7 @@ def _quoted_error(change: ResponseChange) -> str:
         if found is not None and each.live != ABSENT and not _LITERAL.fullmatch(each.live):
             texts.setdefault(found[1], each.live)
     text = next((texts[name] for name in _ERROR_MEMBERS if name in texts), _error_text(change))
-    return f": '{text}'" if text else ""
+    return _quoted(text)
 
 
 def _error_text(change: ResponseChange) -> str:

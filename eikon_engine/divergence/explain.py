@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause, is_login_document
 from eikon_engine.divergence.masks import without_masked_evidence
 from eikon_engine.divergence.related_responses import find_related_changes
+from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
 from eikon_engine.trace.actions import SecretRef
 from eikon_engine.trace.execution import ActionTrace
@@ -16,8 +18,9 @@ from eikon_engine.trace.execution import ActionTrace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.outcome.divergence import Cause, Divergence
-    from eikon_engine.outcome.outcomes import NetworkMode, NetworkOutcome, StepOutcome, SubgoalOutcome
+    from eikon_engine.divergence.causes import CauseAssessment
+    from eikon_engine.outcome.divergence import Cause, Divergence, Refusal
+    from eikon_engine.outcome.outcomes import NetworkMode, NetworkOutcome, ResponseChange, StepOutcome, SubgoalOutcome
     from eikon_engine.trace.certificate import LastCertification
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
     from eikon_engine.trace.masks import Mask
@@ -36,6 +39,11 @@ _OPENINGS: Final[dict[Cause, str]] = {
     "unknown": "The cause is unknown",
 }
 """The start of the sentence, by cause."""
+_REFUSALS: Final[dict[Refusal, str]] = {
+    "sign-in": "The site refused the sign-in",
+    "address": "The site no longer has an address",
+}
+"""The start of the sentence, if the cause is that the site refused something."""
 _MAX_EVIDENCE: Final = 5
 """Maximum number of response values and of console lines shown as evidence."""
 
@@ -53,12 +61,17 @@ def explain_divergence(
         sequence=first.sequence,
         code=first.code,
         cause=judged.cause,
-        sentence=f"{_OPENINGS[judged.cause]}: {place} {describe_divergence(first)}.",
+        sentence=f"{_opening(judged)}: {place} {describe_divergence(first)}.",
         why=_without_digests(judged.why),
         settle=judged.settle,
+        refusal=judged.refusal,
         evidence=tuple(_evidence(case, artifacts)),
         consequences=consequences,
     )
+
+
+def _opening(judged: CauseAssessment) -> str:
+    return _REFUSALS[judged.refusal] if judged.refusal else _OPENINGS[judged.cause]
 
 
 def after_certification(explanation: Explanation, last: LastCertification) -> Explanation:
@@ -149,7 +162,7 @@ def _evidence(case: DivergenceCase, artifacts: Sequence[Artifact]) -> Iterator[E
     values = f"expected {first.expected}\nobserved {first.observed}"
     yield Evidence(kind="values", title="Expected and observed", text=values)
     for change, value in islice(case.changed_values, _MAX_EVIDENCE):
-        yield Evidence(kind="answer", title=change.key, text=str(value))
+        yield Evidence(kind="answer", title=_describe_request(case, change), text=str(value))
     if first.detail:
         yield Evidence(kind="difference", title="Difference", text=first.detail)
     for candidate in first.candidates or ():
@@ -160,6 +173,23 @@ def _evidence(case: DivergenceCase, artifacts: Sequence[Artifact]) -> Iterator[E
         yield Evidence(kind="console", title="New console error", text=line)
     for artifact in artifacts:
         yield Evidence(kind="file", title=artifact.name, text=artifact.path)
+
+
+def _describe_request(case: DivergenceCase, change: ResponseChange) -> str:
+    """Describe a request; of one that was redirected to a document, also the request whose response is compared."""
+    request = readable_key(change.key)
+    method, url = request.split(" ")[:2]
+    is_here = (change.subgoal, change.sequence) == (case.first.subgoal, case.first.sequence)
+    for load in case.observed.documents if case.observed is not None and is_here else ():
+        hops = {hop.url.partition("#")[0]: hop.status for hop in load.hops}
+        if url in hops:
+            keeps_method = method == "HEAD" or set(hops.values()) <= _SAME_METHOD
+            return f"{method if keeps_method else 'GET'} {load.url}, where {request} was redirected to"
+    return request
+
+
+_SAME_METHOD: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})
+"""Redirects after which a browser sends the same method again; after others it sends GET."""
 
 
 def _new_errors(case: DivergenceCase) -> list[str]:

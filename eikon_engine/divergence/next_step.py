@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from eikon_engine.outcome.divergence import Cause, Divergence
+    from eikon_engine.outcome.divergence import Cause, Divergence, Refusal
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
 _STEPS: Final[Mapping[Cause, str]] = MappingProxyType(
@@ -28,6 +28,14 @@ _STEPS: Final[Mapping[Cause, str]] = MappingProxyType(
     }
 )
 """By causes after which it does not depend on how the mission was replayed."""
+_REFUSED: Final[Mapping[Refusal, str]] = MappingProxyType(
+    {
+        "sign-in": "check the secrets that the mission signs in with, and that the account may sign in",
+        "address": "restore what was at this address, or correct what leads there; if it moved on purpose, record the "
+        "mission again",
+    }
+)
+"""By what the site refused."""
 
 
 def next_step(outcome: ReplayOutcome, folder: Path) -> str:
@@ -38,6 +46,8 @@ def next_step(outcome: ReplayOutcome, folder: Path) -> str:
     found, first = outcome.explanation, next(iter(outcome.divergences), None)
     if found is None or first is None or found.settle:
         return ""
+    if found.refusal is not None:
+        return _REFUSED[found.refusal]
     bundle = shlex.quote(outcome.trace_path)
     match found.cause:
         case "site-changed" | "test-data":

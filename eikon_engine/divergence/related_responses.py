@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.response_diff import DATA_PART, is_absent, without_cut_ends
+from eikon_engine.network.keys import readable_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,7 @@ def describe_change(change: ResponseChange, value: ValueChange, here: tuple[str,
     """Describe a changed value with its request, and with its step unless it was received `here`."""
     step = f"at step {change.sequence} of {change.subgoal}" if change.subgoal else "before the first step"
     earlier = "" if _is_here(change, here) else f" ({step})"
-    return f"{change.key}{earlier}: {value}"
+    return f"{readable_key(change.key)}{earlier}: {value}"
 
 
 def _explains(value: ValueChange, expected: str, observed: str) -> bool:

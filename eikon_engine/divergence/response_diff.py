@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.response_text import find_error_text, find_sign_in_form
+from eikon_engine.divergence.response_text import find_error_text, find_sign_in_error, find_sign_in_form
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import canonical_json, child_path
 from eikon_engine.files.text import differing_part, excerpt
@@ -521,9 +521,14 @@ def _messages_of_page(recorded: ComparedResponse, live: ComparedResponse) -> Ite
     """Yield that a live response is a sign-in page, and the error that it reports, if the recorded one has neither."""
     before, now = recorded.body or b"", live.body or b""
     form = find_sign_in_form(now, _media_type(live))
-    if form and not find_sign_in_form(before, _media_type(recorded)):
+    is_new_form = bool(form) and not find_sign_in_form(before, _media_type(recorded))
+    if is_new_form:
         yield ValueChange(part=SIGN_IN_PART, recorded=ABSENT, live=shorten_value(form))
-    error = find_error_text(now, _media_type(live), before) if live.status >= FIRST_ERROR_STATUS else ""
+    error = ""
+    if live.status >= FIRST_ERROR_STATUS:
+        error = find_error_text(now, _media_type(live), before)
+    elif is_new_form:
+        error = find_sign_in_error(now)
     if error:
         yield ValueChange(part=ERROR_TEXT_PART, recorded=ABSENT, live=shorten_value(error))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from selectolax.lexbor import LexborHTMLParser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from selectolax.lexbor import LexborNode
 
@@ -36,9 +36,9 @@ _OTHER_INPUTS: Final = frozenset(
 )
 """Types of `input` elements that are no text fields."""
 _PASSWORD_FIELD: Final = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password\b""", re.IGNORECASE)
+_ALERTS: Final = ("[role=alert]", '[class*="error" i], [id*="error" i]')
 _MESSAGES: Final = (
-    "[role=alert]",
-    '[class*="error" i], [id*="error" i]',
+    *_ALERTS,
     *("h1", "h2", "p", "pre"),
     '[class*="message" i], [id*="message" i], [class*="alert" i], [id*="alert" i]',
 )
@@ -46,6 +46,7 @@ _MESSAGES: Final = (
 _FRAME_TAGS: Final = frozenset({"nav", "header", "footer"})
 _NOTICE: Final = re.compile(r"cookie|consent|gdpr", re.IGNORECASE)
 """Classes and ids of notices that a site shows on every page."""
+_NOT_SHOWN: Final = re.compile(r"\bdisplay\s*:\s*none\b", re.IGNORECASE)
 _PHRASES: Final = "|".join(sorted((re.escape(each.phrase) for each in HTTPStatus), key=len, reverse=True))
 _ONLY_STATUS: Final = re.compile(
     rf"(?:(?:HTTP|status|server|error|oops)\b[\s:!]*)*(?:\d{{3}})?[\s:|\u2013\u2014-]*(?:{_PHRASES}|error)?[\s.!]*",
@@ -100,11 +101,11 @@ def find_error_text(body: bytes, media_type: str, recorded: bytes = b"") -> str:
     """
     if len(body) > MAX_PAGE_BYTES:
         return ""
-    if media_type == "text/html":
+    if media_type == "text/html" and b"<" in body:
         known = recorded.decode("utf-8", "replace")
         texts = _page_texts(LexborHTMLParser(body))
         return next((_first_sentence(each) for each in texts if each not in known and not is_only_status(each)), "")
-    if media_type != "text/plain":
+    if media_type not in {"text/html", "text/plain"}:
         return ""
     lines = [line.strip() for line in body.decode("utf-8", "replace").splitlines() if line.strip()]
     if not lines or lines[0].startswith(("{", "[")):
@@ -113,20 +114,27 @@ def find_error_text(body: bytes, media_type: str, recorded: bytes = b"") -> str:
     return "" if is_only_status(text) else _first_sentence(text)
 
 
+def find_sign_in_error(body: bytes) -> str:
+    """Return what a page with a sign-in form reports of a refused sign-in; empty if it reports nothing."""
+    shown = (each for each in _page_texts(LexborHTMLParser(body), _ALERTS) if each)
+    return next(map(_first_sentence, shown), "")
+
+
 def is_only_status(text: str) -> bool:
     """Return whether a text says no more than the status of a response, such as `500 Internal Server Error`."""
     return _ONLY_STATUS.fullmatch(text) is not None
 
 
-def _page_texts(page: LexborHTMLParser) -> Iterator[str]:
+def _page_texts(page: LexborHTMLParser, selectors: Sequence[str] = _MESSAGES) -> Iterator[str]:
     """Yield the texts of a page that may say what went wrong, most likely first."""
     blocks = "h1, h2, h3, p, div, form, ul"
-    for selector in _MESSAGES:
+    for selector in selectors:
         for node in page.css(selector):
             if (
                 node.tag not in {"html", "body", "script", "style"}
                 and not any(each.mem_id != node.mem_id for each in node.css(blocks))
                 and not _is_frame(node)
+                and not _is_hidden(node)
             ):
                 yield _text_of(node)
 
@@ -137,6 +145,16 @@ def _is_frame(node: LexborNode) -> bool:
     while here is not None and here.tag not in {"html", "body"}:
         names = f"{here.attributes.get('class') or ''} {here.attributes.get('id') or ''}"
         if here.tag in _FRAME_TAGS or _NOTICE.search(names):
+            return True
+        here = here.parent
+    return False
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    """Return whether the markup hides an element, as it does with messages that a script may show later."""
+    here: LexborNode | None = node
+    while here is not None and here.tag != "html":
+        if "hidden" in here.attributes or _NOT_SHOWN.search(here.attributes.get("style") or ""):
             return True
         here = here.parent
     return False

@@ -65,6 +65,11 @@ def request_key(method: str, url: str, body: bytes | None, content_type: str | N
     return canonical_request(method, url, body, content_type).key
 
 
+def readable_key(key: str) -> str:
+    """Return a key for people: method and URL, without the digest of the body."""
+    return key.partition(BODY_MARK)[0]
+
+
 def unpack_body(body: bytes | None) -> bytes | None:
     """Return a body that a script compressed (gzip or zlib) as it was before, so that it is compared and redacted."""
     if body is None or not body.startswith((b"\x1f\x8b", b"\x78")):

@@ -104,6 +104,9 @@ Cause: TypeAlias = Literal[
 ]
 """Classes of causes; `docs/causes.md` has a section for each."""
 
+Refusal: TypeAlias = Literal["sign-in", "address"]
+"""What a site refused: to sign in, or to serve an address that it does not have."""
+
 EvidenceKind: TypeAlias = Literal["values", "difference", "answer", "console", "candidate", "file"]
 
 
@@ -143,5 +146,7 @@ class Explanation(FileModel):
     """The evidence for the cause."""
     settle: str = ""
     """How to find the cause when it is unknown."""
+    refusal: Refusal | None = None
+    """What the site refused; None if the cause is no refusal."""
     evidence: tuple[Evidence, ...] = ()
     consequences: tuple[Consequence, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
 from eikon_engine.divergence.next_step import next_step
 from eikon_engine.files.text import pluralize
+from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import safe_lines
@@ -246,11 +247,11 @@ def _network(network: NetworkOutcome, mode: NetworkMode) -> Iterator[str]:
         yield _line("Live", network.live)
     yield _line("Missing", len(network.misses))
     yield _line("Unused", len(network.unused))
-    yield from (f"  {miss.key}: {miss.reason}" for miss in network.misses)
+    yield from (f"  {readable_key(miss.key)}: {miss.reason}" for miss in network.misses)
     for rule in network.rules_applied:
         times = "once" if rule.times == 1 else f"{rule.times} times"
         yield f"  ignored, {times}: {rule.rule} ({rule.reason})"
-    yield from (f"  not recorded: {key}" for key in network.unmatched)
+    yield from (f"  not recorded: {readable_key(key)}" for key in network.unmatched)
     for change in network.response_changes:
         yield from _response_change(change)
     how = "to an origin that the trace does not navigate to" if mode == "live" else "bypassed the routes"
@@ -261,7 +262,7 @@ def _network(network: NetworkOutcome, mode: NetworkMode) -> Iterator[str]:
 
 def _response_change(change: ResponseChange) -> Iterator[str]:
     at = f"{change.subgoal}, sequence {change.sequence}" if change.subgoal else "before the first step"
-    yield f"  changed response: {change.key} ({at})"
+    yield f"  changed response: {readable_key(change.key)} ({at})"
     for value in change.what:
         yield f"    {value.part}: recorded {value.recorded}, live {value.live}"
     if change.more:

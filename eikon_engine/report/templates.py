@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def page_template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["readable_key"] = readable_key
     return environment.get_template(name, globals={"style": page_file("report.css")})
 
 

@@ -273,9 +273,52 @@ def test_a_sign_in_that_is_refused_is_no_ended_session() -> None:
         assert classify_cause(each).cause == "site-error"
         assert "401" in classify_cause(each).why
         assert "(the sign-in was refused)" in classify_cause(each).why
+        assert classify_cause(each).refusal == "sign-in"
     items = answer("status", "200", "401")
     assert classify_cause(replace(case, related_changes=(items,))).cause == "site-error"
     assert classify_cause(replace(case, related_changes=(items,), is_before_sign_in=False)).cause == "session-expired"
+
+
+@pytest.mark.parametrize("key", ["POST http://a/login sha256:0", "POST http://a/order", "GET http://a/login"])
+def test_a_sign_in_that_leads_to_its_page_again_is_refused(key: str) -> None:
+    """With what that page says. A page of another request, or one that nobody sent a sign-in from, is no refusal."""
+    what = (
+        ValueChange(part="url", recorded="http://a/orders", live="http://a/login"),
+        ValueChange(part="error text", recorded="(absent)", live="Wrong password"),
+    )
+    change = answer("url", "", "", key=key).model_copy(update={"what": what})
+    recorded, observed = showing("1", ("http://a/orders", 200)), showing("2", ("http://a/login", 200))
+
+    found = classify_cause(DivergenceCase(first=finding(), changes=(change,), recorded=recorded, observed=observed))
+
+    assert found.cause == "session-expired"
+    is_sign_in = key.startswith("POST http://a/login")
+    assert found.refusal == ("sign-in" if is_sign_in else None)
+    assert found.why.endswith("(the sign-in was refused): 'Wrong password'") == is_sign_in
+
+
+def test_the_error_of_a_page_is_quoted_before_its_title_also_after_a_redirect() -> None:
+    """The title is often that of the site; the response is stored with the request that was redirected."""
+    hop = RedirectHop(url="http://a/new", status=302)
+    seen = showing("2", ("http://a/tickets/1", 500))
+    page = seen.pages[0].model_copy(update={"title": "Help desk"})
+    load = seen.documents[0].model_copy(update={"hops": (hop,)})
+    observed = seen.model_copy(update={"documents": (load,), "pages": (page,)})
+    change = answer("error text", "(absent)", "database is locked", key="POST http://a/new sha256:0")
+    case = DivergenceCase(first=finding(), observed=observed)
+
+    assert classify_cause(case).why == "http://a/tickets/1 returned status 500: 'Help desk'"
+    assert classify_cause(replace(case, changes=(change,))).why.endswith("returned status 500: 'database is locked'")
+
+
+@pytest.mark.parametrize(("status", "refusal"), [(404, "address"), (410, "address"), (500, None)])
+def test_an_address_that_is_gone_is_no_error_of_the_server(status: int, refusal: str | None) -> None:
+    """Of a page, and of what a page loads."""
+    page = DivergenceCase(first=finding(), observed=showing("2", ("http://a/cart", status)))
+    script = DivergenceCase(first=finding(), related_changes=(answer("status", "200", str(status)),))
+
+    for each in map(classify_cause, (page, script)):
+        assert (each.cause, each.refusal) == ("site-error", refusal)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from eikon_engine.outcome.outcomes import (
 )
 from eikon_engine.trace.actions import Reload
 from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, SubgoalTrace, Succeeded
-from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.observation import DocumentLoad, Observation, RedirectHop
 
 ATTEMPT = "cart__attempt_1"
 BECAUSE = ("GET http://a/cart: body $.count: recorded 2, live 3",)
@@ -141,6 +141,22 @@ def test_what_an_agent_read_is_in_the_sentence() -> None:
     assert describe_divergence(found) == 'it returned "Rejected" instead of "Approved"'
 
 
+def test_evidence_names_the_request_that_was_redirected_and_where_to() -> None:
+    """The response is that of the page to which a form was redirected."""
+    hops = (RedirectHop(url="http://a/new", status=302),)
+    observed = Observation(pages=(), documents=(DocumentLoad(page=0, url="http://a/tickets/1", status=500, hops=hops),))
+    failed = change(1).model_copy(update={"key": "POST http://a/new sha256:0123"})
+    because = ("POST http://a/new: body $.count: recorded 2, live 3",)
+    first = divergence("It differs.").model_copy(update={"because": because})
+    step_failed = step(1).model_copy(update={"divergences": (first,), "observation": observed})
+
+    found = explained(step_failed, changes=(failed,))
+
+    assert found is not None
+    titles = [each.title for each in found.evidence if each.kind == "answer"]
+    assert titles == ["GET http://a/tickets/1, where POST http://a/new was redirected to"]
+
+
 def test_digests_of_bodies_are_in_no_explanation() -> None:
     """A person learns nothing from them."""
     refused = ResponseChange(
@@ -150,7 +166,7 @@ def test_digests_of_bodies_are_in_no_explanation() -> None:
         sequence=1,
         what=(ValueChange(part="status", recorded="201", live="503"),),
     )
-    named = divergence("differs").model_copy(update={"because": (f"{refused.key}: {refused.what[0]}",)})
+    named = divergence("differs").model_copy(update={"because": (f"POST http://a/cart: {refused.what[0]}",)})
 
     found = explained(step(1, message="differs").model_copy(update={"divergences": (named,)}), changes=(refused,))
 

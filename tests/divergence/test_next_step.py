@@ -14,6 +14,7 @@ from eikon_engine.report.replay_summary import render_summary
 from tests.report.outcomes import make_divergence, make_outcome
 
 if TYPE_CHECKING:
+    from eikon_engine.outcome.divergence import Refusal
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
 RUN = Path("runs/my order")
@@ -64,6 +65,19 @@ def test_each_known_cause_has_a_next_step(cause: Cause) -> None:
     """In a live replay; of an unknown cause, the explanation says how to find it instead."""
     assert next_step(diverged(cause), RUN)
     assert not next_step(diverged("unknown", settle="run `eikon certify`"), RUN)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "following"),
+    [("sign-in", "check the secrets"), ("address", "restore what was at this address"), (None, "look for the error")],
+)
+def test_what_the_site_refused_is_in_no_log_of_an_error(refusal: Refusal | None, following: str) -> None:
+    """A wrong password or a page that is gone is looked for elsewhere."""
+    outcome = diverged("site-error")
+    assert outcome.explanation is not None
+    refused = outcome.explanation.model_copy(update={"refusal": refusal})
+
+    assert next_step(outcome.model_copy(update={"explanation": refused}), RUN).startswith(following)
 
 
 def test_the_summary_and_the_page_have_it(tmp_path: Path) -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.divergence.response_text import MAX_ERROR_LENGTH, find_error_text, find_sign_in_form, is_only_status
+from eikon_engine.divergence.response_text import (
+    MAX_ERROR_LENGTH,
+    find_error_text,
+    find_sign_in_error,
+    find_sign_in_form,
+    is_only_status,
+)
 
 HTML, TEXT = "text/html", "text/plain"
 
@@ -24,6 +30,12 @@ HTML, TEXT = "text/html", "text/plain"
         ("<nav><p>All orders</p></nav><footer><p>Made here</p></footer><div id=alert>Closed</div>", HTML, "Closed"),
         ("<title>502 Bad Gateway</title><center><h1>502 Bad Gateway</h1></center><hr>nginx", HTML, ""),
         ("<h1>Oops! Server Error</h1>", HTML, ""),
+        ("Workflow engine is down", HTML, "Workflow engine is down"),
+        (
+            "<div hidden>No</div><p style='display: none'>No</p><p>Database is down.</p>",
+            HTML,
+            "Database is down.",
+        ),
         ("version 1.2 is not supported. Update.", TEXT, "version 1.2 is not supported."),
         ("Traceback (most recent call last):\n  File x\nKeyError: 'cart'\n", TEXT, "KeyError: 'cart'"),
         ("Service Unavailable", TEXT, ""),
@@ -63,6 +75,19 @@ def test_a_long_error_is_cut_between_words() -> None:
 def test_a_page_to_sign_in_has_one_password_field_and_one_other(body: str, media_type: str, title: str) -> None:
     """It is named by its title."""
     assert find_sign_in_form(body.encode(), media_type) == title
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("<h1>Sign in</h1><p role=alert>Wrong password. Try again.</p>", "Wrong password."),
+        ("<h1>Sign in</h1><p role=alert></p><div class=form-error>Unknown user</div>", "Unknown user"),
+        ("<h1>Sign in</h1><p>Welcome</p><p hidden role=alert>Wrong password</p>", ""),
+    ],
+)
+def test_a_page_to_sign_in_says_why_it_was_refused(body: str, error: str) -> None:
+    """Only in a message that the page shows: its heading is no error."""
+    assert find_sign_in_error(body.encode()) == error
 
 
 @pytest.mark.parametrize(

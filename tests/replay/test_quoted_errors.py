@@ -9,7 +9,7 @@ import pytest
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.target import Target
-from tests.browser.pages import Answer, serve_pages
+from tests.browser.pages import Answer, redirect, serve_pages
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
 
@@ -68,3 +68,34 @@ def test_an_error_is_quoted_whatever_was_recorded(tmp_path: Path, before: str, e
     assert outcome.explanation.why == (
         f"POST {site.url}/api/notes returned status 500 instead of {status}: 'disk full'"
     )
+
+
+SIGN_IN = """<!doctype html><title>Help desk</title>{}<form method=post action=/login>
+<label>Password <input type=password name=password></label><button id=save>Sign in</button></form>"""
+REFUSED = SIGN_IN.format("<p role=alert>Wrong password</p>")
+LOCKED = Answer(body="<h1>Internal Server Error</h1><p>database is locked</p>", status=500)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "refusal"),
+    [
+        ({"/login": Answer(body=REFUSED)}, "(the sign-in was refused): 'Wrong password'", "sign-in"),
+        ({"/login": Answer(body=REFUSED, status=401)}, "(the sign-in was refused): 'Wrong password'", "sign-in"),
+        ({"/tickets": LOCKED}, "/tickets returned status 500: 'database is locked'", None),
+        ({"/tickets": Answer(body="Queue is down", status=500)}, "/tickets returned status 500: 'Queue is down'", None),
+    ],
+)
+def test_the_words_of_the_page_that_a_form_leads_to_are_the_reason(
+    tmp_path: Path, change: dict[str, Answer], reason: str, refusal: str | None
+) -> None:
+    """Whether it answers the form itself, or is where that redirects to."""
+    with serve_pages() as site:
+        tickets = Answer(body="<!doctype html><title>Help desk</title><h1>Tickets</h1>")
+        site.answers |= {"/": Answer(body=SIGN_IN.format("")), "/login": redirect("/tickets"), "/tickets": tickets}
+        SHARED.run(record(site, tmp_path / "bundle"))
+        site.answers |= change
+        outcome = replay(tmp_path / "bundle", tmp_path / "run", network="live", secrets={})
+
+    assert outcome.explanation is not None
+    assert outcome.explanation.why.endswith(reason)
+    assert outcome.explanation.refusal == refusal
