@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from eikon_engine.divergence.response_diff import (
     ABSENT,
     DATA_PART,
+    ENDING_PARTS,
     ERROR_TEXT_PART,
     FIRST_ERROR_STATUS,
     REDIRECT_PART,
@@ -338,6 +339,12 @@ def _quoted_error(change: ResponseChange) -> str:
             texts.setdefault(found[1], each.live)
     text = next((texts[name] for name in _ERROR_MEMBERS if name in texts), _error_text(change))
     return _quoted(text)
+
+
+def says_how_it_ended(value: ValueChange) -> bool:
+    """Return whether a changed value says how a request ended: its status or error, a redirect, or a message."""
+    is_ending = value.part in {*ENDING_PARTS, "url", REDIRECT_PART, SIGN_IN_PART, ERROR_TEXT_PART}
+    return is_ending or _ERROR_PART.fullmatch(value.part) is not None
 
 
 def _error_text(change: ResponseChange) -> str:

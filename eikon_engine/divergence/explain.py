@@ -7,9 +7,15 @@ from http import HTTPStatus
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.causes import CERTIFY_TO_SETTLE, DivergenceCase, classify_cause, is_login_document
+from eikon_engine.divergence.causes import (
+    CERTIFY_TO_SETTLE,
+    DivergenceCase,
+    classify_cause,
+    is_login_document,
+    says_how_it_ended,
+)
 from eikon_engine.divergence.masks import without_masked_evidence
-from eikon_engine.divergence.related_responses import find_related_changes
+from eikon_engine.divergence.related_responses import describe_change, find_related_changes
 from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.divergence import Consequence, Evidence, Explanation
 from eikon_engine.trace.actions import SecretRef
@@ -20,7 +26,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.causes import CauseAssessment
     from eikon_engine.outcome.divergence import Cause, Divergence, Refusal
-    from eikon_engine.outcome.outcomes import NetworkMode, NetworkOutcome, ResponseChange, StepOutcome, SubgoalOutcome
+    from eikon_engine.outcome.outcomes import (
+        NetworkMode,
+        NetworkOutcome,
+        ResponseChange,
+        StepOutcome,
+        SubgoalOutcome,
+        ValueChange,
+    )
     from eikon_engine.trace.certificate import LastCertification
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
     from eikon_engine.trace.masks import Mask
@@ -161,7 +174,7 @@ def _evidence(case: DivergenceCase, artifacts: Sequence[Artifact]) -> Iterator[E
     first = case.first
     values = f"expected {first.expected}\nobserved {first.observed}"
     yield Evidence(kind="values", title="Expected and observed", text=values)
-    for change, value in islice(case.changed_values, _MAX_EVIDENCE):
+    for change, value in islice(_telling_values(case), _MAX_EVIDENCE):
         yield Evidence(kind="answer", title=_describe_request(case, change), text=str(value))
     if first.detail:
         yield Evidence(kind="difference", title="Difference", text=first.detail)
@@ -173,6 +186,17 @@ def _evidence(case: DivergenceCase, artifacts: Sequence[Artifact]) -> Iterator[E
         yield Evidence(kind="console", title="New console error", text=line)
     for artifact in artifacts:
         yield Evidence(kind="file", title=artifact.name, text=artifact.path)
+
+
+def _telling_values(case: DivergenceCase) -> Iterator[tuple[ResponseChange, ValueChange]]:
+    """Yield the changed values that the divergence names, and how the same responses ended.
+
+    What else differs in them, such as what a mask hides on the page, shows nothing of the cause.
+    """
+    here = (case.first.subgoal, case.first.sequence)
+    for change, value in case.changed_values:
+        if describe_change(change, value, here) in case.first.because or says_how_it_ended(value):
+            yield change, value
 
 
 def _describe_request(case: DivergenceCase, change: ResponseChange) -> str:

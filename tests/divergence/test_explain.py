@@ -157,6 +157,17 @@ def test_evidence_names_the_request_that_was_redirected_and_where_to() -> None:
     assert titles == ["GET http://a/tickets/1, where POST http://a/new was redirected to"]
 
 
+def test_other_values_of_a_response_behind_the_divergence_are_no_evidence() -> None:
+    """A footer that a mask hides differs in the same response, and caused nothing."""
+    footer = ValueChange(part="body line 9", recorded="Rendered in 1 ms", live="Rendered in 2 ms")
+    price = change(1)
+
+    found = explained(step(1, message="differs"), changes=(price.model_copy(update={"what": (footer, *price.what)}),))
+
+    assert found is not None
+    assert [each.text for each in found.evidence if each.kind == "answer"] == ["body $.count: recorded 2, live 3"]
+
+
 def test_digests_of_bodies_are_in_no_explanation() -> None:
     """A person learns nothing from them."""
     refused = ResponseChange(
