@@ -22,7 +22,7 @@ from eikon_engine.trace.execution import Failed, RecordedTiming, Result, Succeed
 from eikon_engine.trace.observation import Observation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from playwright.async_api import Browser
 
@@ -59,6 +59,8 @@ class PerformedAction:
     """Snapshots and downloads behind the observation."""
     long_text: str | None = field(default=None, repr=False)
     """The JSON text of a long value that was read."""
+    inline_scripts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Texts, by digest, of the inline scripts in which live documents differ from the recorded ones so far."""
     waited_ms: float | None = None
     """Page time after which the condition of a wait held; None if it did not, and for other actions."""
 
@@ -222,6 +224,7 @@ class BrowserWorker:
             screenshot=effect.screenshot,
             captured=captured,
             long_text=effect.long_text,
+            inline_scripts=self.session.inline_scripts,
             waited_ms=effect.waited_ms,
         )
 

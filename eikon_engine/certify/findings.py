@@ -6,11 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.read import READ_CHANGED
+from eikon_engine.divergence.response_diff import diff_text
+from eikon_engine.dom.inline_scripts import SCRIPT_STATE
+from eikon_engine.files.text import shorten_pair
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.replay.collect import escape_reasons, unsent_reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.runs import ReplayedRun
@@ -26,7 +29,8 @@ def collect_findings(
     comparisons: Sequence[ActionComparison], runs: Sequence[ReplayedRun]
 ) -> tuple[CertificationFinding, ...]:
     """Return the differences among runs and from the recording, in mission order."""
-    unstable = tuple(finding for each in comparisons for finding in _unstable_findings(each))
+    scripts = {digest: text for run in runs for digest, text in run.inline_scripts.items()}
+    unstable = tuple(finding for each in comparisons for finding in _unstable_findings(each, scripts))
     found = (*unstable, *_step_findings(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
     found = (*found, *_run_findings(runs))
     order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
@@ -59,10 +63,11 @@ def status_for(findings: Sequence[CertificationFinding]) -> CertificationStatus:
     return "unverifiable" if kinds else "certified"
 
 
-def _unstable_findings(action: ActionComparison) -> Iterator[CertificationFinding]:
+def _unstable_findings(action: ActionComparison, scripts: Mapping[str, str]) -> Iterator[CertificationFinding]:
     for each in action.unstable:
         sides = ("the recording has", "a run") if each.code == READ_CHANGED else ("one run showed", "another")
         values = f"{sides[0]} {each.expected!r}, {sides[1]} {each.observed!r}"
+        values = (_script_difference(action, scripts) if each.code == "dom-changed" else "") or values
         yield CertificationFinding(
             kind="unstable",
             subgoal=action.place.subgoal,
@@ -73,6 +78,27 @@ def _unstable_findings(action: ActionComparison) -> Iterator[CertificationFindin
             runs=action.differing_runs,
             message=f"{action.differing_runs} of {len(action.outcomes)} runs differ from the first one; {values}",
         )
+
+
+def _script_difference(action: ActionComparison, scripts: Mapping[str, str]) -> str:
+    """Describe the first difference of the pages among the runs if it is one of a script whose texts are known."""
+    change = next((each.change for each in action.dom_changes), None)
+    if change is None or (change.kind, change.name) != ("state", SCRIPT_STATE):
+        return ""
+    one, other = (scripts.get(digest) for digest in change.whole)
+    if one is None or other is None:
+        return ""
+    before, now = next((values for _, *values in diff_text(one, other)), (one, other))
+    before, now = shorten_pair(before, now, _MAX_SCRIPT_PART)
+    return (
+        f"one run had {before!r} in the script at {change.path}, another {now!r}. No rule was found for "
+        "this part of it: let the site send the value outside the script, such as in a data attribute, or mask the "
+        "whole script (kind value, name script)"
+    )
+
+
+_MAX_SCRIPT_PART: Final = 120
+"""Maximum number of characters shown of each side of a script."""
 
 
 def _step_findings(runs: Sequence[ReplayedRun], known: set[tuple[str, int, str]]) -> Iterator[CertificationFinding]:

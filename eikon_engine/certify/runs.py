@@ -56,6 +56,8 @@ class ReplayedRun:
     outcome: ReplayOutcome
     hits: Mapping[ActionKey, HitElements] = field(default_factory=dict)
     snapshots: Snapshots = field(default_factory=dict)
+    inline_scripts: Mapping[str, str] = field(default_factory=dict)
+    """Texts of inline scripts that differ from the recorded ones, by the digests that snapshots have of them."""
 
 
 class RunMany(Protocol):
@@ -77,6 +79,7 @@ class RunCapture:
         """Store snapshots in `page_snapshots`, identical ones once."""
         self.page_snapshots = page_snapshots
         self.hits: dict[ActionKey, HitElements] = {}
+        self.inline_scripts: dict[str, str] = {}
         self._failed = ""
         """Label of the first action that failed or succeeded unlike in the recording."""
 
@@ -94,6 +97,7 @@ class RunCapture:
             and not failed_by_closing_its_page(step.step, performed.observation)
         ):
             self._failed = self._failed or action_label(step.step.action)
+        self.inline_scripts |= performed.inline_scripts
         if performed.captured is None:
             return
         for page in performed.captured.observation.pages:
@@ -143,7 +147,12 @@ def concurrent_replays(
             if run.error is not None:
                 raise run.error
         return tuple(
-            ReplayedRun(outcome=run.outcome, hits=run_capture.hits, snapshots=page_snapshots)
+            ReplayedRun(
+                outcome=run.outcome,
+                hits=run_capture.hits,
+                snapshots=page_snapshots,
+                inline_scripts=run_capture.inline_scripts,
+            )
             for run, run_capture in zip(done, run_captures, strict=True)
         )
 
