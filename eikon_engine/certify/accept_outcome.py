@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from eikon_engine.divergence.dependents import is_lost_target
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.limits import read_document
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import shorten_pair
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.acceptance import ERROR_CODES, MISSION_LAYERS, AcceptableStep, AcceptanceReport
 from eikon_engine.outcome.outcomes import ActionOutcome
-from eikon_engine.replay.artifacts import OBSERVATION, OUTCOME_FILE
+from eikon_engine.replay.artifacts import DOM_DIFFERENCE, OBSERVATION, OUTCOME_FILE
 from eikon_engine.replay.plan import mission_digest, order_steps, substitute_variables
 from eikon_engine.trace.accepted import (
     Acceptance,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.outcome.divergence import Cause
+    from eikon_engine.outcome.divergence import Cause, Divergence
     from eikon_engine.outcome.outcomes import ReplayOutcome, StepOutcome
     from eikon_engine.trace.bundle import Bundle
 
@@ -91,6 +94,7 @@ def accept_outcome(
         steps=steps,
         refusals=refusals,
         remaining=tuple(sorted(diverged.keys() - chosen.keys())),
+        warnings=_needed_elsewhere(run),
     )
     if refusals or dry_run:
         return report
@@ -153,7 +157,32 @@ def _acceptable(number: int, step: StepOutcome, *, is_first: bool) -> Acceptable
 def _differences(step: StepOutcome) -> tuple[str, ...]:
     """Return all differences of a step in a sentence each, also those that its policy does not count."""
     findings = step.findings if isinstance(step, ActionOutcome) else ()
-    return tuple(f"{each.code}: {each.message}" for each in (*step.divergences, *findings))
+    return tuple(_describe_difference(step, each) for each in (*step.divergences, *findings))
+
+
+def _describe_difference(step: StepOutcome, found: Divergence) -> str:
+    """Describe a difference with both its sides; of a page that differs in several places, the first one."""
+    before, now = shorten_pair(found.expected, found.observed, _MAX_SHOWN_LENGTH)
+    sides = f"{found.code}: {found.message} Recorded {before!r} → seen {now!r}"
+    more = next((each.path for each in step.artifacts if each.name == DOM_DIFFERENCE), "")
+    return f"{sides}; all of it: {more}" if more and _SEVERAL_PLACES.search(found.message) else sides
+
+
+_MAX_SHOWN_LENGTH: Final = 200
+"""Maximum number of characters of each side of a difference."""
+_SEVERAL_PLACES: Final = re.compile(r" and \d+ more\.$")
+"""End of the message of a page that differs in several places."""
+
+
+def _needed_elsewhere(run: ReplayOutcome) -> tuple[str, ...]:
+    """Describe the later steps whose targets the first divergence changed: no baseline makes them find those."""
+    following = () if run.explanation is None else run.explanation.consequences
+    return tuple(
+        f"step {each.sequence} of {each.subgoal_id}, {each.label}, acts on what changed here: {each.why}. "
+        "Accepting changes no target: use `eikon fix trace` instead"
+        for each in following
+        if is_lost_target(each)
+    )
 
 
 def _refusal(step: StepOutcome, *, is_first: bool) -> str:

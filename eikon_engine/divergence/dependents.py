@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.snapshot_elements import locate_elements
+from eikon_engine.trace.actions import Read
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.target import identity_differences
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.snapshot_elements import LocatedElement
     from eikon_engine.dom.tree import PageSnapshot
+    from eikon_engine.outcome.divergence import Consequence
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.target import Identity
 
@@ -38,9 +40,14 @@ def find_dependents(
         if step.action.page == page and target is not None and target.identity is not None:
             why = _change_of_target(target.identity, before, after)
             if why is not None:
-                yield step, why
+                yield step, f"what it reads changed: {why}" if isinstance(step.action, Read) else why
         if step.observation is None or any(load.page == page for load in step.observation.documents):
             return
+
+
+def is_lost_target(consequence: Consequence) -> bool:
+    """Return whether a step that depends on a divergence lost its target there, or has a changed one."""
+    return consequence.why.startswith(_LOST)
 
 
 def find_by_identity(page: PageSnapshot, expected: Identity) -> LocatedElement | None:
@@ -89,6 +96,10 @@ def _change_of_target(expected: Identity, before: _ElementIndex, after: _Element
         return None
     now = after.find_at(there)
     if now is None:
-        return f"its target is no longer at {there.path}"
+        return f"{_LOST}is no longer at {there.path}"
     differences = identity_differences(expected, now.identity)
-    return f"its target at {there.path} has changed: {'; '.join(differences)}" if differences else None
+    return f"{_LOST}at {there.path} has changed: {'; '.join(differences)}" if differences else None
+
+
+_LOST: Final = "its target "
+"""Start of the reason if a step depends on a change because of its target."""

@@ -6,6 +6,7 @@ import shlex
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.dependents import is_lost_target
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.outcome.acceptance import ERROR_CODES, MISSION_LAYERS
 
@@ -68,8 +69,18 @@ def _after_change(outcome: ReplayOutcome, first: Divergence, bundle: str, folder
     if outcome.network_mode != "live":
         return f"if the change is intended, record the mission again; {otherwise}"
     if first.layer in MISSION_LAYERS and first.code != READ_CHANGED:
-        return f"if the change is intended, `eikon fix trace {bundle} --output NEW`; {otherwise}"
+        return f"if the change is intended, {_fixes(bundle)}; {otherwise}"
+    lost = next(filter(is_lost_target, outcome.explanation.consequences if outcome.explanation else ()), None)
+    if lost is not None:
+        place = f"step {lost.sequence} of {lost.subgoal_id}, {lost.label}"
+        return (
+            f"if the change is intended, {_fixes(bundle)}, since {place}, is expected to lose its target; {otherwise}"
+        )
     accepts = f"if the change is intended, `eikon accept {bundle} {folder}`"
     learns = f"if the site varies there by itself, `eikon certify {bundle} --network live`"
     both = (learns, accepts) if outcome.explanation and outcome.explanation.cause == "test-data" else (accepts, learns)
     return "; ".join((*both, otherwise))
+
+
+def _fixes(bundle: str) -> str:
+    return f"`eikon fix trace {bundle} --output NEW`"

@@ -46,6 +46,8 @@ class AcceptanceReport(FileModel):
     """Why nothing is accepted; empty otherwise."""
     remaining: tuple[int, ...] = ()
     """Numbers of steps that diverged and were not chosen."""
+    warnings: tuple[str, ...] = ()
+    """What the mission needs besides: later steps whose targets are no longer on an accepted page."""
 
     @property
     def exit_status(self) -> int:

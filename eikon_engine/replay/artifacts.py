@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 OUTCOME_FILE: Final = "outcome.json"
 OBSERVATION: Final = "observation"
 """Name of the artifact with what a live step that diverged showed, from which `eikon accept` makes a baseline."""
+DOM_DIFFERENCE: Final = "DOM difference"
+"""Name of the artifact with all differences of the pages of a step."""
 
 
 class ArtifactsFolder:
@@ -188,7 +190,7 @@ class EvidenceWriter:
         changes = self._runner.dom_changes(page)
         if changes is not None:
             text = render_diff_tree(changes) if changes else "no difference"
-            kept.append(self._write("DOM difference", f"{prefix}_dom_diff.txt", text + "\n"))
+            kept.append(self._write(DOM_DIFFERENCE, f"{prefix}_dom_diff.txt", text + "\n"))
         return kept
 
     def _write(self, name: str, path: str, content: str | bytes) -> Artifact:

@@ -28,5 +28,6 @@ def _lines(report: AcceptanceReport) -> Iterator[str]:
         yield f"  step {step.step}, {step.label}"
         yield from (f"      {each}" for each in step.differences)
     yield from (f"  refused: {each}" for each in report.refusals)
+    yield from (f"  warning: {each}" for each in report.warnings)
     if report.remaining and not report.refusals:
         yield f"  not chosen: {', '.join(f'step {number}' for number in report.remaining)}"

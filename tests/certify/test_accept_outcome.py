@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.divergence.next_step import next_step
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.accepted import ACCEPTED_FILE, read_accepted
@@ -117,6 +118,8 @@ def test_a_new_price_is_accepted_for_live_replays_only(recorded: Recorded) -> No
     shown = recorded.accept("run")
     assert shown.returncode == 3
     assert "step 2, read inner text of #price" in shown.stderr
+    assert "Recorded '3 EUR' → seen '4 EUR'" in shown.stderr
+    assert "warning" not in shown.stderr
     assert not (recorded.bundle / ACCEPTED_FILE).exists()
 
     written = recorded.accept("run", "--reason", "New price list", "--by", "Ada")
@@ -167,6 +170,20 @@ def test_chosen_steps_are_accepted_and_others_diverge_still(recorded: Recorded) 
     assert recorded.accept("again", "--reason", "And the order").returncode == 0
     assert len(read_accepted(recorded.bundle).history) == 2
     assert recorded.replay("last").verdict == "faithful"
+
+
+def test_a_step_whose_target_an_accepted_page_lacks_is_named(recorded: Recorded) -> None:
+    """The page that first shows the change is accepted, but the step that clicks there needs another target."""
+    recorded.shop.button = "buy"
+    stopped = replay(recorded.bundle, recorded.folder / "run", network="live")
+    accepted = recorded.accept("run")
+    following = next_step(stopped, recorded.folder / "run")
+
+    assert [each.sequence for each in stopped.divergences] == [1]
+    assert accepted.returncode == 3
+    assert "warning: step 3 of order, click #order ('Order'), acts on what changed here: its target " in accepted.stderr
+    assert "`, since step 3 of order, click #order ('Order'), is expected to lose its target" in following
+    assert "eikon accept" not in following
 
 
 def test_a_later_decision_keeps_what_it_does_not_change(recorded: Recorded) -> None:
