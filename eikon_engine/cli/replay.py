@@ -281,12 +281,17 @@ def _replay(engine: ReplayEngine, trace: Bundle | Path, display: ReplayDisplay, 
 
 
 def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: bool) -> None:
+    from eikon_engine.replay.collect import WITHOUT_EFFECT
+
     run = engine.last_run
     if run is None:
         return
     display.print_result(f"verdict: {run.outcome.verdict}")
     if run.outcome.verdict == "faithful" and run.outcome.recorded_failure:
         display.print_result(f"faithful to a mission that {run.outcome.recorded_failure}")
+    for note in run.outcome.network.notes:
+        if note.endswith(WITHOUT_EFFECT):
+            display.print_result(note)
     if run.error is None:
         for line in _explain_verdict(run.outcome, run.folder):
             display.print_result(line)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.environment import environment_differences, possible_environment_cause
 from eikon_engine.divergence.explain import explain_first_divergence
 from eikon_engine.divergence.masks import unmasked_changes, unmasked_keys, unmasked_misses
+from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.events import (
     ActionPerformed,
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.masks import Mask
     from eikon_engine.trace.observation import Observation
+
+WITHOUT_EFFECT: Final = " changed; nothing that is compared is affected (listed under Network in the summary)"
+"""End of the note of a faithful run in which responses changed."""
 
 
 def unanswered_notes(recorded: ActionTrace, masks: Sequence[Mask]) -> tuple[str, ...]:
@@ -139,6 +143,7 @@ class Collector:
         recorded, observed = trace.environment, self._environment
         possible_causes = self._possible_causes(subgoals)
         first = next((found for each in subgoals for step in each.steps for found in step.divergences), None)
+        notes = (*network.notes, *_changes_without_effect(verdict, subgoals, judged))
         return ReplayOutcome(
             mission_id=trace.mission_id,
             mission_text=trace.mission_text,
@@ -165,7 +170,7 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             extractions=compare_extractions(self.plan, subgoals),
-            network=network,
+            network=network.model_copy(update={"notes": notes}),
             warnings=(*self._warnings(warnings), *_unused_mask_warnings(self._masks, subgoals, early)),
         )
 
@@ -281,6 +286,16 @@ def unsent_reasons(network: NetworkOutcome) -> tuple[str, ...]:
         "the mission was not repeated"
         for each, count in Counter(network.unsent).items()
     )
+
+
+def _changes_without_effect(
+    verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], network: NetworkOutcome
+) -> Iterator[str]:
+    """Yield how many responses changed in a faithful run, unless its pages have findings that may be their effect."""
+    has_findings = any(step.findings for each in subgoals for step in each.steps if step.kind == "action")
+    changed = sum(bool(each.what) for each in network.response_changes)
+    if changed and verdict == "faithful" and not has_findings:
+        yield f"{pluralize(changed, 'response')}{WITHOUT_EFFECT}"
 
 
 def _unused_mask_warnings(
