@@ -6,7 +6,6 @@ Body values are located by JSON path, text line, or event of a stream.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import re
 from collections import Counter
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from eikon_engine.divergence.response_text import find_error_text, find_sign_in_error, find_sign_in_form
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import canonical_json, child_path
-from eikon_engine.files.text import differing_part, excerpt
+from eikon_engine.files.text import differing_part, excerpt, pluralize
 from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
 from eikon_engine.outcome.outcomes import ValueChange
 
@@ -180,7 +179,7 @@ def diff_bodies(before: bytes, after: bytes, media_types: set[str]) -> Iterator[
         if all(_is_text(each) for each in media_types):
             yield from _text_changes(before, after)
             return
-    yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
+    yield ValueChange(part="body", recorded=_describe_size(before), live=_describe_other(after))
 
 
 def diff_messages(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
@@ -331,7 +330,8 @@ def _changed_message(name: str, recorded: bytes, live: bytes) -> ValueChange:
     try:
         before, now = recorded.decode(), live.decode()
     except UnicodeDecodeError:
-        return ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+        shown, other = _format_message(recorded), _format_message(live)
+        return ValueChange(part=name, recorded=shown, live=_describe_other(live) if other == shown else other)
     return _value_change(name, before, now, absent="")
 
 
@@ -341,7 +341,7 @@ def _format_message(content: bytes | None) -> str:
     try:
         return shorten_value(content.decode())
     except UnicodeDecodeError:
-        return _describe_digest(content)
+        return _describe_size(content)
 
 
 def _split_events(stream: bytes) -> list[bytes]:
@@ -407,7 +407,7 @@ def _text_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
         seen = True
         yield _value_change(f"body line {line}", recorded, live)
     if not seen and texts[0] == texts[1]:
-        yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
+        yield ValueChange(part="body", recorded=_describe_size(before), live=_describe_other(after))
 
 
 def _format_value(value: JsonValue) -> str:
@@ -458,8 +458,13 @@ def without_cut_ends(text: str) -> str:
     return whole if whole.strip() else part
 
 
-def _describe_digest(body: bytes) -> str:
-    return f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()[:16]}"
+def _describe_size(body: bytes) -> str:
+    return pluralize(len(body), "byte")
+
+
+def _describe_other(body: bytes) -> str:
+    """Describe a body that differs from the recorded one in nothing that people can read."""
+    return f"{_describe_size(body)} of another content"
 
 
 def _is_json(media_type: str) -> bool:

@@ -75,11 +75,14 @@ def test_a_lone_surrogate_in_the_name_of_a_value_is_replaced() -> None:
         assert "\ufffd" in change.model_dump_json()
 
 
-def test_a_binary_message_is_reported_by_its_digest() -> None:
-    """Binary messages are compared by digest."""
+def test_a_binary_message_has_another_content() -> None:
+    """Nobody can read it; the text that replaces it, or that it replaces, is shown."""
     (found,) = diff_messages("message", [b"\xff\x00"], [b"\xff\x01"])
 
-    assert found.recorded.startswith("2 bytes, SHA-256 ")
+    (text,) = diff_messages("message", [b"\xff\x00"], [b"ready"])
+
+    assert (found.recorded, found.live) == ("2 bytes", "2 bytes of another content")
+    assert (text.recorded, text.live) == ("2 bytes", "ready")
 
 
 def test_an_event_stream_is_compared_event_by_event() -> None:
