@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import psutil
@@ -99,8 +100,10 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
 
     def kill_once(_result: MissionResult) -> None:
         if not killed:
-            killed.extend(each.pid for each in workers())
-            workers()[0].kill()
+            (worker,) = workers()
+            killed.append(worker.pid)
+            worker.suspend()  # so that it answers none of its jobs, and is given further ones, before it is killed
+            Timer(1, worker.kill).start()
 
     suite = run(traces, SuiteOptions(folder=tmp_path / "out", workers=1, repeat=2), kill_once)
 
