@@ -30,7 +30,7 @@ from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import StandInMap
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.environment import Environment, read_storage_state
-from eikon_engine.trace.variables import SecretValues, require_variable_names
+from eikon_engine.trace.variables import SecretValues, one_name_per_value, require_variable_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -152,12 +152,13 @@ def _session_options(
     """Build the session options and decide whether to search for secrets."""
     found = new_secret_detector(options)
     storage_state, session_storage = start_state
+    secrets = one_name_per_value(options.secrets)
     return SessionOptions(
         environment=environment,
         storage_state=storage_state,
         session_storage=session_storage,
-        secrets=SecretValues(options.secrets),
-        redacted_secrets=frozenset(options.secrets),
+        secrets=SecretValues(secrets),
+        redacted_secrets=frozenset(secrets),
         natural_clock=options.clock == "natural",
         secret_detector=found,
         stand_ins=found.stand_ins if found is not None else StandInMap(),
@@ -182,7 +183,8 @@ async def _open_worker(stack: AsyncExitStack, launched: LaunchedBrowser, options
 async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Environment:
     start = options.clock_start or options.now()
     native = await read_native_browser(launched.browser)
-    headers = {name: Redactor(options.secrets).redact_text(value) for name, value in options.extra_http_headers.items()}
+    redact = Redactor(one_name_per_value(options.secrets)).redact_text
+    headers = {name: redact(value) for name, value in options.extra_http_headers.items()}
     return Environment(
         browser_version=launched.browser.version,
         playwright_version=launched.playwright_version,

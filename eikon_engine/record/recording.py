@@ -30,9 +30,10 @@ from eikon_engine.replay.permissions import navigated_schemes
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace, Failure, LostData, NetworkPart
+from eikon_engine.trace.variables import one_name_per_value
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -144,7 +145,7 @@ class Recording:
         """
         context = await attach(
             client_object,
-            secrets=self._options.secrets,
+            secrets=one_name_per_value(self._options.secrets),
             detector=new_secret_detector(self._options),
             network=self.writer.network,
             random_seed=_draw_seed(self._options.new_key()),
@@ -324,6 +325,7 @@ class Recording:
 
     def _write_warnings(self) -> None:
         notes = (
+            *_shared_value_warnings(self._options.secrets),
             *self.context.warnings,
             *self.context.capture.warnings,
             *self.session.traffic.outcome().notes,
@@ -338,6 +340,14 @@ class Recording:
 def new_secret_detector(options: RecordOptions | AttachOptions) -> SecretDetector | None:
     """Return the detector of undeclared secrets; None if they are not searched for."""
     return SecretDetector(options.redaction, options.new_key()) if options.redact else None
+
+
+def _shared_value_warnings(secrets: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning for each name of a secret that is not recorded, because a later name has its value."""
+    kept = {value: name for name, value in one_name_per_value(secrets).items()}
+    for name, value in secrets.items():
+        if kept[value] != name:
+            yield f"secrets {name} and {kept[value]} have the same value, so both are recorded as {kept[value]}"
 
 
 def _draw_seed(key: bytes) -> int:

@@ -205,6 +205,12 @@ class SecretValues:
             raise RequirementError(missing_secret_message(text.secret), code="secret-missing") from None
 
 
+def one_name_per_value(secrets: Mapping[str, str]) -> dict[str, str]:
+    """Return secrets without the names of values that have a later name: in what is recorded, each value has one."""
+    names = {value: name for name, value in secrets.items()}
+    return {name: value for value, name in names.items()}
+
+
 def missing_secret_message(name: str, reason: str = "") -> str:
     """Return the message for a missing secret, with the three ways to provide it, and why a configured one has none."""
     return (

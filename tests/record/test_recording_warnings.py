@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error
 
-from eikon_engine.trace.actions import Click
+from eikon_engine.record.options import AttachOptions
+from eikon_engine.trace.actions import Click, Fill, SecretRef
 from eikon_engine.trace.execution import Failed
+from eikon_engine.trace.trace_file import read_trace
 from tests.browser.pages import PageSite
 from tests.record.forms import FORM
 from tests.record.recorded_page import kinds, recorded_actions, recorded_page, steps, warnings
@@ -40,6 +42,23 @@ def test_a_failed_call_is_recorded_and_fails_for_the_agent(chromium: Browser, si
 
     failed = [step.result for step in steps(tmp_path / "b")][1:]
     assert [result.code for result in failed if isinstance(result, Failed)] == ["target-missing", "target-ambiguous"]
+
+
+def test_a_secret_with_two_names_is_recorded_under_one(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Else what is typed and what is sent could have different names; a replay needs one value only."""
+    password = "hunter2-of-pears"
+    options = AttachOptions(secrets={"OTHER": password, "DESK": password, "CODE": "of-apples"})
+    with recorded_page(chromium, tmp_path / "b", options) as agent:
+        agent.page.goto(site.put("<form><input type=password name=p><button>Send</button></form>"))
+        agent.page.fill("input", password)
+        agent.page.click("button")
+
+    fill = recorded_actions(tmp_path / "b")[0]
+    assert isinstance(fill, Fill)
+    assert fill.text == SecretRef(secret="DESK")
+    trace = read_trace(tmp_path / "b")
+    assert trace.start.secrets == ("CODE", "DESK")
+    assert "secrets OTHER and DESK have the same value, so both are recorded as DESK" in trace.warnings
 
 
 def test_calls_that_are_not_replayed_are_warnings(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
