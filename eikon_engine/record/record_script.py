@@ -61,6 +61,8 @@ class ScriptResult(BaseModel):
     """Contexts that could not be recorded, with the reason."""
 
 
+FORWARD_AFTER_S: Final = 5.0
+"""Wall time after which a script that ignored a SIGINT, or was not sent it, is sent one."""
 STOP_TIMEOUT_S: Final = 30.0
 """Wall time that an interrupted script has to end and to complete its recordings."""
 _TEST_FILE: Final = re.compile(r"^test_.*\.py$|^.*_test\.py$")
@@ -133,11 +135,13 @@ def _start_host(command: list[str], descriptors: tuple[int, int]) -> subprocess.
 def _read_interrupted_result(child: subprocess.Popen[bytes], pipe: IO[bytes], stop: KeyboardInterrupt) -> bytes:
     """Return what an interrupted script reports once its recordings are complete; a second interrupt kills it.
 
-    Ctrl-C reaches the script, too; SIGTERM only this process.
+    Ctrl-C reaches the script, too; SIGTERM only this process, and so does a SIGINT that another process sends to it: a
+    script that has not ended soon after a SIGINT is sent one.
     """
-    if InterruptedRunError.stop_cause(stop) == signal.SIGTERM.name:
-        child.send_signal(signal.SIGINT)
+    is_terminated = InterruptedRunError.stop_cause(stop) == signal.SIGTERM.name
+    forward = threading.Timer(0 if is_terminated else FORWARD_AFTER_S, child.send_signal, [signal.SIGINT])
     deadline = threading.Timer(STOP_TIMEOUT_S, child.kill)
+    forward.start()
     deadline.start()
     try:
         output = pipe.read()
@@ -148,6 +152,7 @@ def _read_interrupted_result(child: subprocess.Popen[bytes], pipe: IO[bytes], st
     else:
         return output
     finally:
+        forward.cancel()
         deadline.cancel()
 
 

@@ -158,6 +158,7 @@ def main() -> int:
         error = caught
         raise
     finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the command may send another one
         host.finish(error)
         answer = ScriptResult(recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded))
         with suppress(BrokenPipeError), os.fdopen(result_fd, "wb") as pipe:  # the command was killed

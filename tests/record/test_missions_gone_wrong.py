@@ -301,9 +301,10 @@ def test_a_script_that_fails_without_closing_its_browser_loses_nothing(
     ("script", "number", "reaches_script", "cause"),
     [
         (SYNC_SCRIPT.format(end=HANG.format("")), signal.SIGINT, True, "the user"),
+        (SYNC_SCRIPT.format(end=HANG.format("")), signal.SIGINT, False, "the user"),
         (ASYNC_SCRIPT.format(end=HANG.format("await")), signal.SIGTERM, False, "SIGTERM"),
     ],
-    ids=["Ctrl-C", "SIGTERM"],
+    ids=["Ctrl-C", "SIGINT", "SIGTERM"],
 )
 def test_a_recording_command_that_is_stopped_completes_the_bundle(
     site: PageSite, tmp_path: Path, script: str, number: signal.Signals, cause: str, *, reaches_script: bool
