@@ -22,9 +22,9 @@ from eikon_engine.browser.executable import (
     install_browser,
 )
 from eikon_engine.cli.command import command
-from eikon_engine.cli.extras import EXTRAS
 from eikon_engine.cli.shared_options import headless_option
 from eikon_engine.errors import BrowserMissingError
+from eikon_engine.files.extras import EXTRAS, install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -177,7 +177,7 @@ def _browser_source(browser_path: Path | None, *, install: bool, headless: bool)
 def _render_extra(extra: Extra) -> str:
     if not extra.missing:
         return "installed"
-    return f"not installed (missing: {', '.join(extra.missing)}): run `pip install 'eikon-engine[{extra.name}]'`"
+    return f"not installed (missing: {', '.join(extra.missing)}): run `{install_command(extra.name)}`"
 
 
 def _version_of(distribution: str) -> str | None:

@@ -245,12 +245,13 @@ def _has_libraries() -> bool:
 @contextmanager
 def _opened() -> Iterator[History]:
     from eikon_engine.errors import RequirementError, UsageError
+    from eikon_engine.files.extras import install_command
 
     place = _find_place()
     if place is None:
         raise UsageError("EIKON_HISTORY is `off`, so there is no history; unset it, or name a file or a URL")
     if not _has_libraries():
-        raise RequirementError("the history needs the extra \"history\"; run pip install 'eikon-engine[history]'")
+        raise RequirementError(f'the history needs the extra "history"; run {install_command("history")}')
     from eikon_engine.history.database import open_history
 
     with open_history(place) as history:

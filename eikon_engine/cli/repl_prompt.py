@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from eikon_engine.cli.fix_loop import LoopCommandOptions, print_result, run_loop
 from eikon_engine.errors import EikonError, OutputError, RequirementError, UsageError
+from eikon_engine.files.extras import install_command
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.fix.session import sessions_folder
 from eikon_engine.fix.tasks import LOOP_TASK, STEP_SUMMARIES
@@ -323,7 +324,7 @@ def _open_prompt() -> Callable[[], str]:
         from prompt_toolkit.completion import NestedCompleter
         from prompt_toolkit.history import FileHistory
     except ImportError as error:
-        message = "the prompt needs the extra \"debug\"; run pip install 'eikon-engine[debug]'"
+        message = f'the prompt needs the extra "debug"; run {install_command("debug")}'
         raise RequirementError(message) from error
     home = sessions_folder(Path.home(), os.environ)
     try:

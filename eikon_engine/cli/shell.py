@@ -134,14 +134,14 @@ def _stopped(stop: BaseException) -> InterruptedRunError:
 
 def _missing_extra(causes: Sequence[BaseException]) -> RequirementError | None:
     """Return the error for a module of an extra that is not installed; None if there is no such module."""
-    from eikon_engine.cli.extras import extra_of
+    from eikon_engine.files.extras import extra_of, install_command
 
     for each in causes:
         module = each.name if isinstance(each, ModuleNotFoundError) else None
         extra = extra_of(module or "")
         if extra is not None:
             message = f'{module} is not installed; it is part of the extra "{extra}"'
-            return RequirementError(f"{message}: run pip install 'eikon-engine[{extra}]'")
+            return RequirementError(f"{message}: run {install_command(extra)}")
     return None
 
 

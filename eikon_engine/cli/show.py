@@ -53,6 +53,7 @@ def show_command(*, path: Path, host: str, port: int, viewer: str, outcome: Path
     130 stopped.
     """
     from eikon_engine.errors import RequirementError, UsageError
+    from eikon_engine.files.extras import install_command
 
     if viewer == "playwright" and not _is_loopback(host):
         message = f"expected a loopback address with --viewer playwright, got {host}: that viewer works over https only"
@@ -61,7 +62,7 @@ def show_command(*, path: Path, host: str, port: int, viewer: str, outcome: Path
         message = "expected --viewer playwright with --outcome; or show the outcome itself"
         raise UsageError(message)
     if not all(find_spec(name) is not None for name in _LIBRARIES):
-        message = "the site needs the extra \"ui\"; run pip install 'eikon-engine[ui]'"
+        message = f'the site needs the extra "ui"; run {install_command("ui")}'
         raise RequirementError(message)
     is_loopback = _is_loopback(host)
     token = "" if is_loopback else secrets.token_urlsafe()

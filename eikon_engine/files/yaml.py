@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from eikon_engine.errors import EikonError, RequirementError, YamlError
+from eikon_engine.files.extras import install_command
 from eikon_engine.files.limits import MAX_JSON_DEPTH, MAX_SETTINGS_BYTES, read_file
 from eikon_engine.files.models import describe_fault, field_location, format_path
 
@@ -205,7 +206,7 @@ def _parse_events(text: str, source: str) -> Iterator[Any]:
         from ruamel.yaml import YAML  # noqa: PLC0415 - an extra, and slow to import
         from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
     except ImportError as error:
-        message = f"{source}: missing library: ruamel.yaml, to read YAML; install eikon-engine[scenario]"
+        message = f"{source}: missing library: ruamel.yaml, to read YAML; run {install_command('scenario')}"
         raise RequirementError(message) from error
     try:
         yield from YAML(typ="safe", pure=True).parse(text)

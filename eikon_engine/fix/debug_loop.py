@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import EikonError, RequirementError, UsageError
+from eikon_engine.files.extras import install_command
 from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.change_policy import read_policy
 from eikon_engine.fix.loop import DebugLoop, LoopInputs
@@ -229,7 +230,7 @@ def _require_libraries() -> None:
     """
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        message = f"missing library: {missing[0]}. Run pip install 'eikon-engine[fix]'."
+        message = f"missing library: {missing[0]}. Run {install_command('fix')}."
         raise RequirementError(message)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from eikon_engine.errors import RequirementError
+from eikon_engine.files.extras import install_command
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.files.text import pluralize, shorten
 from eikon_engine.gates.meter import GateReading, RunState
@@ -141,7 +142,7 @@ def _validator_class(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jso
     try:
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - an extra, slow to import
     except ImportError as error:
-        message = "output_matches: missing library: jsonschema; install eikon-engine[scenario]"
+        message = f"output_matches: missing library: jsonschema; run {install_command('scenario')}"
         raise RequirementError(message) from error
     draft = _schema_draft(schema)
     if draft is None:

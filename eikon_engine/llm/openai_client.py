@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json
 
 from eikon_engine.errors import CompletionError, CompletionUnreachableError, RequirementError, UsageError
+from eikon_engine.files.extras import install_command
 from eikon_engine.files.models import describe_value
 from eikon_engine.llm.completion import Completion
 from eikon_engine.outcome.terminal import escape_control_characters
@@ -243,7 +244,7 @@ def _import_openai() -> ModuleType:
     try:
         import openai  # noqa: PLC0415 - optional, and takes a second to load
     except ImportError as error:
-        message = "missing: openai; run pip install 'eikon-engine[llm]'"
+        message = f"missing: openai; run {install_command('llm')}"
         raise RequirementError(message, code="model-client-missing") from error
     return openai
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.errors import BundlePathError, EikonError, OutputError, RequirementError, UsageError
+from eikon_engine.files.extras import install_command
 from eikon_engine.files.paths import escapes_bundle
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class StorageFolder:
 
             self._system, self._root = _open_system(url_to_fs, self.url)
         except ImportError as error:
-            message = f"{url}: missing library ({_reason(error)}); the extra of s3:// is eikon-engine[storage]"
+            message = f"{url}: missing library ({_reason(error)}); for s3://, run {install_command('storage')}"
             raise RequirementError(message) from error
 
     def list_files(self) -> dict[str, StoredFile]:

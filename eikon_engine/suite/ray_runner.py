@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.errors import InternalError, OutputError, RequirementError
+from eikon_engine.files.extras import install_command
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.outcome.suite_results import MissionResult
@@ -61,7 +62,7 @@ class RayRunner:
             RequirementError: Ray is not installed.
         """
         if find_spec("ray") is None:
-            raise RequirementError("the engine ray needs the extra \"ray\"; run pip install 'eikon-engine[ray]'")
+            raise RequirementError(f'the engine ray needs the extra "ray"; run {install_command("ray")}')
         self._size = workers
         self._address = address
         self._should_stop = should_stop

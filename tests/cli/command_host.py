@@ -24,9 +24,9 @@ import click
 import eikon_engine.certify.certify
 import eikon_engine.replay.engine
 import eikon_engine.report  # noqa: F401 - imported once for all commands
-from eikon_engine.cli.extras import EXTRAS
 from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
+from eikon_engine.files.extras import EXTRAS
 
 TIMEOUT_S = 120
 MODULES = tuple(module for modules in EXTRAS.values() for module in modules)

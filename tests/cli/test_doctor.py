@@ -10,6 +10,7 @@ from eikon_engine.browser.executable import BrowserBinary
 from eikon_engine.cli.doctor import Diagnosis, Extra, count_fonts, diagnose, doctor_command, list_extras, render_text
 from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import BrowserMissingError
+from eikon_engine.files.extras import install_command
 
 BROWSER = BrowserBinary(path=Path("/bin/shell"), kind="headless-shell", version="156.0.1.2", source="PATH")
 HEALTHY = Diagnosis(
@@ -50,7 +51,7 @@ def test_missing_requirements_are_listed_with_advice() -> None:
 
     assert "Browser      missing: no browser: run something" in text
     assert "Fonts        unknown (no fc-list)" in text
-    assert "not installed (missing: bm25s, pathspec): run `pip install 'eikon-engine[fix]'`" in text
+    assert f"not installed (missing: bm25s, pathspec): run `{install_command('fix')}`" in text
     assert text.endswith("Usable       no")
 
 

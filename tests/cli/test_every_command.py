@@ -21,8 +21,8 @@ import click
 import pytest
 
 import eikon_engine
-from eikon_engine.cli.extras import EXTRAS
 from eikon_engine.cli.main import eikon
+from eikon_engine.files.extras import EXTRAS
 from tests.commands import run_here
 from tests.report.outcomes import make_outcome
 from tests.until import GENEROUS_S, wait_until
@@ -247,7 +247,7 @@ def test_the_extra_is_named(name: str, extra: str, ended: Callable[[str, str], E
     """Commands that cannot do anything without an extra name it."""
     done = ended(name, "extras")
 
-    assert (done.status, f"eikon-engine[{extra}]" in done.err, len(done.err.splitlines())) == (78, True, 1), done.err
+    assert (done.status, f"[{extra}]" in done.err, len(done.err.splitlines())) == (78, True, 1), done.err
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

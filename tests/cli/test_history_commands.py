@@ -150,7 +150,7 @@ def test_the_history_may_be_off_or_its_library_missing(
     """Both are said in a line."""
     monkeypatch.setattr("eikon_engine.cli.history._LIBRARIES", ("no_such_library",))
     assert call(command) == 78
-    assert "eikon-engine[history]" in capsys.readouterr().err
+    assert "[history]" in capsys.readouterr().err
 
     monkeypatch.setenv("EIKON_HISTORY", "off")
     assert call(command) == 2

@@ -144,7 +144,7 @@ def test_a_missing_library_is_named_with_its_extra(
     (tmp_path / "gates.yaml").write_text(gates)
     monkeypatch.setitem(sys.modules, library, None)
 
-    with pytest.raises(RequirementError, match=r"install eikon-engine\[scenario\]"):
+    with pytest.raises(RequirementError, match=r"run pip install .*\[scenario\]"):
         read_gates_file(tmp_path / "gates.yaml")
 
 

@@ -237,4 +237,4 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr("eikon_engine.cli.show._LIBRARIES", ("no_such_library",))
 
     assert run_command(show_command, ["."], "eikon show") == 78
-    assert "eikon-engine[ui]" in capsys.readouterr().err
+    assert "[ui]" in capsys.readouterr().err
