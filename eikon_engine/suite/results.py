@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.errors import OutputError, TraceError, UsageError
 from eikon_engine.files.limits import read_document, read_lines
 from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
@@ -142,14 +142,14 @@ def read_suite(path: Path) -> SuiteResult:
     """Read the suite.json at a path, or in a folder.
 
     Raises:
-        UsageError: there is none.
-        TraceError: it is not valid.
+        TraceError: there is none, or it is not valid.
     """
     file = path / SUITE_FILE if path.is_dir() else path
     try:
         text = read_document(file, root=file.parent)
     except OSError as error:
-        raise UsageError(f"{file}: expected the results of a suite, got: {error.strerror}") from error
+        message = f"{file}: expected the results of a suite, got: {error.strerror}; check the path"
+        raise TraceError(message, code="trace-missing") from error
     return parse_suite(text, str(file))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.errors import TraceError
+from eikon_engine.errors import TraceError, TraceSyntaxError
 from eikon_engine.files.json_text import gc_paused
 from eikon_engine.files.limits import read_file, require_values
 from eikon_engine.files.models import describe_value, field_error, is_not_json, syntax_error, validation_error
@@ -79,7 +79,13 @@ def read_trace(path: Path) -> ExecutionTrace:
     except OSError as error:
         message = f"{file}: cannot read the trace ({error.strerror}); check the permissions of the file"
         raise TraceError(message) from error
-    trace = parse_trace(data, str(file))
+    try:
+        trace = parse_trace(data, str(file))
+    except TraceSyntaxError as error:
+        if file.suffix == ".json":
+            raise
+        message = f"{file}: expected a bundle, which is a folder, or its {TRACE_FILE}, got a file that is no trace"
+        raise TraceSyntaxError(f"{message}; eikon record --script records a script") from error
     is_older = trace.migrated_from is not None and _parse_object(data, str(file))["trace_version"] != TRACE_VERSION
     return with_stored_pages(file.parent, trace) if is_older else trace
 

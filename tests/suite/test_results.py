@@ -112,7 +112,7 @@ def test_a_suite_resumes_only_with_what_it_began_with(tmp_path: Path) -> None:
 
 def test_results_of_another_kind_are_refused(tmp_path: Path) -> None:
     """A missing file, and one of a newer version."""
-    with pytest.raises(UsageError, match=r"suite\.json: expected the results of a suite, got: No such file"):
+    with pytest.raises(TraceError, match=r"suite\.json: expected the results of a suite, got: No such file"):
         read_suite(tmp_path)
     (tmp_path / "suite.json").write_text('{"suite_version": 2}')
     with pytest.raises(TraceError, match=r"suite\.json: suite_version"):

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
-from eikon_engine.trace.trace_file import parse_trace, serialize_trace
+from eikon_engine.trace.trace_file import parse_trace, read_trace, serialize_trace
 from tests.error_codes import has_code
 from tests.trace.trace_values import action, subgoal, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 WHOLE = serialize_trace(trace(subgoal_traces=(subgoal("s1"), subgoal("s2", actions_taken=(action(1), action(2))))))
 ACTION = "subgoal_traces[1].actions_taken[0].action"
@@ -161,3 +162,12 @@ def test_any_text_is_parsed_or_refused(text: bytes | str) -> None:
     """Any text is parsed, or raises an error that the command line handles."""
     with pytest.raises(TraceError):
         parse_trace(text, "t")
+
+
+def test_a_script_is_no_trace(tmp_path: Path) -> None:
+    """Restoring the file would not help."""
+    script = tmp_path / "agent.py"
+    script.write_text("import os\n")
+
+    with pytest.raises(TraceSyntaxError, match=r"agent\.py: expected a bundle, .* eikon record --script records"):
+        read_trace(script)
