@@ -228,7 +228,7 @@ def test_a_missing_extra_is_one_line(name: str, ended: Callable[[str, str], Ende
 
     assert_no_fault(done.err)
     if done.status == 78 and plain.status != 78:
-        named = re.findall(r"eikon-engine\[(\w+)\]", done.err.splitlines()[-1])
+        named = re.findall(r"pip install .*\[(\w+)\]", done.err.splitlines()[-1])
         assert [name in EXTRAS for name in named] == [True], done.err
     else:
         assert done.status == plain.status, done.err
