@@ -15,7 +15,7 @@ from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.divergence.dom_diff import diff_snapshots, find_reorderings
 from eikon_engine.divergence.masks import apply_masks
-from eikon_engine.divergence.present_times import PresentTimes, page_zone, without_present_times
+from eikon_engine.divergence.present_times import PresentTimes, page_time, page_zone, without_present_times
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.trace.actions import Evaluate
@@ -148,7 +148,8 @@ def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[Ac
                 continue
             known = (trace.masks, page_snapshots)
             if is_live:
-                adapt = remove_present_times(trace, runs[0].outcome.started_at, _step_ends(runs, place))
+                begins = [run.outcome.started_at for run in runs]
+                adapt = remove_present_times(trace, begins[0], _step_ends(runs, place), begins)
                 found.append(compare_action(place, recorded, actions, known, adapt, _diverged_codes(actions)))
             else:
                 found.append(compare_action(place, recorded, actions, known))
@@ -175,19 +176,33 @@ def _step_ends(runs: Sequence[ReplayedRun], place: StepPosition) -> list[datetim
 
 
 def remove_present_times(
-    trace: ExecutionTrace, begin: datetime, ends: Sequence[datetime]
+    trace: ExecutionTrace, begin: datetime, ends: Sequence[datetime], begins: Sequence[datetime] = ()
 ) -> Callable[[Comparison, int], Comparison]:
     """Return a function that removes present times from the comparison of an outcome with the first one.
 
-    That is of a run, or recording, that began at `begin`; `ends` is when the step ended in each.
+    That is of a run, or recording, that began at `begin`; `ends` is when the step ended in each, and `begins` when each
+    began, if their pages have the same time.
     """
     zone = page_zone(trace.environment)
 
     def adapt(comparison: Comparison, number: int) -> Comparison:
-        times = PresentTimes(begin=begin, recorded=ends[0], observed=ends[number], zone=zone)
+        times = PresentTimes(
+            begin=begin,
+            recorded=ends[0],
+            observed=ends[number],
+            begun=begins[number] if begins else None,
+            zone=zone,
+            page_shift=_page_shift(comparison),
+        )
         return without_present_times(comparison, times)[0]
 
     return adapt
+
+
+def _page_shift(comparison: Comparison) -> timedelta | None:
+    """Return how much later the second of two observations is by the clock of the page; None if one is missing."""
+    recorded, observed = comparison.recorded.observation, comparison.observed
+    return None if recorded is None or observed is None else page_time(observed) - page_time(recorded)
 
 
 def _steps_by_place(run: ReplayedRun) -> dict[tuple[str, int], StepOutcome]:
@@ -252,7 +267,9 @@ def compare_with_recording(
             page_snapshots[page_key(page)] = snapshot
     outcomes = (recorded_outcome(action.recorded), *action.outcomes)
     recorded_end = action.recorded.ended_at or action.recorded.started_at or trace.started_at
-    adapt = remove_present_times(trace, trace.started_at, (recorded_end, *_step_ends(runs, action.place)))
+    ends = (recorded_end, *_step_ends(runs, action.place))
+    begins = (trace.started_at, *(run.outcome.started_at for run in runs))
+    adapt = remove_present_times(trace, trace.started_at, ends, begins)
     return compare_action(action.place, action.recorded, outcomes, (trace.masks, page_snapshots), adapt)
 
 

@@ -10,6 +10,7 @@ from eikon_engine.outcome.divergence import Divergence
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eikon_engine.divergence.clock_gap import ClockGap
     from eikon_engine.dom import PageSnapshot
     from eikon_engine.outcome.divergence import Layer
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
@@ -57,6 +58,8 @@ class Comparison:
     """Keys of requests that a live replay may send in this action, though they were recorded in another one."""
     later_values: frozenset[tuple[str, str]] = frozenset()
     """Recorded texts, with those in their places in the responses to later polls than the recording has."""
+    clock_gap: ClockGap | None = None
+    """By how much pages are behind their server, in a live replay."""
     changed_requests: tuple[NetworkMiss, ...] = ()
     """Live requests so far that are not in the recording, but resemble a recorded one."""
     passive_requests: frozenset[str] = frozenset()

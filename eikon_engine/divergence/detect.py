@@ -68,6 +68,9 @@ def detect_divergences(comparison: Comparison) -> tuple[Divergence, ...]:
 
 def _with_explanation(comparison: Comparison, divergence: Divergence) -> Divergence:
     """Attach the live responses that explain a divergence, unless its detector has done so."""
+    gap = comparison.clock_gap if divergence.layer == "value" else None
+    if gap is not None and (why := gap.explain(divergence.expected, divergence.observed)):
+        return divergence.model_copy(update={"because": (why,)})
     if divergence.because or not comparison.response_changes:
         return divergence
     here = (comparison.position.subgoal, comparison.position.sequence)

@@ -8,7 +8,8 @@ recording may be as much older as the replay is later, and what is `in 9 days` a
 the time of the recording and their server has the present one, so that `just now` may have become `in 7 days`. An age
 without such words, such as `3 seconds`, counts if an attribute of its element has the time since then. A text that
 counts the time of the page in the recording, such as `signed in for 3 s`, may have counted as much more as the page is
-later.
+later. An age that a page computes from its own time and that of the server, such as `-3600 seconds ago`, may be less
+than zero by as much as the replay is later.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from eikon_engine.divergence.clock_gap import ClockGap
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.drawn_ids import DRAWN_ID, find_drawn_ids
 from eikon_engine.divergence.masks import expected_read, with_digests
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.divergence.dom_diff import DomChange
-    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.dom import DomNode, PageSnapshot
     from eikon_engine.outcome.outcomes import ResponseChange
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.observation import Observation, ObservedDialog, PageObservation
@@ -102,6 +104,7 @@ ELAPSED_TOLERANCE: Final = timedelta(seconds=1)
 _AGE_TEXT: Final = re.compile(_AGE, re.IGNORECASE | re.ASCII)
 AGE_TOLERANCE: Final = timedelta(minutes=1)
 """How far a shown age may be off, in addition to one unit of what is shown."""
+_NEGATIVE: Final = re.compile(r"[-\u2212][\d,.]+", re.ASCII)
 _BEFORE_UNIT: Final = re.compile(r"(?:in|next) \d*$", re.ASCII)
 """How a time that is ahead begins."""
 _DIGITS: Final = re.compile(r"\d+")
@@ -152,6 +155,11 @@ def page_zone(environment: Environment | None) -> tzinfo:
         return UTC
 
 
+def page_time(seen: Observation) -> timedelta:
+    """Return the time of the page at an observation."""
+    return timedelta(milliseconds=seen.begun_ms + seen.virtual_ms)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresentTimes:
     """The times of a step in its recording and in its replay."""
@@ -162,6 +170,8 @@ class PresentTimes:
     """When the step was recorded."""
     observed: datetime
     """When it is replayed."""
+    begun: datetime | None = None
+    """When the replay began, if its pages have the time of the recording."""
     zone: tzinfo = UTC
     """That of the page; servers may also show UTC."""
     page_shift: timedelta | None = None
@@ -174,6 +184,19 @@ class PresentTimes:
     """The names of what is not compared, as it is found."""
     later_values: frozenset[tuple[str, str]] = frozenset()
     """Recorded and present texts of polls that the recording did not reach, whose page has either of them."""
+
+    @property
+    def clock_gap(self) -> ClockGap | None:
+        """Return by how much the page is behind its server; None if its clock is that of the server."""
+        if self.begun is None:
+            return None
+        least, most = sorted((self.begun - self.begin, self.observed - self.recorded))
+        return ClockGap(least=least, most=most, waited=self.page_shift or timedelta())
+
+    def are_negative_ages(self, recorded: str, observed: str) -> bool:
+        """Return whether two texts are ages by the clock of the page, of what has the time of the server."""
+        gap = self.clock_gap
+        return gap is not None and gap.makes_negative(recorded, observed)
 
     def are_later(self, recorded: str, observed: str) -> bool:
         """Return whether two texts are those of a poll that the recording did not reach, and of the recorded one."""
@@ -188,7 +211,12 @@ class PresentTimes:
         The text of an element has those of its parts without a space between them, as in `prices.csv13s ago`.
         """
         starts = (0, *_starts_within_word(recorded, observed))
-        return any(self._are_same(recorded[start:], observed[start:]) for start in starts)
+        if any(self._are_same(recorded[start:], observed[start:]) for start in starts):
+            return True
+        are_ages = self.are_negative_ages(recorded, observed)
+        if are_ages:
+            self.not_compared[PRESENT_TIME] = None
+        return are_ages
 
     def _are_same(self, recorded: str, observed: str) -> bool:
         ours, theirs = list(_find_times(recorded)), list(_find_times(observed))
@@ -485,18 +513,40 @@ def _are_close(recorded: str, observed: str) -> bool:
 def _aged_texts(
     changes: Sequence[DomChange], sides: tuple[PageSnapshot, PageSnapshot], times: PresentTimes
 ) -> set[tuple[str, str]]:
-    """Return the pairs of texts that are ages wherever they differ, by an attribute of the element around them."""
-    ages = [change for change in changes if None not in map(_read_age, change.whole)]
+    """Return the pairs of texts that are ages wherever they differ.
+
+    They are ages by an attribute of the element around them; or less than zero, by the unit in the text after them.
+    """
+    ages = [change for change in changes if None not in map(_read_age, change.whole) or _is_negative(change)]
     nodes = [{frame.path: NodesByPath(frame.root) for frame in side.frames} for side in sides] if ages else []
 
     def is_aged(change: DomChange) -> bool:
         if change.kind != "text":
             return False
         one, other = (side[change.frame].find(change.path) for side in nodes)
-        return bool(one and other) and times.are_ages(change.whole, (one[-1].attributes, other[-1].attributes))
+        if not one or not other:
+            return False
+        shown = [f"{text} {_text_after(nodes)}" for text, nodes in zip(change.whole, (one, other), strict=True)]
+        return times.are_negative_ages(*shown) or times.are_ages(
+            change.whole, (one[-1].attributes, other[-1].attributes)
+        )
 
     others = {change.whole for change in ages if not is_aged(change)}
     return {change.whole for change in ages} - others
+
+
+def _is_negative(change: DomChange) -> bool:
+    return change.kind == "text" and _NEGATIVE.fullmatch(change.whole[1]) is not None
+
+
+def _text_after(nodes: Sequence[DomNode]) -> str:
+    """Return the text that follows the last of these nodes in its parent; empty if there is none."""
+    if len(nodes) == 1:
+        return ""
+    siblings = nodes[-2].children
+    after = next((place for place, node in enumerate(siblings, start=1) if node is nodes[-1]), len(siblings))
+    texts = (each.text for sibling in siblings[after:] for each in sibling.walk() if each.text is not None)
+    return next(filter(None, (text.strip(HTML_WHITESPACE) for text in texts)), "")
 
 
 def _root(names: dict[str, str], text: str) -> str:

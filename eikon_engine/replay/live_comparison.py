@@ -15,6 +15,7 @@ from eikon_engine.divergence.present_times import (
     PresentTimes,
     find_dates,
     find_elapsed,
+    page_time,
     page_zone,
     response_without_present_times,
     without_present_times,
@@ -70,6 +71,7 @@ class LiveComparer:
         """Compare with the recording of a plan."""
         self._trace = plan.trace
         self._now = now
+        self._begun = now()
         self._zone = page_zone(plan.trace.environment)
         recording = plan.recorded_network() if plan.network == "live" else None
         steps = [each.step for subgoal in plan.subgoals for each in subgoal.steps if isinstance(each.step, ActionTrace)]
@@ -138,11 +140,12 @@ class LiveComparer:
         )
         times = replace(
             self._times(action),
-            page_shift=_page_time(observed) - _page_time(recorded),
+            page_shift=page_time(observed) - page_time(recorded),
             counting_texts=self._counting_texts,
             later_values=comparison.later_values,
         )
         comparison, hidden = without_present_times(comparison, times)
+        comparison = replace(comparison, clock_gap=times.clock_gap)
         if timed := _requests_with_present_times(comparison, times):
             comparison = replace(
                 comparison,
@@ -234,6 +237,7 @@ class LiveComparer:
             begin=begin,
             recorded=recorded.ended_at or recorded.started_at or begin,
             observed=self._now(),
+            begun=self._begun,
             zone=self._zone,
             entered_dates=self._entered_dates,
         )
@@ -385,11 +389,6 @@ def _is_repetition(action: Read | Evaluate, later: Read | Evaluate) -> bool:
     return action.model_dump(exclude=own) == later.model_dump(exclude=own)
 
 
-def _page_time(seen: Observation) -> timedelta:
-    """Return the time of the page at an observation."""
-    return timedelta(milliseconds=seen.begun_ms + seen.virtual_ms)
-
-
 def _counting_texts(plan: Plan) -> frozenset[str]:
     """Return the texts, with 0 for their number, that showed elapsed times and counted those of the page."""
     shown: dict[str, list[tuple[timedelta, timedelta, timedelta]]] = {}
@@ -402,7 +401,7 @@ def _counting_texts(plan: Plan) -> frozenset[str]:
             nodes = (node for frame in snapshot.frames for node in frame.root.walk()) if snapshot is not None else ()
             for text in {node.text.strip(HTML_WHITESPACE) for node in nodes if node.text is not None}:
                 if (found := find_elapsed(text)) is not None:
-                    shown.setdefault(found[0], []).append((_page_time(seen), *found[1:]))
+                    shown.setdefault(found[0], []).append((page_time(seen), *found[1:]))
     return frozenset(text for text, times in shown.items() if _counts(times))
 
 

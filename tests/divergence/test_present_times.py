@@ -14,6 +14,7 @@ from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.present_times import (
     LATER_POLL,
     MOVED_DATE,
+    PRESENT_TIME,
     PresentTimes,
     find_dates,
     find_elapsed,
@@ -311,6 +312,36 @@ def test_a_number_of_seconds_without_a_time_is_compared() -> None:
     after = aged(("1 second", "04/24/26 06:50:01"), ("1 second", "retrying"))
 
     assert ("0 seconds", "1 second") in compared(before, after)
+
+
+def opened(age: str, unit: str, *, is_wrapped: bool = False) -> PageSnapshot:
+    """Return a page with an age in an element of its own, between the words around it."""
+    after = build_text_node(unit)
+    age_node = DomNode(tag="b", children=(build_text_node(age),))
+    words = (build_text_node("Opened "), age_node, DomNode(tag="i", children=(after,)) if is_wrapped else after)
+    root = DomNode(tag="html", children=(DomNode(tag="p", children=words),))
+    return PageSnapshot(frames=(FrameSnapshot(path="", url="", name="", doctype="html", root=root),))
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_an_age_by_the_clock_of_the_page_may_be_less_than_zero(
+    is_wrapped: bool,  # noqa: FBT001 - of the test
+) -> None:
+    """By as much as the replay is later than the recording; its unit is in the text after it."""
+    hour = timedelta(hours=1)
+    times = PresentTimes(begin=BEGIN, recorded=RECORDED, observed=RECORDED + hour, begun=BEGIN + hour)
+    before = opened("0", " seconds ago", is_wrapped=is_wrapped)
+
+    def left(age: str, unit: str = " seconds ago", known: PresentTimes = times) -> tuple[tuple[str, str], ...]:
+        return compared(before, opened(age, unit, is_wrapped=is_wrapped), known)
+
+    assert left("-3600") == ()
+    assert times.are_same("Opened 0 seconds ago", "Opened -3600 seconds ago")
+    assert PRESENT_TIME in times.not_compared
+    assert left("-3000") != ()
+    assert left("3600") != ()
+    assert left("-3600", " points") != ()
+    assert left("-3600", known=replace(times, begun=None)) != ()
 
 
 def counted(seconds: float, *texts: str) -> PresentTimes:

@@ -169,3 +169,33 @@ def test_inline_scripts_and_requests_with_the_present_time_are_the_recorded_ones
     assert codes == ["dom-changed", "request-changed"]
     assert "start" not in runs["other size"].divergences[0].detail
     assert [each.code for each in runs["long ago"].divergences] == ["dom-changed", "request-changed"]
+
+
+OPENED = """<!doctype html><title>Ticket</title><p>Opened <b id=age></b> {unit}</p>
+<script>age.textContent = Math.floor((Date.now() - {at}) / 1000);</script>"""
+
+
+def test_an_age_by_the_clock_of_the_page_is_the_recorded_one(chromium: Browser, tmp_path: Path) -> None:
+    """Pages have the time of the recording, so what the server does now is ahead; without a unit, a reason says so."""
+
+    def ticket(at: datetime, unit: str) -> Answer:
+        return Answer(body=OPENED.format(at=int(at.timestamp() * 1000), unit=unit))
+
+    runs = {}
+    with serve_pages() as site:
+        for name, unit, shift in (
+            ("same", "seconds ago", timedelta(hours=1)),
+            ("old", "seconds ago", timedelta(minutes=55)),
+            ("no unit", "so far", timedelta(hours=1)),
+        ):
+            now = utc_now()
+            later = now + timedelta(hours=1)
+            site.answers["/"] = ticket(now, unit)
+            with recorded_page(chromium, tmp_path / name, TWICE) as agent:
+                agent.page.goto(f"{site.url}/")
+            site.answers["/"] = ticket(now + shift, unit)
+            runs[name] = replay(tmp_path / name, tmp_path / f"run {name}", network="live", now=lambda at=later: at)
+
+    assert [run.verdict for run in runs.values()] == ["faithful", "diverged", "diverged"]
+    assert runs["old"].divergences[0].because == ()
+    assert runs["no unit"].divergences[0].because[0].startswith("The pages of a live replay have the time of the rec")

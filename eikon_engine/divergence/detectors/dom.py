@@ -66,7 +66,15 @@ def _make_divergence(comparison: Comparison, page: PageObservation, now: PageObs
     )
     texts = [(_whole_side(change, 0), _whole_side(change, 1)) for change in changes]
     here = (comparison.position.subgoal, comparison.position.sequence)
-    return finding.model_copy(update={"because": explain_by_responses(texts, comparison.response_changes, here)})
+    because = explain_by_responses(texts, comparison.response_changes, here)
+    return finding.model_copy(update={"because": (*_clock_reasons(comparison, texts), *because)})
+
+
+def _clock_reasons(comparison: Comparison, texts: list[tuple[str, str]]) -> tuple[str, ...]:
+    """Return why texts differ that show by how much a page is behind its server; once."""
+    gap = comparison.clock_gap
+    reasons = () if gap is None else filter(None, (gap.explain(*pair) for pair in texts))
+    return tuple(dict.fromkeys(reasons))
 
 
 def _whole_side(change: DomChange, side: int) -> str:
