@@ -22,7 +22,7 @@ from eikon_engine.certify.agent_timing import (
 )
 from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
 from eikon_engine.certify.draft import Draft
-from eikon_engine.certify.findings import collect_findings, find_lost_data, status_for
+from eikon_engine.certify.findings import collect_findings, find_lasting_differences, find_lost_data, status_for
 from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.certify.options import MIN_RUNS
 from eikon_engine.certify.runs import concurrent_replays
@@ -250,13 +250,20 @@ async def _rounds(
 ) -> Round:
     """Replay, compare and propose, until the runs agree or nothing is left to propose; return the last round.
 
-    One run gives the baselines that the recording has none of; all runs must agree with them then.
+    One run gives the baselines that the recording has none of; all runs must agree with them then. Live, one run also
+    tells whether what failed in all runs of a round still fails with what was proposed since: then no proposal helps.
     """
     known = () if learning is None or learning.run is None or learning.rules else (learning.run,)
     runs = 1 if draft.has_missing_baselines else options.runs
+    lasting = frozenset[tuple[str, int, str]]()
     disagreeing: tuple[Round, ...] = ()  # those of this draft whose runs, together, differ in a number of no type
     for number in range(1, options.rounds + 1):
         done = await _round(bundle, draft, replay, number, runs, known)
+        before, lasting = lasting, find_lasting_differences(done.comparisons) if draft.is_live else lasting
+        if lasting & before:
+            found = pluralize(len(done.findings), "finding")
+            options.progress(f"round {number}: {found}; the same actions fail as before, so no more is tried")
+            return done
         is_last = number == options.rounds or not done.findings
         needs_all = is_last or not draft.needs_few_runs(done.comparisons, done.runs)
         if runs < options.runs and needs_all:
@@ -265,7 +272,7 @@ async def _rounds(
         if number == options.rounds or not (done.findings or disagreeing):
             break
         tried = draft.propose_next(done.comparisons, done.runs)
-        enough = 1 if draft.has_missing_baselines else options.runs
+        enough = 1 if draft.has_missing_baselines or lasting else options.runs
         runs = MIN_RUNS if draft.needs_page_time(done.comparisons) else enough
         disagreeing = (*disagreeing, done) if draft.patch == done.patch else ()
         if disagreeing and (not draft.needs_more_live_runs or len(disagreeing) > MAX_REPEATED_ROUNDS):

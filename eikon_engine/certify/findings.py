@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.clock_gap import CLOCK_GAP
 from eikon_engine.divergence.detectors.read import READ_CHANGED
 from eikon_engine.divergence.response_diff import diff_text
 from eikon_engine.dom.inline_scripts import SCRIPT_STATE
 from eikon_engine.files.text import shorten_pair
+from eikon_engine.outcome.acceptance import ERROR_CODES
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.replay.collect import escape_reasons, unsent_reasons
 
@@ -35,6 +37,20 @@ def collect_findings(
     found = (*found, *_run_findings(runs))
     order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
     return tuple(sorted(found, key=lambda each: (order.get(each.subgoal, 0), each.sequence)))
+
+
+def find_lasting_differences(comparisons: Sequence[ActionComparison]) -> frozenset[tuple[str, int, str]]:
+    """Return the differences of all runs from the recording that no mask hides and no number explains.
+
+    Each with its subgoal, sequence and code: failed actions, other values read, and errors of pages and responses.
+    """
+    return frozenset(
+        (each.place.subgoal, each.place.sequence, found.code)
+        for each in comparisons
+        for found in each.diverged
+        if (each.is_failure(found) or found.code in ERROR_CODES)
+        and all(found.code in {other.code for other in outcome.divergences} for outcome in each.outcomes)
+    )
 
 
 def find_lost_data(trace: ExecutionTrace) -> tuple[CertificationFinding, ...]:
@@ -76,7 +92,8 @@ def _unstable_findings(action: ActionComparison, scripts: Mapping[str, str]) -> 
             layer=each.layer,
             code=each.code,
             runs=action.differing_runs,
-            message=f"{action.differing_runs} of {len(action.outcomes)} runs differ from the first one; {values}",
+            message=f"{action.differing_runs} of {len(action.outcomes)} runs differ from the first one; {values}"
+            f"{_clock_reason(action, each.code)}",
         )
 
 
@@ -99,6 +116,12 @@ def _script_difference(action: ActionComparison, scripts: Mapping[str, str]) -> 
 
 _MAX_SCRIPT_PART: Final = 120
 """Maximum number of characters shown of each side of a script."""
+
+
+def _clock_reason(action: ActionComparison, code: str) -> str:
+    """Return what the replays found out about clocks of page and server, as the end of a message."""
+    found = (each for outcome in action.outcomes for each in outcome.divergences if each.code == code)
+    return next((f". {reason}" for each in found for reason in each.because if reason.startswith(CLOCK_GAP)), "")
 
 
 def _step_findings(runs: Sequence[ReplayedRun], known: set[tuple[str, int, str]]) -> Iterator[CertificationFinding]:
@@ -149,6 +172,7 @@ def _findings_of_step(subgoal: str, step: StepOutcome) -> list[CertificationFind
     made: dict[str, CertificationFinding] = {}
     for each in step.divergences:
         message = f"{each.message} Expected {each.expected!r}, observed {each.observed!r}"
+        message += "".join(f". {reason}" for reason in each.because if reason.startswith(CLOCK_GAP))
         made.setdefault(
             each.code,
             CertificationFinding(

@@ -7,9 +7,10 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from eikon_engine.divergence.detectors.result import failed_by_closing_its_page
+from eikon_engine.outcome.events import ActionPerformed, ActionStart, RunEnd
 from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import Halt, Proceed, ReplayOptions
 from eikon_engine.replay.reset_command import run_reset_command
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import PageObservation
     from eikon_engine.trace.target import Identity
 
+LONG_WAIT_S: Final = 5.0
+"""Wall time after which progress tells which action a run is at."""
 ActionKey: TypeAlias = tuple[str, int]
 """Id of the subgoal attempt, and sequence within it."""
 PageKey: TypeAlias = tuple[tuple[str, str], ...]
@@ -122,6 +125,7 @@ def concurrent_replays(
         page_snapshots: dict[PageKey, PageSnapshot] = {}
         run_captures = [RunCapture(page_snapshots) for _ in range(runs)]
         over = 0
+        watches = [LongWaits(f"run {number} of {runs}", options.progress) for number in range(1, runs + 1)]
 
         def report_run(_place: int, run: Run) -> None:
             nonlocal over
@@ -135,7 +139,7 @@ def concurrent_replays(
                     _replay_options(options, run_capture, Path(folder) / str(number)),
                     on_delivery=None if on_delivery is None else on_delivery if number == 0 else _ignore_delivery,
                     rule_learner=rule_learner if number == 0 else None,
-                    readers=(reader,) if reader is not None and number == 0 else (),
+                    readers=(watches[number].read, *((reader,) if reader is not None and number == 0 else ())),
                 )
                 for number, run_capture in enumerate(run_captures)
             ]
@@ -157,6 +161,30 @@ def concurrent_replays(
         )
 
     return replay
+
+
+class LongWaits:
+    """Reports the action that a run waits for, once for each that takes long; mutable."""
+
+    def __init__(self, name: str, progress: Callable[[str], None]) -> None:
+        """Report under the name of the run."""
+        self._name = name
+        self._progress = progress
+        self._due: asyncio.TimerHandle | None = None
+
+    def read(self, line: EventLine) -> None:
+        """Follow the actions of the run."""
+        if not isinstance(line.event, ActionStart | ActionPerformed | RunEnd):
+            return
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if isinstance(line.event, ActionStart):
+            text = (
+                f"{self._name}: still waiting after {LONG_WAIT_S:.0f} s for step {line.event.sequence} "
+                f"to be as recorded: {line.event.label}"
+            )
+            self._due = asyncio.get_running_loop().call_later(LONG_WAIT_S, self._progress, text)
 
 
 async def _replay_in_turn(
