@@ -25,7 +25,7 @@ from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.findings import collect_findings, find_lasting_differences, find_lost_data, status_for
 from eikon_engine.certify.learn import replay_and_learn
 from eikon_engine.certify.options import MIN_RUNS
-from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.certify.runs import LEARNING, concurrent_replays
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import OutputError, RequirementError, UsageError
 from eikon_engine.files.blobs import BlobRef, BlobStore
@@ -40,6 +40,7 @@ from eikon_engine.trace.certificate import (
     environment_sha256,
     file_sha256,
     network_sha256,
+    read_certificate,
     write_certificate,
     write_last_certification,
 )
@@ -216,7 +217,7 @@ async def _learn_live(bundle: Bundle, draft: Draft, options: CertifyOptions) -> 
     """Learn what the site draws for each run: rules that one run teaches let the next one see more."""
     for _ in range(LIVE_LEARNING_RUNS):
         learner = RuleLearner(bundle.trace.started_at.timestamp(), is_live=True)
-        replay = concurrent_replays(options, rule_learner=learner)
+        replay = concurrent_replays(options, rule_learner=learner, purpose=LEARNING)
         runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), 1)
         draft.live_runs.extend(run for run in runs if not learner.rules or run.outcome.verdict == "faithful")
         if not learner.rules:
@@ -312,7 +313,8 @@ def _next_step(
         case "certified":
             return ""
         case "proposed":
-            return f"read the changes, and apply them with `eikon certify {bundle.root}{live} --accept`"
+            reset = " and the same --reset-cmd" if options.reset_command is not None else ""
+            return f"read the changes, and apply them with `eikon certify {bundle.root}{live} --accept`{reset}"
         case _ if any(each.code == "request-not-recorded" for each in findings):
             return (
                 "if the value does not matter, add a rule for it to network.rules in trace.json "
@@ -384,8 +386,27 @@ def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
         for snapshot in certification.snapshots:
             store.put(snapshot)
         write_trace(certification.trace, bundle.root / TRACE_FILE)
-    write_certificate(bundle.root, report.certificate)
-    return report.model_copy(update={"status": "certified", "accepted": bool(report.patch.operations), "next_step": ""})
+    replaced = read_certificate(bundle.root)
+    notes = report.notes
+    certificate = report.certificate
+    if replaced is not None and replaced.network_mode != certificate.network_mode:
+        if (replaced.trace_sha256, replaced.network_sha256) == (certificate.trace_sha256, certificate.network_sha256):
+            certificate = certificate.model_copy(update={"other_runs": replaced.runs})
+        else:
+            notes = (*notes, _note_replaced(bundle, replaced))
+    write_certificate(bundle.root, certificate)
+    accepted = bool(report.patch.operations)
+    update = {"status": "certified", "accepted": accepted, "next_step": "", "notes": notes, "certificate": certificate}
+    return report.model_copy(update=update)
+
+
+def _note_replaced(bundle: Bundle, replaced: Certificate) -> str:
+    """Return a note about a certificate of the other network mode, from before the bundle changed."""
+    live = " --network live" if replaced.network_mode == "live" else ""
+    return (
+        f"the {replaced.runs} equal {replaced.network_mode} runs of its last certificate were before it changed; "
+        f"to repeat them: `eikon certify {bundle.root}{live}`"
+    )
 
 
 def conclude(
@@ -475,6 +496,7 @@ def _certificate(bundle: Bundle, options: CertifyOptions, last: Round, notes: tu
         runs=options.runs,
         stress=options.stress,
         network_mode=options.network,
+        is_reset=options.reset_command is not None,
         mission_status=trace.status,
         actions=tuple(_certified_action(each, last) for each in last.comparisons),
         masks=tuple(describe_mask(mask) for mask in trace.masks),

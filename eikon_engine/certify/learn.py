@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.findings import WHOLE_RUN
-from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.certify.runs import LEARNING, concurrent_replays
 from eikon_engine.divergence.masks import unmasked_misses
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.rule_learner import RuleLearner
@@ -115,7 +115,7 @@ async def replay_and_learn(
     """
     watch = _Watch(bundle.trace)
     learner = RuleLearner(bundle.trace.started_at.timestamp(), watch.note_miss)
-    replay = concurrent_replays(options, on_delivery, learner if may_get_rules else None, watch.read)
+    replay = concurrent_replays(options, on_delivery, learner if may_get_rules else None, watch.read, purpose=LEARNING)
     running = asyncio.ensure_future(replay(bundle, 1))
     stopping = asyncio.ensure_future(watch.is_over.wait())
     try:

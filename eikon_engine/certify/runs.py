@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import PageObservation
     from eikon_engine.trace.target import Identity
 
+LEARNING: Final = "first run, to learn what varies"
+"""Name of a run that proves nothing: what differs in it is what the certification is to find."""
 LONG_WAIT_S: Final = 5.0
 """Wall time after which progress tells which action a run is at."""
 ActionKey: TypeAlias = tuple[str, int]
@@ -114,24 +116,26 @@ def concurrent_replays(
     on_delivery: Callable[[int, Moment], None] | None = None,
     rule_learner: RuleLearner | None = None,
     reader: Callable[[EventLine], None] | None = None,
+    *,
+    purpose: str = "",
 ) -> RunMany:
     """Return a function that replays a bundle several times: sealed concurrently in one browser, live in turn.
 
     With `on_delivery`, all runs wait for their pages, and the first one reports each delivery to it. `rule_learner`
-    and `reader` are those of the first run.
+    and `reader` are those of the first run. Progress names each run by its `purpose`, else by its number.
     """
 
     async def replay(bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
         page_snapshots: dict[PageKey, PageSnapshot] = {}
         run_captures = [RunCapture(page_snapshots) for _ in range(runs)]
         over = 0
-        watches = [LongWaits(f"run {number} of {runs}", options.progress) for number in range(1, runs + 1)]
+        watches = [LongWaits(purpose or f"run {number} of {runs}", options.progress) for number in range(1, runs + 1)]
 
         def report_run(_place: int, run: Run) -> None:
             nonlocal over
             over += 1
             seconds = (run.outcome.ended_at - run.outcome.started_at).total_seconds()
-            options.progress(f"run {over} of {runs}: {run.outcome.verdict}, {seconds:.1f} s")
+            options.progress(f"{purpose or f'run {over} of {runs}'}: {run.outcome.verdict}, {seconds:.1f} s")
 
         with tempfile.TemporaryDirectory(prefix="eikon-certify-") as folder:
             chosen = [

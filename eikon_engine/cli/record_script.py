@@ -121,7 +121,8 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
         _print_diagnostic(f"not certified: {error.message}")
         _print_uncertified(directory)
         return False
-    _print_diagnostic(render_certification(report))
+    for line in render_certification(report).splitlines():
+        _print_diagnostic(line)
     failure = describe_failure(trace)
     _print_result(
         f"{directory}: recorded, {count} actions; {report.status}{f'; the mission {failure}' if failure else ''}"

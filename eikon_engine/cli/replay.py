@@ -310,6 +310,6 @@ def _explain_verdict(outcome: ReplayOutcome, folder: Path) -> Iterator[str]:
         yield f"cause: {found.cause}: {found.sentence}"
         yield f"evidence: {found.why}"
     yield from (f"because: {reason}" for reason in outcome.reasons)
-    following = next_step(outcome, folder) or (found.settle if found is not None else "")
-    if following:
-        yield f"next: {following}"
+    following = (next_step(outcome, folder), found.settle if found is not None else "")
+    if any(following):
+        yield f"next: {'; '.join(filter(None, following))}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from eikon_engine.outcome.divergence import Cause, Divergence, Refusal
+    from eikon_engine.outcome.divergence import Cause, Divergence, Explanation, Refusal
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
 _STEPS: Final[Mapping[Cause, str]] = MappingProxyType(
@@ -37,6 +37,12 @@ _REFUSED: Final[Mapping[Refusal, str]] = MappingProxyType(
     }
 )
 """By what the site refused."""
+_RESET: Final = (
+    "reset the site and replay again: it was reset before each run of its live certification (--reset-cmd), "
+    "and a replay resets nothing"
+)
+_CAUSES_OF_LEFT_DATA: Final[frozenset[Cause]] = frozenset({"site-changed", "test-data", "trace-invalid", "unknown"})
+"""Causes that data of an earlier run may look like."""
 
 
 def next_step(outcome: ReplayOutcome, folder: Path) -> str:
@@ -45,8 +51,14 @@ def next_step(outcome: ReplayOutcome, folder: Path) -> str:
     `folder` has the artifacts of the replay.
     """
     found, first = outcome.explanation, next(iter(outcome.divergences), None)
-    if found is None or first is None or found.settle:
+    if found is None or first is None:
         return ""
+    follows = "" if found.settle else _after_cause(outcome, found, first, folder)
+    resets = _RESET if outcome.certified_with_reset and found.cause in _CAUSES_OF_LEFT_DATA else ""
+    return "; ".join(filter(None, (resets, follows)))
+
+
+def _after_cause(outcome: ReplayOutcome, found: Explanation, first: Divergence, folder: Path) -> str:
     if found.refusal is not None:
         return _REFUSED[found.refusal]
     bundle = shlex.quote(outcome.trace_path)
@@ -78,8 +90,10 @@ def _after_change(outcome: ReplayOutcome, first: Divergence, bundle: str, folder
         )
     accepts = f"if the change is intended, `eikon accept {bundle} {folder}`"
     learns = f"if the site varies there by itself, `eikon certify {bundle} --network live`"
-    both = (learns, accepts) if outcome.explanation and outcome.explanation.cause == "test-data" else (accepts, learns)
-    return "; ".join((*both, otherwise))
+    if outcome.explanation is None or outcome.explanation.cause != "test-data":
+        return f"{accepts}; {learns}; {otherwise}"
+    resets = () if outcome.certified_with_reset else ("if an earlier run left data behind, reset the site",)
+    return "; ".join((*resets, learns, accepts, otherwise))
 
 
 def _fixes(bundle: str) -> str:

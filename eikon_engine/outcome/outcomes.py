@@ -458,6 +458,8 @@ class ReplayOutcome(FileModel):
     """Whether the bundle is certified in its current state."""
     certified_why: str = ""
     """When and how the bundle was certified, or why it is not; live, also which baselines were accepted."""
+    certified_with_reset: bool = False
+    """Whether the site was reset before each run of the live certification, and not before this live replay."""
     gates: tuple[GateResult, ...] = ()
     """Results of the gates of this replay."""
 

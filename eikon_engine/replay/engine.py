@@ -281,7 +281,14 @@ def _with_certificate(outcome: ReplayOutcome, plan: Plan) -> ReplayOutcome:
     is_certified = state.status == "certified"  # then the certification that failed was another one
     if explanation is not None and last is not None and not is_certified and last.network_mode == plan.network:
         explanation = after_certification(explanation, last)
-    return outcome.model_copy(update={"certified": state.status, "certified_why": why, "explanation": explanation})
+    return outcome.model_copy(
+        update={
+            "certified": state.status,
+            "certified_why": why,
+            "certified_with_reset": state.is_reset and plan.network == "live",
+            "explanation": explanation,
+        }
+    )
 
 
 class ReplayEngine:

@@ -53,6 +53,10 @@ class Certificate(FileModel):
     stress: bool
     """Whether the machine was under load during the runs."""
     network_mode: Literal["sealed", "live"]
+    other_runs: int = 0
+    """Number of equal runs in the other network mode, by the certificate of the same files that this one replaced."""
+    is_reset: bool = False
+    """Whether the site was reset before each run."""
     mission_status: MissionStatus = "complete"
     """How the recorded mission ended; runs that repeat a failure are equal, too."""
     actions: tuple[CertifiedAction, ...] = ()
@@ -93,6 +97,8 @@ class CertificateState:
 
     status: CertificateStatus
     reason: str
+    is_reset: bool = False
+    """Whether the site was reset before each run of a live certification."""
     last_certification: LastCertification | None = None
     """The last certification of the bundle as it is now, if it gave no certificate."""
 
@@ -186,10 +192,13 @@ def _certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
         why = f"{' and '.join(changed)} changed since the certificate was made"
         return CertificateState(status="stale", reason=why)
     runs = f"{certificate.runs} equal runs{' under load' if certificate.stress else ''}, {certificate.network_mode}"
+    runs += ", each after a reset of the site" if certificate.is_reset else ""
+    if certificate.other_runs:
+        runs += f", and {certificate.other_runs} {'sealed' if certificate.network_mode == 'live' else 'live'} before"
     when = certificate.certified_at.date().isoformat()
     lost = f", {pluralize(len(certificate.masks), 'mask')}" if certificate.masks else ""
     reason = f"{runs}, on {when} with {certificate.browser}{lost}{_ending(certificate.mission_status)}"
-    return CertificateState(status="certified", reason=reason)
+    return CertificateState(status="certified", reason=reason, is_reset=certificate.is_reset)
 
 
 def _valid_last_certification(root: Path, trace: ExecutionTrace) -> LastCertification | None:

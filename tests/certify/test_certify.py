@@ -17,6 +17,7 @@ from eikon_engine.errors import PageMissingError, RequirementError, UsageError
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.certificate import write_certificate
 from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.masks import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
@@ -65,6 +66,15 @@ def test_a_bundle_that_replays_equally_is_certified_as_it_is(bundle: Callable[[s
     assert json.loads(written["certificate.json"])["runs"] == 2
     assert replay(folder, tmp_path / "run").certified == "certified"
     assert "Certified    yes: 2 equal runs" in (tmp_path / "run" / "replay_summary.txt").read_text()
+
+    assert report.certificate is not None
+    for trace, other_runs, notes in ((report.certificate.trace_sha256, 3, 0), ("0" * 64, 0, 1)):
+        live = report.certificate.model_copy(update={"network_mode": "live", "runs": 3, "trace_sha256": trace})
+        write_certificate(folder, live)
+        again = accept(open_bundle(folder), certification)
+        assert again.certificate is not None
+        assert again.certificate.other_runs == other_runs
+        assert len([each for each in again.notes if "3 equal live runs" in each]) == notes
 
     write_trace(read_trace(folder).model_copy(update={"mission_text": "Buy rye bread"}), folder)
     changed = replay(folder, tmp_path / "run")

@@ -214,7 +214,7 @@ def test_ctrl_c_while_an_agents_mission_is_certified_keeps_the_recording(
     (os.killpg if reaches_browsers else os.kill)(running.pid, signal.SIGINT)
     _, shown = output_of(running)
 
-    assert first.startswith("run 1 of 1")
+    assert first.startswith("first run, to learn what varies")
     assert running.returncode == -signal.SIGINT, shown
     assert f"b: recorded but not certified: {reason}; run `eikon certify {tmp_path / 'b'}` later" in shown
     assert shown.rstrip().splitlines()[-1].startswith("KeyboardInterrupt")

@@ -22,7 +22,7 @@ ACCEPT = "`eikon accept traces/Save 'runs/my order'`"
 CERTIFY = "`eikon certify traces/Save --network live`"
 
 
-def diverged(cause: Cause, first: Divergence | None = None, **fields: str) -> ReplayOutcome:
+def diverged(cause: Cause, first: Divergence | None = None, **fields: str | bool) -> ReplayOutcome:
     """Make an outcome with a cause, whose first divergence is a changed page by default."""
     found = first or make_divergence(2, "Save").model_copy(update={"code": "dom-changed", "layer": "dom"})
     outcome = make_outcome()
@@ -46,6 +46,18 @@ def test_a_change_of_a_live_site_is_accepted_learned_or_fixed() -> None:
         "otherwise fix the site",
     ]
     assert data.index(CERTIFY) < data.index(ACCEPT)
+
+
+def test_a_replay_without_the_reset_of_the_certification_says_so() -> None:
+    """Data that an earlier run left behind look like a change; an error of the server does not."""
+    left = {each: next_step(diverged(each, certified_with_reset=True), RUN) for each in ("test-data", "unknown")}
+    error = next_step(diverged("site-error", certified_with_reset=True), RUN)
+    unreset = next_step(diverged("test-data"), RUN)
+
+    assert all(each.startswith("reset the site and replay again: it was reset before") for each in left.values())
+    assert ACCEPT in left["test-data"]
+    assert error == "look for the error in the log of the server"
+    assert unreset.startswith("if an earlier run left data behind, reset the site; ")
 
 
 def test_what_cannot_be_accepted_is_not_proposed_for_it() -> None:

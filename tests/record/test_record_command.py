@@ -80,6 +80,8 @@ def test_a_script_is_recorded_and_certified(button: str, tmp_path: Path) -> None
 
     done = record("--script", script, "-o", tmp_path / "b", "--mission", "Press the button", "--", button)
 
+    assert "first run, to learn what varies: " in done.stderr
+    assert {line[:9] for line in done.stderr.splitlines() if "changed: " in line} == {"  changed"}
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("b: recorded, 2 actions; certified")
     assert open_bundle(tmp_path / "b").trace.mission_text == "Press the button"

@@ -60,6 +60,18 @@ def test_a_certificate_is_valid_for_the_certified_files(tmp_path: Path) -> None:
     assert state.reason == "5 equal runs under load, sealed, on 2025-03-14 with chromium 1, 1 mask"
 
 
+def test_a_live_certificate_tells_of_resets_and_of_the_sealed_runs_before(tmp_path: Path) -> None:
+    """A replay needs the reset, too; the sealed runs hold as long as the files are the same."""
+    found = read_certificate(certified(tmp_path))
+    assert found is not None
+    update = {"runs": 2, "network_mode": "live", "stress": False, "other_runs": 5, "is_reset": True}
+    write_certificate(tmp_path, found.model_copy(update=update))
+
+    state = certificate_state(tmp_path, TRACE)
+    assert state.reason.startswith("2 equal runs, live, each after a reset of the site, and 5 sealed before, on 2025-")
+    assert state.is_reset
+
+
 def test_a_changed_bundle_makes_the_certificate_stale(tmp_path: Path) -> None:
     """One additional byte in the trace or in the network index makes the certificate stale."""
     root = certified(tmp_path)
