@@ -289,13 +289,16 @@ def _failed_response(case: DivergenceCase) -> _FailedResponse | None:
     for load in _new_documents(case):
         url, status = load.url, load.status
         if status is not None and status >= FIRST_ERROR_STATUS and status not in _recorded_statuses(case):
-            reason = f"{url} returned status {status}{_refused(url, status)}{_quoted_title(case, load)}"
+            documents = (each for each in _changes_here(case) if each.resource_type == "document")
+            sent = _sent(_changes_of(case, load) or documents)
+            reason = f"{url} returned status {status}{_refused(url, status)}{_quoted_title(case, load)}{sent}"
             return _FailedResponse(url=url, status=status, reason=reason)
     for change, value in case.changed_values:
         if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
             url, status = change.key.split(" ")[1], int(value.live)
             ended = f"returned status {status} instead of {value.recorded}{_refused(url, status)}"
-            return _FailedResponse(url=url, status=status, reason=f"{change.key} {ended}{_quoted_error(change)}")
+            reason = f"{change.key} {ended}{_quoted_error(change)}{_sent((change,))}"
+            return _FailedResponse(url=url, status=status, reason=reason)
     return None
 
 
@@ -319,15 +322,25 @@ def _refused(url: str, status: int) -> str:
 
 def _quoted_title(case: DivergenceCase, load: DocumentLoad) -> str:
     """Return what an error page says, quoted: the error in its text or, if there is none, its title."""
-    urls = {url.partition("#")[0] for url in (load.url, *(hop.url for hop in load.hops))}
-    mine = (each for each in _changes_here(case) if each.key.split(" ")[1] in urls)
-    error = next((text for each in mine if (text := _error_text(each))), "")
+    error = next((text for each in _changes_of(case, load) if (text := _error_text(each))), "")
     pages = () if case.observed is None else case.observed.pages
     return _quoted(error or next((page.title for page in pages if page.page == load.page), ""))
 
 
 def _quoted(text: str) -> str:
     return f": '{text}'" if text else ""
+
+
+def _changes_of(case: DivergenceCase, load: DocumentLoad) -> list[ResponseChange]:
+    """Return the changed responses to the requests for a document, in the step that loaded it."""
+    urls = {url.partition("#")[0] for url in (load.url, *(hop.url for hop in load.hops))}
+    return [each for each in _changes_here(case) if each.key.split(" ")[1] in urls]
+
+
+def _sent(answers: Iterable[ResponseChange]) -> str:
+    """Return what this replay sent to get the first of these responses, if that differs from the recorded request."""
+    sent = next((each.sent for each in answers if each.sent), "")
+    return f"; sent in this run as {sent}" if sent else ""
 
 
 def _quoted_error(change: ResponseChange) -> str:

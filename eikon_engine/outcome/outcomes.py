@@ -267,6 +267,8 @@ class ResponseChange(FileModel):
 
     key: str
     """See `eikon_engine.network.keys`."""
+    sent: str = ""
+    """Method and URL, without query, that this replay sent to get an error, if these differ from the recorded ones."""
     resource_type: str = ""
     """As Playwright names it; empty for WebSockets."""
     occurrence: int

@@ -192,6 +192,10 @@ class StandInMap:
         """Return the data unchanged: recording never restores values."""
         return data
 
+    def is_recorded_in(self, _text: str) -> bool:
+        """Return whether a recorded text has a stand-in: a recording in progress has none."""
+        return False
+
     def unlearned(self) -> StandInMap:
         """Return the map without what it learns from texts: a recording learns nothing."""
         return self
@@ -269,6 +273,10 @@ class RecordedStandIns(StandInMap):
         for each in reversed(self._segments.values()):
             text = each.restore(text)
         return text
+
+    def is_recorded_in(self, text: str) -> bool:
+        """Return whether a recorded text has a stand-in."""
+        return any(each in text for each in self._known)
 
     def unlearned(self) -> StandInMap:
         """Return another map that recognizes the same stand-ins, and has learned nothing yet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -146,6 +147,21 @@ def test_a_changed_site_is_explained(bundle: Path, helpdesk: OrdinarySite, tmp_p
     assert outcome.verdict == "diverged"
     assert outcome.explanation is not None
     assert outcome.explanation.cause == cause, outcome.explanation.sentence
+
+
+def test_the_evidence_of_an_error_names_the_request_of_this_run(
+    bundle: Path, helpdesk: OrdinarySite, tmp_path: Path
+) -> None:
+    """Beside the recorded one, whose id is in no log of the server."""
+    outcome = replay_live(bundle, helpdesk, tmp_path, Change(request="GET /tickets/*", status=500))
+
+    assert outcome.explanation is not None
+    recorded, _, sent = outcome.explanation.why.partition("; sent in this run as ")
+    ids = [re.findall("/tickets/([0-9a-f]{12})", each) for each in (recorded, sent)]
+    assert [len(each) for each in ids] == [1, 1], outcome.explanation.why
+    assert ids[0] != ids[1]
+    assert ids[0][0] in (bundle / TRACE_FILE).read_text(encoding="utf-8")
+    assert sent == f"GET {helpdesk.url}/tickets/{ids[1][0]}"
 
 
 def test_the_evidence_lists_no_masked_difference(bundle: Path, helpdesk: OrdinarySite, tmp_path: Path) -> None:

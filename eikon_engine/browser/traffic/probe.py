@@ -9,6 +9,7 @@ from collections import Counter, defaultdict, deque
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from eikon_engine.browser.redaction import redact_body
@@ -431,7 +432,8 @@ class ProbeTraffic(LiveTraffic):
             self._stood_in.add(exchange.ordinal)
         if session.urls.changes_paths:
             values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
-        self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type)
+        sent = _sent_request(session, exchange, last)
+        self._changed.record(exchange.key, exchange.occurrence, values, exchange.request.resource_type, sent)
 
     async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
         pairs = [(pair["name"].lower(), pair["value"]) for pair in await response.headers_array()]
@@ -472,6 +474,23 @@ class ProbeTraffic(LiveTraffic):
             if self._values is not None:
                 self._values.learn_body(exchange, response.url, body)
         return redact_body(session, body, response.headers.get("content-type", ""))
+
+
+def _sent_request(session: Session, recorded: Exchange, request: Request) -> str:
+    """Return the method and URL of a live request as its server has them; empty if they are those of the recording.
+
+    That is the last one of its redirects, which got the response.
+    A part of the path that has a stand-in in the recording stays so, and there is no query: both may have secrets.
+    """
+    known = session.redactor.stand_ins
+    now = urlsplit(session.redactor.with_stand_ins(known.unlearned()).redact_text(request.url))
+    before = urlsplit(recorded.request.url if recorded.response is None else recorded.response.url)
+    paths = before.path.split("/"), now.path.split("/")
+    if len(paths[0]) != len(paths[1]):
+        return ""
+    path = "/".join(old if known.is_recorded_in(old) else new for old, new in zip(*paths, strict=True))
+    is_recorded = (before.scheme, before.netloc, before.path) == (now.scheme, now.netloc, path)
+    return "" if is_recorded else f"{request.method} {now.scheme}://{now.netloc}{path}"
 
 
 def _text_of(request: RedactedRequest) -> str:

@@ -250,9 +250,12 @@ class ResponseChanges:
         is_same = before.key == after.key and ours.fragment == theirs.fragment
         return recorded if is_covered and is_same else live
 
-    def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "") -> int | None:
+    def record(
+        self, key: str, occurrence: int, values: tuple[ValueChange, ...], resource_type: str = "", sent: str = ""
+    ) -> int | None:
         """Store what differs in the response to one recorded request, or on one recorded socket.
 
+        `sent` is the request of this replay; it is kept if the response is an error, or ended in another way.
         Returns its place for `amend`; None if it was not stored.
         """
         if not values:
@@ -262,6 +265,7 @@ class ResponseChanges:
             shown = values[:MAX_CHANGED_VALUES]
             change = ResponseChange(
                 key=key,
+                sent=sent if any(each.part in ENDING_PARTS for each in values) else "",
                 resource_type=resource_type,
                 occurrence=occurrence,
                 subgoal="",
