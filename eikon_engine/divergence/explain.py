@@ -54,7 +54,7 @@ _OPENINGS: Final[dict[Cause, str]] = {
 """The start of the sentence, by cause."""
 _REFUSALS: Final[dict[Refusal, str]] = {
     "sign-in": "The site refused the sign-in",
-    "address": "The site no longer has an address",
+    "address": "An address of the site is gone",
 }
 """The start of the sentence, if the cause is that the site refused something."""
 _MAX_EVIDENCE: Final = 5
