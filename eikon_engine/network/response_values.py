@@ -147,6 +147,8 @@ class DrawnValues:
         self._exchanges = exchanges
         self._recorded: dict[tuple[str | None, str], str] = {}
         """Recorded values by the drawn ones, and the path in which these stand for them."""
+        self._drawn: dict[str, str] = {}
+        """Drawn values by the recorded ones for which they stand everywhere, the first one for each."""
 
     @cached_property
     def _requested(self) -> RequestedSegments:
@@ -167,11 +169,22 @@ class DrawnValues:
             if not matches_wildcard(rule.url, location):
                 continue
             pairs = pair_values(rule.pattern, recorded, drawn)
-            found = {value: one for value, one in pairs.items() if self._recorded.get((rule.path, value), one) == one}
+            found = {value: one for value, one in pairs.items() if self._may_stand(value, one, rule.path)}
             if rule.path is None:
                 found |= self._parts(found)
             if self._let_stand(found, rule.path, exchange):
                 self._rule_use.count_use((rule,))
+
+    def _may_stand(self, value: str, recorded: str, path: str | None) -> bool:
+        """Return whether a drawn value agrees with what was learned before.
+
+        It stands for one recorded value only. One that looks random is not drawn again by chance, so the record or
+        session that it names has one drawn value, too; a time may be the same in two recorded responses.
+        """
+        if self._recorded.get((path, value), recorded) != recorded:
+            return False
+        is_name = path is None and looks_random(recorded) and not recorded.isdigit()
+        return not is_name or self._drawn.get(recorded, value) == value
 
     def _uses(self, exchange: Exchange | None) -> Callable[[str], tuple[str, ...]] | None:
         """Return what finds the URLs before the id of a record that an exchange may have created; None if it cannot."""
@@ -189,6 +202,7 @@ class DrawnValues:
         """Let drawn values stand for recorded ones, with a path only there; return whether any do."""
         if path is None and found:
             self._substitute(found, ())
+            self._drawn = {one: value for value, one in found.items()} | self._drawn
         elif path is not None:
             found = {value: one for value, one in found.items() if self._let_stand_in(path, value, one, exchange)}
         self._recorded |= {(path, value): one for value, one in found.items()}

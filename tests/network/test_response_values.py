@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eikon_engine.network.exchange import Hop, RecordedResponse
@@ -108,6 +108,29 @@ def test_a_part_stands_for_what_an_earlier_response_had(recorded: tuple[int, int
     ours, theirs = signed(recorded, SIGNATURES[:2]), signed(live, SIGNATURES[2:])
 
     assert learned_parts(*zip(ours, theirs, strict=True)) == {SIGNED[live[0]]: SIGNED[recorded[0]]}
+
+
+@given(IDS, IDS, IDS)
+def test_a_record_has_one_drawn_id(recorded: str, live: str, other: str) -> None:
+    """A page that shows another id than its link, or than the response before, shows what was not recorded."""
+    assume(len({recorded, live, other}) == 3)
+    page = '<a href="/tickets/{}">open</a>\n<code id=no>{}</code>'
+    learned: dict[str, str] = {}
+    drawn = DrawnValues((), RuleLearner(), RuleUsage(()), lambda found, _urls: learned.update(found))
+    for ids in ((live, live), (live, other), (other, other)):
+        drawn.learn((URL, URL), page.format(recorded, recorded), page.format(*ids))
+
+    assert learned == {live: recorded}
+
+
+def test_a_time_is_drawn_for_each_response() -> None:
+    """Two recorded responses may have the same second, where those of a replay have two."""
+    learned: dict[str, str] = {}
+    drawn = DrawnValues((), RuleLearner(), RuleUsage(()), lambda found, _urls: learned.update(found))
+    for now in ("1795456958", "1795456959"):
+        drawn.learn((URL, URL), '"generated_at": "1795456933"', f'"generated_at": "{now}"')
+
+    assert learned == {"1795456958": "1795456933", "1795456959": "1795456933"}
 
 
 @pytest.mark.parametrize("joint", ["~", ".", ":", "|", "/", "+", "$", "!", "*", "@", "=", "::", "=="])
