@@ -54,8 +54,11 @@ def next_step(outcome: ReplayOutcome, folder: Path) -> str:
     if found is None or first is None:
         return ""
     follows = "" if found.settle else _after_cause(outcome, found, first, folder)
-    resets = _RESET if outcome.certified_with_reset and found.cause in _CAUSES_OF_LEFT_DATA else ""
-    return "; ".join(filter(None, (resets, follows)))
+    if not outcome.certified_with_reset or found.cause not in _CAUSES_OF_LEFT_DATA:
+        return follows
+    if found.cause == "test-data" or not follows:
+        return "; ".join(filter(None, (_RESET, follows)))
+    return f"{follows}; if an earlier run left data behind, {_RESET}"
 
 
 def _after_cause(outcome: ReplayOutcome, found: Explanation, first: Divergence, folder: Path) -> str:

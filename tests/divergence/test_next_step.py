@@ -56,6 +56,9 @@ def test_a_replay_without_the_reset_of_the_certification_says_so() -> None:
 
     assert all(each.startswith("reset the site and replay again: it was reset before") for each in left.values())
     assert ACCEPT in left["test-data"]
+    changed = next_step(diverged("site-changed", certified_with_reset=True), RUN)
+    assert changed.startswith(f"if the change is intended, {ACCEPT}; ")
+    assert "; if an earlier run left data behind, reset the site and replay again: " in changed
     assert error == "look for the error in the log of the server"
     assert unreset.startswith("if an earlier run left data behind, reset the site; ")
 
