@@ -103,14 +103,19 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
     from eikon_engine.errors import EikonError
     from eikon_engine.record.recording import certify_recording
     from eikon_engine.report.certification import render_certification
+    from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.steps import describe_failure
+    from eikon_engine.trace.variables import action_secret_names
 
     directory = recorded.directory
     trace = open_bundle(directory).trace
     for line in trace.warnings:
         _print_diagnostic(f"warning: {line}")
-    count = sum(len(subgoal.actions_taken) for subgoal in trace.subgoal_traces)
+    typed = [each.action for subgoal in trace.subgoal_traces for each in subgoal.actions_taken]
+    for name in dict.fromkeys(name for action in typed for name in action_secret_names(action)):
+        _print_diagnostic(f"note: the mission types secret {name}; a live replay needs {ENVIRONMENT_PREFIX}{name}")
+    count = len(typed)
     if not certifies:
         _print_result(f"{directory}: recorded, {count} actions; next: eikon certify {directory}")
         return True

@@ -89,6 +89,19 @@ def test_a_script_is_recorded_and_certified(button: str, tmp_path: Path) -> None
     assert (outcome.verdict, outcome.certified, outcome.network_mode) == ("faithful", "certified", "sealed")
 
 
+def test_a_typed_password_is_named_as_a_secret(site: PageSite, tmp_path: Path) -> None:
+    """The first live replay needs its value, and nothing else says its name."""
+    end = "page.fill('input', 'correct-horse'); browser.close()"
+    script = written(tmp_path, "agent.py", FAILING.format(end=end))
+    url = site.put("<button>Go</button><input type=password aria-label=Password>")
+
+    done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", url)
+
+    assert done.returncode == 0, done.stderr
+    note = "note: the mission types secret PASSWORD; a live replay needs EIKON_SECRET_PASSWORD"
+    assert done.stderr.splitlines().count(note) == 1, done.stderr
+
+
 def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
     """Two tests become two bundles; a failed test fails its own bundle and the command."""
     test = written(tmp_path, "test_two.py", TWO_TESTS)
