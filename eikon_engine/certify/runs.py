@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from eikon_engine.divergence.detectors.result import failed_by_closing_its_page
 from eikon_engine.outcome.events import ActionPerformed, ActionStart, RunEnd
-from eikon_engine.replay.engine import replay_many
+from eikon_engine.replay.engine import plan_verified_replay, replay_many
 from eikon_engine.replay.options import Halt, Proceed, ReplayOptions
 from eikon_engine.replay.reset_command import run_reset_command
 from eikon_engine.trace.execution import ActionTrace
@@ -194,8 +194,12 @@ class LongWaits:
 async def _replay_in_turn(
     bundle: Bundle, runs: Sequence[ReplayOptions], options: CertifyOptions, on_run_end: Callable[[int, Run], None]
 ) -> tuple[Run, ...]:
-    """Replay live, one run after the other, with the site reset before each if there is a command for it."""
+    """Replay live, one run after the other, with the site reset before each if there is a command for it.
+
+    A bundle that cannot be replayed resets nothing.
+    """
     done: list[Run] = []
+    await asyncio.to_thread(plan_verified_replay, bundle, runs[0])
     for each in runs:
         await asyncio.to_thread(run_reset_command, options.reset_command, options.secrets, options.progress)
         done += await replay_many(bundle, [each], parallel=1, on_run_end=on_run_end)

@@ -24,7 +24,7 @@ from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.comparison import DeploymentComparison
 from eikon_engine.record.options import RecordOptions
-from eikon_engine.record.rerecord import rerecord, with_recorded_environment
+from eikon_engine.record.rerecord import require_rerecordable, rerecord, with_recorded_environment
 from eikon_engine.record.start_state import read_session_storage
 from eikon_engine.replay.engine import run_replay
 from eikon_engine.replay.option_checks import OptionChecks
@@ -214,7 +214,6 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
 async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions, urls: BaseUrlMap) -> None:
     """Record the mission on base, with a clock that is stepped from now on."""
     options.progress(f"recording the mission on base, {options.base.name}")
-    await _reset(options, options.base)
     chosen = RecordOptions(
         secrets=options.secrets,
         variables=options.variables,
@@ -224,6 +223,8 @@ async def _record_base(bundle: Bundle, folder: Path, options: CompareOptions, ur
         now=options.now,
     )
     chosen = _with_mapped_start(with_recorded_environment(bundle, chosen), urls, folder.parent, options.base)
+    require_rerecordable(bundle, chosen)  # before the site is reset
+    await _reset(options, options.base)
     await rerecord(bundle, folder, replace(chosen, clock="stepped", clock_start=None), urls)
     if options.masks:
         trace = read_trace(folder)

@@ -14,14 +14,15 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_fol
 from eikon_engine.record.moved_actions import MovedActions
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.replay.permissions import require_allowed_schemes
-from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.redaction import Redactor, secret_names_in
+from eikon_engine.skills import default_skills
 from eikon_engine.trace.actions import Drop, SetInputFiles
 from eikon_engine.trace.base_urls import BaseUrlMap, map_mask_urls
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
 from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
-from eikon_engine.trace.variables import require_values, used_variables
+from eikon_engine.trace.variables import action_secret_names, require_secrets, require_values, used_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,16 +117,12 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls
 
     Raises:
         UsageError: the page of a skill is ambiguous, or no action uses a given variable.
-        RequirementError: a skill is not installed here; a variable of the trace has no value; an action navigates to a
-            URL that is neither http nor https.
+        RequirementError: as `require_rerecordable`.
         ActionError: an action failed; the recording is complete up to it.
         SkillError: a skill failed, unlike in the recording.
         OutputError: a recording exists already, or the folder cannot be written.
     """
-    require_values(bundle.trace, options.variables)
-    trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
-    _require_skill_pages(trace)
-    require_allowed_schemes(trace, (), advice="Remove the step with `eikon trace delete`")
+    trace = require_rerecordable(bundle, options)
     options = replace(
         options,
         variables=_used_values(trace),
@@ -141,6 +138,28 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions, urls
         moved = MovedActions(replace(bundle, trace=trace), directory, urls)
         await _perform_all(mission, replace(bundle, trace=trace), options, moved)
     _copy_masks_and_rules(trace, directory, urls)
+
+
+def require_rerecordable(bundle: Bundle, options: RecordOptions) -> ExecutionTrace:
+    """Check what the steps need before any of them is performed; return the trace with the given variables.
+
+    Raises:
+        UsageError: the page of a skill is ambiguous, or no action uses a given variable.
+        RequirementError: a skill is not installed here; a secret was not provided; a variable of the trace has no
+            value; an action navigates to a URL that is neither http nor https.
+    """
+    require_values(bundle.trace, options.variables)
+    trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
+    _require_skill_pages(trace)
+    require_allowed_schemes(trace, (), advice="Remove the step with `eikon trace delete`")
+    require_secrets(secret_names_in(" ".join(options.extra_http_headers.values())), options.secrets)
+    skills = default_skills()
+    for _, step in iter_steps(trace):
+        if isinstance(step, SkillUsage):
+            skills.get(step.skill)
+        elif not isinstance(step.result, Blocked):
+            require_secrets(action_secret_names(step.action), options.secrets)
+    return trace
 
 
 async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions, moved: MovedActions) -> None:

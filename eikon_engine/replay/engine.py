@@ -235,6 +235,17 @@ async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep]
             return event
 
 
+def plan_verified_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
+    """Return the plan of a replay, after checking all that it needs but a browser.
+
+    Raises:
+        EikonError: a requirement is missing, or a file of the bundle is missing or damaged.
+    """
+    plan = plan_replay(bundle, options)
+    verify_bundle_files(plan.bundle)
+    return plan
+
+
 def verify_bundle_files(bundle: Bundle) -> None:
     """Verify every file that the trace refers to.
 
@@ -367,8 +378,7 @@ class SharedBrowsers:
 
     async def replay(self, bundle: Bundle, options: ReplayOptions, reports: tuple[Report, ...]) -> Run:
         """Replay a bundle; see `run_replay`."""
-        plan = plan_replay(bundle, options)
-        await asyncio.to_thread(verify_bundle_files, plan.bundle)
+        plan = await asyncio.to_thread(plan_verified_replay, bundle, options)
         return await run_replay(bundle, options, reports, await self._find_browser(plan, options))
 
     async def _find_browser(self, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
@@ -407,8 +417,7 @@ async def replay_many(
     """
     if not runs:
         return ()
-    plan = plan_replay(bundle, runs[0])
-    verify_bundle_files(plan.bundle)
+    plan = plan_verified_replay(bundle, runs[0])
     free = asyncio.Semaphore(parallel)
     async with launch_replay_browser(plan, runs[0]) as browser:
 

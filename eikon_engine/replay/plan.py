@@ -24,10 +24,10 @@ from eikon_engine.trace.actions import Note
 from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, unused_base_urls
 from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage
 from eikon_engine.trace.patch import apply_patch, variables_patch
-from eikon_engine.trace.variables import action_secret_names, missing_secret_message, require_values, resolve_trace
+from eikon_engine.trace.variables import action_secret_names, require_secrets, require_values, resolve_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -543,16 +543,9 @@ def _require_step(
         if options.skills.has(step.skill) or not is_older:
             options.skills.get(step.skill)
     elif secrets is not None:
-        _require_secrets(action_secret_names(step.action), options, secrets)
+        require_secrets(action_secret_names(step.action), secrets, options.missing_secrets)
 
 
 def _require_headers(trace: ExecutionTrace, options: ReplayOptions, secrets: Mapping[str, str]) -> None:
     headers = trace.environment.extra_http_headers if trace.environment else {}
-    _require_secrets(secret_names_in(" ".join(headers.values())), options, secrets)
-
-
-def _require_secrets(names: Iterable[str], options: ReplayOptions, secrets: Mapping[str, str]) -> None:
-    for name in names:
-        if name not in secrets:
-            message = missing_secret_message(name, options.missing_secrets.get(name, ""))
-            raise RequirementError(message, code="secret-missing")
+    require_secrets(secret_names_in(" ".join(headers.values())), secrets, options.missing_secrets)

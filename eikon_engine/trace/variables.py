@@ -211,6 +211,18 @@ def one_name_per_value(secrets: Mapping[str, str]) -> dict[str, str]:
     return {name: value for value, name in names.items()}
 
 
+def require_secrets(names: Iterable[str], given: Mapping[str, str], reasons: Mapping[str, str] | None = None) -> None:
+    """Check that each secret has a value; `reasons` say why a configured one has none.
+
+    Raises:
+        RequirementError: a secret was not provided.
+    """
+    for name in names:
+        if name not in given:
+            message = missing_secret_message(name, (reasons or {}).get(name, ""))
+            raise RequirementError(message, code="secret-missing")
+
+
 def missing_secret_message(name: str, reason: str = "") -> str:
     """Return the message for a missing secret, with the three ways to provide it, and why a configured one has none."""
     return (

@@ -206,6 +206,15 @@ def test_a_reset_that_fails_ends_the_certification(bundle: Path) -> None:
     assert (bundle / "trace.json").read_bytes() == before
 
 
+def test_a_missing_secret_is_found_before_the_site_is_reset(bundle: Path, tmp_path: Path) -> None:
+    """The data of the site is kept for the certification that can run."""
+    ended = run(bundle, "--network", "live", "--reset-cmd", f"touch {tmp_path / 'reset'}")
+
+    assert ended.returncode == 78
+    assert "secret PASSWORD was not provided" in ended.stderr
+    assert not (tmp_path / "reset").exists()
+
+
 def test_a_server_that_ended_with_its_reset_command_is_named(chromium: Browser, tmp_path: Path) -> None:
     """Nothing listens after the reset: to record the mission again would not help."""
     with serve_pages() as site:

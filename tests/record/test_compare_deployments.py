@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from itertools import count, cycle
+from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,9 +19,10 @@ import pytest
 from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.comparison import DeploymentComparison
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
+from eikon_engine.trace.steps import map_actions
 from eikon_engine.trace.target import Target
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.commands import run_here
 from tests.replay.test_rules_of_other_networks import DrawingSite, record
@@ -121,6 +123,24 @@ def test_what_head_does_differently_is_explained(bundle: Path, tmp_path: Path) -
     assert comparison.outcome.explanation is not None
     assert "showed 'Pay now' instead of 'Order'" in comparison.outcome.explanation.sentence
     assert (tmp_path / "artifacts" / "replay_summary.txt").is_file()
+
+
+def test_a_missing_secret_is_found_before_base_is_reset(bundle: Path, tmp_path: Path) -> None:
+    """No deployment is visited: nothing listens there."""
+    typing = Fill(target=Target(selector="#order"), text=SecretRef(secret="PASSWORD"))
+    copy = copytree(bundle, tmp_path / "b")
+    changed = map_actions(
+        read_trace(copy),
+        lambda each: each.model_copy(update={"action": typing}) if isinstance(each.action, Click) else each,
+    )
+    write_trace(changed, copy / TRACE_FILE)
+
+    urls = ("--base", "http://127.0.0.1:1", "--head", "http://127.0.0.1:2")
+    ended = compare(copy, tmp_path, *urls, "--base-reset-cmd", f"touch {tmp_path / 'reset'}")
+
+    assert ended.returncode == 78
+    assert "secret PASSWORD was not provided" in ended.stderr
+    assert not (tmp_path / "reset").exists()
 
 
 def test_the_mission_uses_the_ids_of_each_deployment(tmp_path: Path) -> None:
