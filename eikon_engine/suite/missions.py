@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 from eikon_engine.errors import NoMissionsError, TraceError, UsageError
 from eikon_engine.files.limits import open_file, parse_json, read_document
 from eikon_engine.replay.artifacts import OUTCOME_FILE
-from eikon_engine.trace.find_bundles import find_bundles
+from eikon_engine.trace.find_bundles import BUNDLE_FILES, find_bundles
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -122,13 +122,17 @@ def find_missions(
 
     Raises:
         NoMissionsError: there is no bundle.
-        TraceError: a path does not exist.
+        TraceError: a path does not exist, or is a file that belongs to no bundle.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
             message = f"{path}: expected a bundle or a folder of bundles, got no such path"
             raise TraceError(message, code="trace-missing")
+        if path.is_file() and path.name not in BUNDLE_FILES:
+            message = f"{path}: expected a bundle or a folder of bundles, got another file"
+            advice = "; record a script with `eikon suite record`, and name the bundle" if path.suffix == ".py" else ""
+            raise TraceError(f"{message}{advice or '; check the path'}", code="trace-missing")
         try:
             bundles = find_bundles([path])
         except TraceError as error:

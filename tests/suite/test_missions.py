@@ -67,6 +67,15 @@ def test_a_folder_without_bundles_is_an_error_of_its_own(tmp_path: Path) -> None
     assert caught.value.exit_status == 5
 
 
+def test_a_script_is_no_bundle(tmp_path: Path) -> None:
+    """The message names the script and how to record it; another file is only refused."""
+    for name, advice in (("agent.py", "record a script with `eikon suite record`"), ("notes.txt", "check the path")):
+        (tmp_path / name).touch()
+
+        with pytest.raises(TraceError, match=f"{name}: expected a bundle or a folder .*, got another file; {advice}"):
+            find_missions([tmp_path / name])
+
+
 def test_a_path_that_does_not_exist_is_the_error_of_a_replay_of_it(tmp_path: Path) -> None:
     """`eikon suite run nope` ends as `eikon replay nope` does."""
     with pytest.raises(TraceError, match="got no such path") as caught:
