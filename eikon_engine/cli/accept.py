@@ -40,12 +40,29 @@ def accept_command(
     from eikon_engine.report.acceptance import render_acceptance
     from eikon_engine.trace.bundle import open_bundle
 
+    _require_order(bundle, outcome)
     decision = Decision(by=by or (_user() if reason else ""), reason=reason or "", steps=frozenset(steps))
     report = accept_outcome(open_bundle(bundle), outcome, decision, utc_now(), dry_run=not decision.reason)
     print_essential(render_acceptance(report))
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     return report.exit_status
+
+
+def _require_order(bundle: Path, outcome: Path) -> None:
+    """Check that the bundle comes first.
+
+    Raises:
+        UsageError: it comes second.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.replay.artifacts import OUTCOME_FILE
+    from eikon_engine.trace.find_bundles import is_bundle
+
+    is_run = bundle.name == OUTCOME_FILE or (bundle / OUTCOME_FILE).is_file()
+    if is_run and is_bundle(outcome) and not (outcome / OUTCOME_FILE).exists():
+        message = f"expected BUNDLE OUTCOME, got them in the other order; use `eikon accept {outcome} {bundle}`"
+        raise UsageError(message)
 
 
 def _user() -> str:

@@ -345,6 +345,14 @@ def read_outcome(file: Path) -> ReplayOutcome:
         TraceSyntaxError: the text is not JSON.
         TraceFieldError: a field is missing, unknown or invalid.
     """
+    folder = file.parent
+    if (
+        file.name in {OUTCOME_FILE, TRACE_FILE}
+        and (folder / TRACE_FILE).exists()
+        and not (folder / OUTCOME_FILE).exists()
+    ):
+        message = f"{folder}: expected the artifacts folder of a replay, got a bundle; `eikon replay` prints its path"
+        raise TraceError(message, code="trace-missing")
     data = _read_file(file)
     try:
         plain = parse_json(data)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.cli.accept import accept_command
 from eikon_engine.cli.report import report_command
 from eikon_engine.cli.shell import run_command
 from tests.report.outcomes import make_outcome
+from tests.suite.bundles import TRACES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +59,16 @@ def test_an_outcome_that_cannot_be_read_is_one_line(run: Path, capsys: pytest.Ca
 
         assert call(str(run)) == 65
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_run_and_the_bundle_of_an_acceptance_are_not_swapped(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message has the command to use."""
+    bundle = TRACES / "shop_failing"
+
+    assert run_command(accept_command, [str(run), str(bundle)], "eikon accept") == 2
+    assert f"expected BUNDLE OUTCOME, got them in the other order; use `eikon accept {bundle} {run}`" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_page_in_another_folder_can_be_sent_alone(run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

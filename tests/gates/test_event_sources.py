@@ -108,3 +108,16 @@ def test_a_missing_outcome_gets_advice_about_its_path(tmp_path: Path) -> None:
         TraceError, match=r"outcome\.json: no such file; check the path", check=has_code("trace-missing")
     ):
         read_outcome(tmp_path / "outcome.json")
+
+
+@pytest.mark.parametrize("name", ["outcome.json", "trace.json"])
+def test_a_bundle_is_no_outcome(tmp_path: Path, name: str) -> None:
+    """The message says which folder is expected; the bundle is only the recording."""
+    write_trace(trace(), tmp_path / "trace.json")
+
+    with pytest.raises(
+        TraceError,
+        match="expected the artifacts folder of a replay, got a bundle; use what `eikon replay` wrote",
+        check=has_code("trace-missing"),
+    ):
+        read_outcome(tmp_path / name)
