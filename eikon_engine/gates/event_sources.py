@@ -346,12 +346,9 @@ def read_outcome(file: Path) -> ReplayOutcome:
         TraceFieldError: a field is missing, unknown or invalid.
     """
     folder = file.parent
-    if (
-        file.name in {OUTCOME_FILE, TRACE_FILE}
-        and (folder / TRACE_FILE).exists()
-        and not (folder / OUTCOME_FILE).exists()
-    ):
-        message = f"{folder}: expected the artifacts folder of a replay, got a bundle; `eikon replay` prints its path"
+    is_of_bundle = file.name in {OUTCOME_FILE, TRACE_FILE} and (folder / TRACE_FILE).exists()
+    if is_of_bundle and not (folder / OUTCOME_FILE).exists():
+        message = f"{folder}: expected the artifacts folder of a replay, got a bundle; use what `eikon replay` wrote"
         raise TraceError(message, code="trace-missing")
     data = _read_file(file)
     try:
