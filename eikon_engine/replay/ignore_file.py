@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from eikon_engine.errors import UsageError
 from eikon_engine.files.limits import MAX_SETTINGS_BYTES, parse_toml, read_file
+from eikon_engine.files.models import describe_fault
 from eikon_engine.trace.masks import Mask
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ def read_ignore_file(path: Path) -> tuple[Mask, ...]:
     """
     try:
         data: dict[str, Any] = parse_toml(read_file(path, limit=MAX_SETTINGS_BYTES))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        message = f"{path}: expected a TOML file of [[ignore]] tables, got: {error.strerror}; check the path"
+        raise UsageError(message) from error
+    except ValueError as error:
         raise UsageError(f"{path}: expected a TOML file of [[ignore]] tables, got: {error}") from error
     tables = data.pop("ignore", [])
     if data or not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
@@ -46,6 +50,8 @@ def _mask(table: dict[str, Any], where: str, number: int) -> Mask:
     what = [name for name in _KINDS if name in table]
     if len(what) != 1:
         raise UsageError(f"{where}: expected one of {', '.join(_KINDS)}, got {', '.join(what) or 'none'}")
+    if "reason" not in table:
+        raise UsageError(f"{where}: reason: this field is missing; add why the {what[0]} may differ")
     kind = what[0]
     if "attribute" in table and kind != "selector":
         raise UsageError(f"{where}: attribute requires selector, got {kind}")
@@ -53,12 +59,12 @@ def _mask(table: dict[str, Any], where: str, number: int) -> Mask:
         raise UsageError(f"{where}: title: expected true, got {table[kind]!r}")
     fields: dict[str, Any] = {name: table[name] for name in ("url", "frame") if name in table}
     try:
-        named = {"name": table.get("name", f"ignore-{number}"), "reason": table.get("reason")}
+        named = {"name": table.get("name", f"ignore-{number}"), "reason": table["reason"]}
         return Mask.model_validate({**fields, **named, "part": _part(kind, table)})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(each) for each in first["loc"] if each not in {"part", kind})
-        raise UsageError(f"{where}: {place or kind}: {first['msg']}") from error
+        raise UsageError(f"{where}: {place or kind}: {describe_fault([first])}") from error
 
 
 def _part(kind: str, table: dict[str, Any]) -> dict[str, Any]:

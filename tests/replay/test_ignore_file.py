@@ -66,11 +66,18 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
 
 
 BAD = {
-    "no file": (None, "expected a TOML file"),
+    "no file": (
+        None,
+        "tables, got: No such file or directory; check the path",
+    ),
     "no TOML": ("[[ignore", "expected a TOML file"),
     "another table": ("[mask]\nreason='x'", "expected only [[ignore]] tables, got mask"),
     "no tables": ("ignore = 3", "another type of ignore"),
-    "no reason": ("[[ignore]]\nselector='a'", "ignore 1: reason"),
+    "no reason": (
+        "[[ignore]]\nselector='a'",
+        "ignore 1: reason: this field is missing; add why",
+    ),
+    "a reason that is no text": ("[[ignore]]\nselector='a'\nreason=3", "ignore 1: reason: expected a string, got 3"),
     "nothing to ignore": ("[[ignore]]\nreason='x'", "ignore 1: expected one of selector, request"),
     "two things": ("[[ignore]]\nreason='x'\nselector='a'\nrequest='b'", "got selector, request"),
     "unknown word": ("[[ignore]]\nreason='x'\nselektor='a'", "ignore 1: unknown key 'selektor'"),
