@@ -20,7 +20,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     """Run a script in a subprocess and return the exit status of the command.
 
     Raises:
-        UsageError: the script is missing, or opened no browser context that could be recorded.
+        UsageError: the script is missing, or succeeded without a browser context that could be recorded.
         KeyboardInterrupt: the command was stopped; what was recorded until then is reported.
     """
     from eikon_engine.errors import UsageError
@@ -50,6 +50,9 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         reason = (
             "opened no browser context that can be recorded" if run.result.not_recorded else "opened no browser context"
         )
+        if run.exit_status:
+            _print_diagnostic(f"{script} exited with status {run.exit_status}; nothing recorded: the script {reason}")
+            return run.exit_status
         message = f"{script}: nothing recorded: the script {reason}"
         raise UsageError(message)
     if run.interrupt is not None:

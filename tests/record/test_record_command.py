@@ -173,6 +173,19 @@ def test_a_script_that_dies_keeps_its_completed_actions(button: str, tmp_path: P
     assert steps(tmp_path / "b")[0].action.type == "navigate"
 
 
+def test_a_script_that_fails_without_a_browser_has_its_own_status(tmp_path: Path) -> None:
+    """Its traceback is above the line that says what became of the recording."""
+    script = written(tmp_path, "boom.py", "raise ValueError('no account')\n")
+
+    done = record("--script", script, "-o", tmp_path / "b")
+
+    *above, last = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert "ValueError: no account" in above
+    assert last == f"{script} exited with status 1; nothing recorded: the script opened no browser context"
+    assert not (tmp_path / "b").exists()
+
+
 def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
     """It is reported in one line, and no bundle is written."""
     script = written(tmp_path, "quiet.py", "print('nothing to do')\n")
