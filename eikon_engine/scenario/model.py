@@ -163,6 +163,9 @@ def read_scenario(path: Path) -> ScenarioFile:
         YamlError: it is not valid YAML, or not a scenario.
         RequirementError: the YAML library is not installed.
     """
+    if path.suffix == ".py":
+        message = f"{path}: expected a scenario in YAML or JSON, got a Python script"
+        raise YamlError(f"{message}; `eikon record --script {path}` records a script")
     try:
         data = read_file(path, limit=MAX_SETTINGS_BYTES)
         text = with_current_words(read_yaml(data.decode("utf-8-sig"), str(path)))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.errors import YamlError
+from eikon_engine.scenario.model import read_scenario
 from tests.scenario.tried import THREE, Run
 
 
@@ -119,6 +121,14 @@ def test_a_module_of_tools_that_exits_is_reported(run: Run) -> None:
 
     assert ended.status == 2
     assert "--tools leaving_at_once:tool: expected MODULE:NAME of a tool, got SystemExit: 0" in ended.err
+
+
+def test_a_script_is_no_scenario(tmp_path: Path) -> None:
+    """It is not read as YAML, which may need a library; the message says how to record a script."""
+    (tmp_path / "agent.py").touch()
+
+    with pytest.raises(YamlError, match=r"got a Python script; `eikon record --script .*agent\.py` records a script"):
+        read_scenario(tmp_path / "agent.py")
 
 
 def test_all_faults_of_a_scenario_are_reported_at_once(run: Run) -> None:
