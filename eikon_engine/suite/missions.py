@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 from eikon_engine.errors import NoMissionsError, TraceError, UsageError
 from eikon_engine.files.limits import open_file, parse_json, read_document
 from eikon_engine.replay.artifacts import OUTCOME_FILE
-from eikon_engine.trace.find_bundles import BUNDLE_FILES, find_bundles
+from eikon_engine.trace.find_bundles import find_bundles
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ HEAD_BYTES: Final = 65_536
 """Bytes at the start of a trace in which its times are searched; they come before its steps."""
 _TIMES: Final = re.compile(r'"(started_at|ended_at)":\s*"([^"]{10,40})"')
 _SHARD: Final = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
+_TRACE_SUFFIXES: Final = frozenset({".json", ".jsonl"})
 UNKNOWN_S: Final = 10.0
 """Assumed duration of a mission that does not say how long it took."""
 
@@ -129,7 +130,7 @@ def find_missions(
         if not path.exists():
             message = f"{path}: expected a bundle or a folder of bundles, got no such path"
             raise TraceError(message, code="trace-missing")
-        if path.is_file() and path.name not in BUNDLE_FILES:
+        if path.is_file() and path.suffix not in _TRACE_SUFFIXES:
             message = f"{path}: expected a bundle or a folder of bundles, got another file"
             advice = "; record a script with `eikon suite record`, and name the bundle" if path.suffix == ".py" else ""
             raise TraceError(f"{message}{advice or '; check the path'}", code="trace-missing")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _BLOB: Final = re.compile(r"[0-9a-f]{64}\.zst")
-BUNDLE_FILES: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
+_BUNDLE_FILES: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
 """Files that identify a bundle."""
 
 
@@ -51,7 +51,7 @@ def find_bundle_folders(names: Iterable[str]) -> tuple[str, ...]:
     folders: set[tuple[str, ...]] = set()
     for name in names:
         *parents, file = name.split("/")
-        if file in BUNDLE_FILES:
+        if file in _BUNDLE_FILES:
             folders.add(tuple(parents))
         elif parents[-1:] == [DOM_FOLDER] and _BLOB.fullmatch(file):
             folders.add(tuple(parents[:-1]))
@@ -74,7 +74,7 @@ def is_bundle(folder: Path) -> bool:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name in BUNDLE_FILES and not entry.is_dir():
+                if entry.name in _BUNDLE_FILES and not entry.is_dir():
                     return True
                 has_dom = has_dom or (entry.name == DOM_FOLDER and entry.is_dir())
     except OSError:
@@ -83,7 +83,7 @@ def is_bundle(folder: Path) -> bool:
 
 
 def _are_of_bundle(folder: Path, folders: Collection[str], names: Collection[str]) -> bool:
-    has_file = not BUNDLE_FILES.isdisjoint(names)
+    has_file = not _BUNDLE_FILES.isdisjoint(names)
     return has_file or (DOM_FOLDER in folders and _has_blobs(Path(folder, DOM_FOLDER)))
 
 
