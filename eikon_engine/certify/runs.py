@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LEARNING: Final = "first run, to learn what varies"
 """Name of a run that proves nothing: what differs in it is what the certification is to find."""
 LONG_WAIT_S: Final = 5.0
-"""Wall time after which progress tells which action a run is at."""
+"""Wall time after which progress names the action that a run waits for."""
 ActionKey: TypeAlias = tuple[str, int]
 """Id of the subgoal attempt, and sequence within it."""
 PageKey: TypeAlias = tuple[tuple[str, str], ...]

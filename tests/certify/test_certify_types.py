@@ -243,16 +243,16 @@ def test_a_number_with_two_values_gets_no_type_however_often_it_is_seen(tmp_path
 
 def test_what_fails_in_all_runs_is_not_tried_again_and_again(tmp_path: Path) -> None:
     """One run tells whether it still fails after a proposal; a number without a type makes no difference to that."""
-    told: list[str] = []
+    shown: list[str] = []
     broken = "<script>throw new Error('down')</script>"
     with shop(lambda visit: f"<p>{visit % 2 * 27 + 3} users</p>{broken if visit else ''}") as site:
         bundle = open_bundle(record(tmp_path / "b", site))
-        options = CertifyOptions(runs=2, network="live", progress=told.append)
+        options = CertifyOptions(runs=2, network="live", progress=shown.append)
         report = asyncio.run(certify(bundle, options)).report
 
     assert (report.status, report.rounds, report.runs) == ("diverged", 2, 1)
     assert "page-error-changed" in {each.code for each in report.findings}
-    assert told[-1].endswith("the same actions fail as before, so no more is tried")
+    assert shown[-1].endswith("the same actions fail as before, so no more is tried")
 
 
 def test_a_number_that_shows_the_difference_of_two_clocks_is_named(tmp_path: Path) -> None:

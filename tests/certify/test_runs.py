@@ -26,13 +26,13 @@ def begin(sequence: int, label: str) -> EventLine:
 def test_a_long_action_is_reported_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each action has its own time."""
     monkeypatch.setattr(runs, "LONG_WAIT_S", 0.01)
-    told: list[str] = []
+    shown: list[str] = []
 
     async def run() -> None:
         waited = asyncio.Event()
 
         def note(text: str) -> None:
-            told.append(text)
+            shown.append(text)
             waited.set()
 
         waits = runs.LongWaits("run 2 of 5", note)
@@ -43,6 +43,6 @@ def test_a_long_action_is_reported_and_a_short_one_is_not(monkeypatch: pytest.Mo
 
     asyncio.run(run())
 
-    assert told == [
+    assert shown == [
         "run 2 of 5: still waiting after 0 s for step 2 to be as recorded: expect #state to have text 'closed'"
     ]

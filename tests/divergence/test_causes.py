@@ -281,7 +281,7 @@ def test_a_sign_in_that_is_refused_is_no_ended_session() -> None:
 
 @pytest.mark.parametrize("key", ["POST http://a/login sha256:0", "POST http://a/order", "GET http://a/login"])
 def test_a_sign_in_that_leads_to_its_page_again_is_refused(key: str) -> None:
-    """With what that page says. A page of another request, or one that nobody sent a sign-in from, is no refusal."""
+    """With what that page says. A page of another request, or one from which no sign-in was sent, is no refusal."""
     what = (
         ValueChange(part="url", recorded="http://a/orders", live="http://a/login"),
         ValueChange(part="error text", recorded="(absent)", live="Wrong password"),

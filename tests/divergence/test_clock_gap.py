@@ -69,5 +69,5 @@ def test_a_number_that_changed_by_the_gap_is_explained(
     observed: str,
     is_explained: bool,  # noqa: FBT001 - of the test
 ) -> None:
-    """Whatever its unit is, the reader is told about the clocks."""
+    """Whatever its unit is, the finding names the clocks."""
     assert bool(gap.explain(recorded, observed)) == is_explained

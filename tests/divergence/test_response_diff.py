@@ -128,7 +128,7 @@ def test_status_headers_and_cookies_are_compared_by_what_matters() -> None:
 
 
 def test_other_bodies_are_compared_by_digest() -> None:
-    """A picture with one changed byte has another content: nobody can read its digests."""
+    """A picture with one changed byte is one of another content, without its digests."""
     png = (("content-type", "image/png"),)
 
     (found,) = shown(answer(b"\x00", png), answer(b"\x01", png))
