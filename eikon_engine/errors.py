@@ -25,7 +25,8 @@
     ├── HistoryError                      69   history
     ├── BrowserError                      69   browser
     │   ├── BrowserMissingError           69   browser-missing
-    │   └── BrowserDiedError              69   browser-died
+    │   ├── BrowserDiedError              69   browser-died
+    │   └── PageUnreadableError           69   page-unreadable
     ├── RequirementError                  78   requirement
     │   ├── SkillBrokenError              78   skill-broken
     │   └── NoReplayDataError             78   no-replay-data
@@ -238,6 +239,12 @@ class BrowserDiedError(BrowserError):
     """The browser exited in the middle of a run."""
 
     code = "browser-died"
+
+
+class PageUnreadableError(BrowserError):
+    """A page has replaced what JavaScript or the browser offers, in a way that makes it impossible to observe."""
+
+    code = "page-unreadable"
 
 
 class RequirementError(EikonError):

@@ -15,6 +15,7 @@ from eikon_engine.browser.actions.targets import Readiness, inspect_target
 from eikon_engine.browser.browser_storage import WebStorage, stored_items
 from eikon_engine.browser.frames import frame_of, frame_tree
 from eikon_engine.browser.page_activity import DocumentActivity, PageActivity
+from eikon_engine.browser.page_calls import call_in_frame
 from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, standalone_script
 from eikon_engine.browser.page_tracker import PageEvents, read_download
 from eikon_engine.browser.playwright_errors import replayable_console_text
@@ -22,7 +23,7 @@ from eikon_engine.browser.redaction import redact_page_text, redact_snapshot
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
 from eikon_engine.dom import FrameReader, FrameSnapshot, PageSnapshot, frame_digest, visibility_digest
-from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
+from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError, PageUnreadableError
 from eikon_engine.network.exchange import PASSIVE_TYPES, SAFE_METHODS
 from eikon_engine.trace.base_urls import restore_page_links
 from eikon_engine.trace.observation import (
@@ -176,11 +177,9 @@ class _FrameCapture:
         """Call a stored script in the document; where our init scripts did not run, evaluate it."""
         from playwright.async_api import Error
 
-        arguments = {**self.arguments, **more}
         try:
             async with asyncio.timeout(SNAPSHOT_TIMEOUT_S):
-                text = await self.frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
-                return str(await self.frame.evaluate(standalone_script(script), arguments) if text is None else text)
+                return await self._evaluate(script, {**self.arguments, **more})
         except Error as error:
             reason = error.message.splitlines()[0]
             place = f"frame {self.path or 'main'} ({self.frame.url})"
@@ -191,6 +190,12 @@ class _FrameCapture:
                 f"{self.frame.url} did not respond within {SNAPSHOT_TIMEOUT_S:.0f} s; it may be in an endless loop"
             )
             raise BrowserDiedError(message) from error
+
+    async def _evaluate(self, script: str, arguments: dict[str, Any]) -> str:
+        if isinstance(arguments["frames"], list):  # elements, which only Playwright can pass
+            return str(await self.frame.evaluate(standalone_script(script), arguments))
+        text = await call_in_frame(self.frame, CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
+        return str(await call_in_frame(self.frame, standalone_script(script), arguments) if text is None else text)
 
     async def parse_or_repeat(self, text: str) -> FrameSnapshot | None:
         """Parse the lines of dom_snapshot.js, called again if it could not be, or not count its frames.
@@ -463,7 +468,7 @@ async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[in
         observed = await asyncio.gather(
             *(_observe_page(page, session.urls, _target_in(page, bound)) for _, page in pages)
         )
-    except BrowserDiedError:
+    except (BrowserDiedError, PageUnreadableError):
         raise
     except BrowserError as error:
         if session.tracker.is_dead:

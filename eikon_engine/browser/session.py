@@ -356,6 +356,7 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
     determinism = load_script("init_determinism.js")
     comment_end = determinism.index("((seed, drawsMath) =>")
     return (
+        load_script("init_natives.js"),
         f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed}, {json.dumps(draws_math)});",
         worker_script(seed, draws_math=draws_math, stepped=not options.natural_clock),
         *map(load_script, STATIC_INIT_SCRIPTS),

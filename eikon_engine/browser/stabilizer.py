@@ -15,7 +15,6 @@ from eikon_engine.browser.page_activity import (
     ACTIVITY,
     ACTIVITY_AFTER_NAVIGATION,
     ACTIVITY_TWICE,
-    DOCUMENT_REPLACED,
     NEXT_TIMER,
     NO_TIMER_MS,
     STEP_WORKER_CLOCKS,
@@ -24,6 +23,7 @@ from eikon_engine.browser.page_activity import (
     query_activity,
     render_frames,
 )
+from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, call_in_frame
 from eikon_engine.browser.page_timeline import PageTimeline
 from eikon_engine.errors import BrowserDiedError
 
@@ -481,7 +481,7 @@ async def _next_timer(frame: Frame) -> float:
     from playwright.async_api import Error
 
     try:
-        return float(await frame.evaluate(NEXT_TIMER))
+        return float(await call_in_frame(frame, NEXT_TIMER))
     except Error:
         return 0.0  # the document is being replaced: nothing is known of the next one
 

@@ -1,10 +1,6 @@
-// Init script: store what dom_snapshot.js needs before the page can hide or replace it. Adds one non-enumerable
-// property to window, `__eikon__`, shared by all our init scripts.
+// Init script: store what dom_snapshot.js needs before the page can hide or replace it.
 (() => {
   "use strict";
-  if (!Object.prototype.hasOwnProperty.call(window, "__eikon__")) {
-    Object.defineProperty(window, "__eikon__", { value: {}, enumerable: false });
-  }
   const shared = window.__eikon__;
   if (shared.shadowOf) return;
 
@@ -89,7 +85,7 @@
 
   // Elements that match a CSS selector; null where Playwright may disagree, because it pierces open shadow roots. There,
   // only compound selectors and their ancestors are evaluated, and only a single match, as the order is another one.
-  shared.query = (selector) => {
+  shared.query = shared.guard((selector) => {
     try {
       const found = Array.from(document.querySelectorAll(selector)), roots = openRoots(document);
       if (roots.length === 1) return found;
@@ -102,11 +98,11 @@
     } catch {
       return null;
     }
-  };
+  });
 
   // Elements that match a CSS selector in the innermost of a path of frames, with its shared object, and the frames from
   // the outside; null if Playwright must look: a frame is not unique, or out of reach.
-  shared.find = (frames, selector) => {
+  shared.find = shared.guard((frames, selector) => {
     const owners = [];
     let own = shared;
     try {
@@ -121,5 +117,5 @@
     } catch {
       return null;
     }
-  };
+  });
 })();
