@@ -177,25 +177,21 @@ class _FrameCapture:
         """Call a stored script in the document; where our init scripts did not run, evaluate it."""
         from playwright.async_api import Error
 
+        arguments = {**self.arguments, **more}
         try:
-            async with asyncio.timeout(SNAPSHOT_TIMEOUT_S):
-                return await self._evaluate(script, {**self.arguments, **more})
+            if isinstance(arguments["frames"], list):  # elements, which only Playwright can pass
+                return str(await self.frame.evaluate(standalone_script(script), arguments))
+            stored = [STORED_SCRIPTS[script], arguments]
+            text = await call_in_frame(self.frame, CALL_STORED_SCRIPT, stored, timeout_s=SNAPSHOT_TIMEOUT_S)
+            if text is None:
+                called = standalone_script(script)
+                text = await call_in_frame(self.frame, called, arguments, timeout_s=SNAPSHOT_TIMEOUT_S)
+            return str(text)
         except Error as error:
             reason = error.message.splitlines()[0]
             place = f"frame {self.path or 'main'} ({self.frame.url})"
             message = f"DOM snapshot of {place} failed: {reason}; wait until the page is idle"
             raise BrowserError(message) from error
-        except TimeoutError as error:
-            message = (
-                f"{self.frame.url} did not respond within {SNAPSHOT_TIMEOUT_S:.0f} s; it may be in an endless loop"
-            )
-            raise BrowserDiedError(message) from error
-
-    async def _evaluate(self, script: str, arguments: dict[str, Any]) -> str:
-        if isinstance(arguments["frames"], list):  # elements, which only Playwright can pass
-            return str(await self.frame.evaluate(standalone_script(script), arguments))
-        text = await call_in_frame(self.frame, CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
-        return str(await call_in_frame(self.frame, standalone_script(script), arguments) if text is None else text)
 
     async def parse_or_repeat(self, text: str) -> FrameSnapshot | None:
         """Parse the lines of dom_snapshot.js, called again if it could not be, or not count its frames.
@@ -250,7 +246,6 @@ OBSERVATION_TRIES: Final = 4
 _CORS_ERROR: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 SOCKET_ERROR_PREFIX: Final = "WebSocket connection to "
 """Prefix of the browser's message about a failed socket; in a replay there is no connection to report."""
-_GONE: Final = "the browser is gone; it closed during an observation"
 _NO_CONTENT_STATUSES: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
@@ -431,7 +426,7 @@ def _page_state(
     cookies: Iterable[BrowserItem],
 ) -> _PageState:
     if not pages and session.tracker.is_dead:  # known once the cookies were asked for: pages close first
-        raise BrowserDiedError(_GONE)
+        raise session.tracker.death(" during an observation")
     storage = stored_items(session, cookies, {ordinal: page.main.storage for ordinal, page in pages.items()})
     return _PageState(  # after secrets were found in the storage
         target=target,
@@ -472,7 +467,7 @@ async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[in
         raise
     except BrowserError as error:
         if session.tracker.is_dead:
-            raise BrowserDiedError(_GONE) from error
+            raise session.tracker.death(" during an observation") from error
         return None
     return {ordinal: page for (ordinal, _), page in zip(pages, observed, strict=True)}
 

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urldefrag, urlsplit
 
 from eikon_engine.browser.frames import frame_of
-from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, call_in_frame, unreadable
-from eikon_engine.errors import BrowserDiedError
+from eikon_engine.browser.page_calls import (
+    DOCUMENT_REPLACED,
+    call_in_frame,
+    unreadable,
+)
+from eikon_engine.browser.playwright_errors import CRASHED
+from eikon_engine.errors import BrowserDiedError, PageCrashedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,8 +24,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.page_tracker import PageTracker
 
-PAGE_RESPONSE_S: Final = 30.0
-"""Wall time after which an unresponsive page counts as dead."""
 
 ACTIVITY: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0, 0]"
 """Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, its workers, and
@@ -204,17 +207,15 @@ async def _evaluate(frame: Frame, script: str, argument: object = None) -> Any: 
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(PAGE_RESPONSE_S):
-            return await call_in_frame(frame, script, argument)
+        return await call_in_frame(frame, script, argument)
     except Error as error:
         if frame.page.is_closed() or frame.is_detached():
             return 0, 0, 0, 0, NO_TIMER_MS
         if re.search(DOCUMENT_REPLACED, error.message):
             return 1, 0, 0, 0, 0
+        if CRASHED.search(error.message):
+            raise PageCrashedError(f"{frame.url} crashed") from error
         message = f"the browser stopped responding: {error.message.splitlines()[0]}"
-        raise BrowserDiedError(message) from error
-    except TimeoutError as error:
-        message = f"{frame.url} did not respond within {PAGE_RESPONSE_S:.0f} s; it may be in an endless loop"
         raise BrowserDiedError(message) from error
 
 

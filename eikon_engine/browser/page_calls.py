@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone
-from eikon_engine.errors import PageUnreadableError
+from eikon_engine.errors import PageUnreadableError, PageUnresponsiveError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
     from playwright.async_api import CDPSession, Frame
     from playwright.async_api import Error as PlaywrightError
 
@@ -32,8 +37,51 @@ _CALL: Final = """text => {{
 Texts alone are passed: Playwright's own code in the page converts other values, with what the page has replaced."""
 
 
-async def call_in_frame(frame: Frame, script: str, argument: object = None) -> Any:  # noqa: ANN401 - a JSON value
+PAGE_RESPONSE_S: Final = 30.0
+"""Wall time for a page to answer, unless an action has less left."""
+MIN_RESPONSE_S: Final = 5.0
+"""Wall time for a page to answer, even if the action has none left."""
+_DEADLINE: Final[ContextVar[float | None]] = ContextVar("deadline", default=None)
+"""When the pages must have performed the action of this task, on the monotonic clock."""
+
+
+@contextmanager
+def page_deadline(timeout_ms: float) -> Iterator[None]:
+    """Share one deadline between all waits for a page in the block, which performs an action with this timeout."""
+    before = _DEADLINE.set(time.monotonic() + timeout_ms / 1000)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(before)
+
+
+def response_timeout_s(longest_s: float = PAGE_RESPONSE_S) -> float:
+    """Return for how long to wait for a page: what the action has left, within limits."""
+    deadline = _DEADLINE.get()
+    return longest_s if deadline is None else min(longest_s, max(MIN_RESPONSE_S, deadline - time.monotonic()))
+
+
+@asynccontextmanager
+async def answer_timeout(place: str, timeout_s: float | None = None) -> AsyncIterator[None]:
+    """Wait for a page in the block, by default for what the action has left; `place` names the page in the message.
+
+    Raises:
+        PageUnresponsiveError: the page did not answer in time.
+    """
+    timeout_s = timeout_s or response_timeout_s()
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except TimeoutError as error:
+        raise PageUnresponsiveError(
+            f"{place} did not answer within {timeout_s:.0f} s: a script keeps it busy"
+        ) from error
+
+
+async def call_in_frame(frame: Frame, script: str, argument: object = None, *, timeout_s: float | None = None) -> Any:  # noqa: ANN401 - a JSON value
     """Call a JavaScript function in a document with a JSON value; return its result, also a JSON value.
+
+    By default, the timeout is what the action has left, see `page_deadline`.
 
     Playwright's own code in the page fails if the page has replaced what it uses. Then, and from then on, the browser
     is asked directly.
@@ -41,10 +89,15 @@ async def call_in_frame(frame: Frame, script: str, argument: object = None) -> A
     Raises:
         playwright.async_api.Error: the document is being replaced, or it is gone.
         PageUnreadableError: the page has replaced what the function, or the browser, uses.
+        PageUnresponsiveError: the page does not answer in time.
     """
+    async with answer_timeout(frame.url, timeout_s):
+        return await _call_in_frame(frame, script, json.dumps(argument))
+
+
+async def _call_in_frame(frame: Frame, script: str, text: str) -> Any:  # noqa: ANN401 - a JSON value
     from playwright.async_api import Error
 
-    text = json.dumps(argument)
     function = _CALL.format(script=script)
     if frame not in _DIRECT:
         try:

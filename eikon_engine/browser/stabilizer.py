@@ -23,9 +23,9 @@ from eikon_engine.browser.page_activity import (
     query_activity,
     render_frames,
 )
-from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, call_in_frame
+from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, call_in_frame, response_timeout_s
 from eikon_engine.browser.page_timeline import PageTimeline
-from eikon_engine.errors import BrowserDiedError
+from eikon_engine.errors import BrowserDiedError, PageUnresponsiveError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -42,8 +42,6 @@ IDLE_TIMEOUT_S: Final = 15.0
 """Wall time after which a request that neither ends nor fails is no longer waited for; reported as a note."""
 NATURAL_IDLE_TIMEOUT_S: Final = 3.0
 """As above, while page time is wall time: a polling page is observed as it is."""
-ROUND_TRIP_S: Final = 30.0
-"""Wall time after which an unresponsive page counts as dead."""
 UNFINISHED_DOCUMENT_S: Final = 2.0
 """Wall time after which a document that requests nothing more counts as loaded, though it never fires `load`."""
 REPEATED_IDLE_TIMEOUT_S: Final = 0.5
@@ -325,8 +323,9 @@ class PageStabilizer:
         """
         from playwright.async_api import Error
 
+        timeout_s = response_timeout_s()
         try:
-            async with asyncio.timeout(ROUND_TRIP_S):
+            async with asyncio.timeout(timeout_s):
                 await self._clock.advance(duration)
             if self._has_workers and not self._clock.is_natural:
                 await query_activity(self._tracker, STEP_WORKER_CLOCKS)
@@ -335,8 +334,8 @@ class PageStabilizer:
                 message = f"could not advance the page clock: {error.message.splitlines()[0]}"
                 raise BrowserDiedError(message) from error
         except TimeoutError as error:
-            message = f"{duration:.0f} ms of page time took more than {ROUND_TRIP_S:.0f} s; a page may be in a loop"
-            raise BrowserDiedError(message) from error
+            message = f"{duration:.0f} ms of page time took more than {timeout_s:.0f} s: a script keeps a page busy"
+            raise PageUnresponsiveError(message) from error
 
     def _wake_deliveries(self) -> None:
         if self.deliveries is not None:
@@ -363,8 +362,7 @@ class PageStabilizer:
         if self._tracker.error is not None:
             raise self._tracker.error
         if self._tracker.is_dead:
-            message = "a page crashed" if self._tracker.crashed_pages else "the browser is gone"
-            raise BrowserDiedError(message)
+            raise self._tracker.death("")
 
     async def _wait_for_change(self, deadline: float) -> bool:
         """Wait briefly for an event; return whether there is time for more."""

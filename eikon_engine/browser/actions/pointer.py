@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -13,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
-    ACT_TIMEOUT_MS,
     ActionEffect,
+    act_timeout_ms,
     delivery_barrier,
     file_payloads,
     require_page,
@@ -22,6 +21,7 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
+from eikon_engine.browser.page_calls import answer_timeout
 from eikon_engine.errors import ActionError
 from eikon_engine.trace.actions import SecretRef, is_forced
 
@@ -93,7 +93,7 @@ async def _click_locator(session: Session, action: Click | DoubleClick, bound: B
         "button": action.button,
         "delay": action.delay_ms,
         "steps": action.steps,
-        "timeout": ACT_TIMEOUT_MS + held_ms,
+        "timeout": act_timeout_ms() + held_ms,
     }
     async with delivery_barrier(session, bound.locator.page):
         if action.type == "click":
@@ -226,7 +226,7 @@ async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect
             action.type == "check",
             position=_position(action.position),
             force=action.force or not session.timeline.is_natural,
-            timeout=ACT_TIMEOUT_MS,
+            timeout=act_timeout_ms(),
         )
     return ActionEffect(bound=bound)
 
@@ -248,7 +248,7 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
             target_position=_position(action.to_position),
             steps=action.steps,
             force=action.force,
-            timeout=ACT_TIMEOUT_MS,
+            timeout=act_timeout_ms(),
         )
     return ActionEffect(bound=bound, bound_second=second)
 
@@ -274,7 +274,7 @@ async def drop(session: Session, action: Drop) -> ActionEffect:
         if files:
             payload["files"] = files
         async with translated_errors(f"dropping on {action.target}"), delivery_barrier(session, bound.locator.page):
-            await bound.locator.drop(payload, position=_position(action.position), timeout=ACT_TIMEOUT_MS)
+            await bound.locator.drop(payload, position=_position(action.position), timeout=act_timeout_ms())
     return ActionEffect(bound=bound)
 
 
@@ -351,14 +351,10 @@ async def _await_input(operation: Awaitable[None]) -> None:
     """Await an operation of mouse, keyboard or touchscreen, which has no timeout of its own.
 
     Raises:
-        ActionError: the page did not respond.
+        PageUnresponsiveError: the page did not respond.
     """
-    try:
-        async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
-            await operation
-    except TimeoutError as error:
-        message = f"the page did not respond to the pointer within {ACT_TIMEOUT_MS:.0f} ms"
-        raise ActionError(message, code="wait-timeout") from error
+    async with answer_timeout("the page of the pointer", act_timeout_ms() / 1000):
+        await operation
 
 
 def _pointer_options(action: _PointerAction) -> dict[str, Any]:
@@ -366,7 +362,7 @@ def _pointer_options(action: _PointerAction) -> dict[str, Any]:
         "force": is_forced(action),
         "modifiers": list(action.modifiers) or None,
         "position": _position(action.position),
-        "timeout": ACT_TIMEOUT_MS,
+        "timeout": act_timeout_ms(),
     }
 
 
