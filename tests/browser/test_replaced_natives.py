@@ -124,6 +124,15 @@ def test_a_page_keeps_what_it_has_replaced(shared_desk: Desk) -> None:
     assert seen.pages[0].title == "map2,then2,1,2"
 
 
+def test_a_page_with_elements_named_like_properties_of_the_document_is_observed(shared_desk: Desk) -> None:
+    """An image with a name is a property of the document, and hides the document's own."""
+    names = "querySelectorAll readyState getElementsByTagName documentElement elementFromPoint body"
+    images = "".join(f"<img name={name}>" for name in names.split())
+    shared_desk.ok(Navigate(url=shared_desk.site.put(f"<button id=b onclick='this.id = 2'>Go</button>{images}")))
+
+    shared_desk.ok(Click(target=at("#b")))
+
+
 def test_a_page_that_cannot_be_observed_is_an_error_of_its_own(live_browser: Room) -> None:
     """It is not called a browser that died."""
     replaced = f"{{ value: {FAIL}, configurable: false, writable: false }}"

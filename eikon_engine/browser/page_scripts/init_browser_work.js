@@ -20,7 +20,7 @@
   const framesSince = new WeakMap();
   const startingFrames = isStarting => {
     let starting = 0;
-    for (const frame of document.querySelectorAll('iframe')) {
+    for (const frame of own.ofDocument('querySelectorAll', 'iframe')) {
       if (!(frame instanceof HTMLIFrameElement) || frame.getAttribute('loading') === 'lazy') continue;
       if (!frame.hasAttribute('srcdoc') && !frame.getAttribute('src')?.startsWith('blob:')) continue;
       const inside = frame.contentDocument;

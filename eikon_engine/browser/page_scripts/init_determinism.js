@@ -292,7 +292,7 @@
   };
   // A declarative shadow root does not pass through attachShadow.
   const declared = place => {
-    for (const each of place.querySelectorAll('*')) {
+    for (const each of own.queryAll(place, '*')) {
       if (!each.shadowRoot || own.entered.has(each.shadowRoot)) continue;
       own.entered.add(each.shadowRoot);
       if (!each.shadowRoot.adoptedStyleSheets.some(sheet => own.ownSheets.has(sheet))) enter(each.shadowRoot);
@@ -306,7 +306,7 @@
   // infinite ones at their start. Returns how many there were; document.getAnimations omits shadow roots.
   own.endAnimations = () => {
     roots = roots.filter(each => each.deref());
-    const all = [document, ...roots.map(each => each.deref())].flatMap(place => place?.getAnimations() ?? []);
+    const all = [own.ofDocument('getAnimations'), ...roots.map(each => each.deref()?.getAnimations() ?? [])].flat();
     const moving = all.filter(each => each.playState === 'running' && each.timeline === document.timeline);
     for (const each of moving) {
       if (each.effect?.getComputedTiming().endTime < Infinity && each.playbackRate) each.finish();

@@ -72,7 +72,7 @@
 
   const openRoots = (place) => [
     place,
-    ...Array.from(place.querySelectorAll("*")).flatMap(({ shadowRoot }) => (shadowRoot ? openRoots(shadowRoot) : [])),
+    ...Array.from(shared.queryAll(place, "*")).flatMap(({ shadowRoot }) => (shadowRoot ? openRoots(shadowRoot) : [])),
   ];
   const hasAncestors = (element, compounds) => {
     const rest = [...compounds];
@@ -87,12 +87,12 @@
   // only compound selectors and their ancestors are evaluated, and only a single match, as the order is another one.
   shared.query = shared.guard((selector) => {
     try {
-      const found = Array.from(document.querySelectorAll(selector)), roots = openRoots(document);
+      const found = Array.from(shared.queryAll(document, selector)), roots = openRoots(document);
       if (roots.length === 1) return found;
       const compounds = selector.match(/(?:\[[^\]]*\]|[^\s[\]])+/g);
       if (!compounds.every(isCompound)) return null;
       const last = compounds.pop();
-      const all = roots.flatMap((root) => Array.from(root.querySelectorAll(last)))
+      const all = roots.flatMap((root) => Array.from(shared.queryAll(root, last)))
         .filter((element) => hasAncestors(element, compounds));
       return all.length > 1 ? null : all;
     } catch {

@@ -145,6 +145,16 @@
   // Returns a function for a guarded one to call: with what the page has.
   own.asPage = (called) => function ofPage() { return call(false, called, this, arguments); };
 
+  // Reads a property of the document, or calls a method of it: <img name="querySelectorAll"> hides the document's own.
+  const ofDocument = setPrototypeOf(Object.getOwnPropertyDescriptors(Document.prototype), null);
+  own.ofDocument = own.guard((name, ...values) => {
+    const { get, value } = ofDocument[name];
+    return apply(get ?? value, document, values);
+  });
+
+  own.queryAll = (place, selector) =>
+    (place === document ? own.ofDocument('querySelectorAll', selector) : place.querySelectorAll(selector));
+
   // Calls a function with a JSON value; returns what it returns, or resolves with it: "s" and a text, or "j" and JSON.
   const written = (value) => (typeof value === 'string' ? `s${value}` : `j${stringify(value ?? null)}`);
   own.call = own.guard((called, json) => {

@@ -7,7 +7,7 @@
   window.addEventListener('pointerout', event => { if (!event.relatedTarget) pointer = null; }, true);
   const isPointerStale = () => {
     if (!pointer) return false;
-    let hit = document.elementFromPoint(...pointer);
+    let hit = own.ofDocument('elementFromPoint', ...pointer);
     while (hit?.shadowRoot) {
       const inner = hit.shadowRoot.elementFromPoint(...pointer);
       if (!inner || inner === hit) break;
@@ -47,7 +47,7 @@
   // Animations have a clock of their own, which nothing can step: finish them now, with their events, or pause them.
   const stopAnimations = () => {
     const moving = own.endAnimations?.() ?? 0;
-    for (const each of document.getElementsByTagName('svg')) {
+    for (const each of own.ofDocument('getElementsByTagName', 'svg')) {
       if (each.animationsPaused && !each.animationsPaused()) { each.pauseAnimations(); each.setCurrentTime(0); }
     }
     return !moving;
@@ -80,7 +80,7 @@
   // workers, next timer.
   own.activity = guard(() => {
     const moves = !stopAnimations() || isPointerStale();
-    const loaded = document.readyState === 'complete' || own.ignoredDocument === document;
+    const loaded = own.ofDocument('readyState') === 'complete' || own.ignoredDocument === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
     const fetching = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
     const pending = fetching + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0);
