@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +25,7 @@ from eikon_engine.trace.patch import SetTimeline
 from eikon_engine.trace.steps import map_actions
 from eikon_engine.trace.trace_file import read_trace, write_trace
 from tests.browser.pages import Answer, PageSite, serve_pages
+from tests.loops import in_a_thread
 from tests.record.recorded_page import TWICE, recorded_page, steps
 from tests.sites.torture import serve_torture
 
@@ -88,10 +87,8 @@ Save</button><a href=/next>Next</a>"""
 
 
 def certify(bundle: Path) -> CertificationReport:
-    """Certify a bundle without its site, in a thread: this one has the loop of the synchronous Playwright."""
-    with ThreadPoolExecutor(1) as pool:
-        work = pool.submit(lambda: asyncio.run(certifying.certify(open_bundle(bundle), CertifyOptions(runs=2))))
-        return work.result().report
+    """Certify a bundle without its site."""
+    return in_a_thread(certifying.certify(open_bundle(bundle), CertifyOptions(runs=2))).report
 
 
 def replace_action(bundle: Path, position: int, action: Action) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from tests.browser.pages import Answer, redirect, serve_pages
 from tests.browser.test_public_origins import leads_to
 from tests.commands import run_here
 from tests.error_codes import has_code
+from tests.loops import in_a_thread
 from tests.record.recorded_page import TWICE, recorded_page
 from tests.replay.test_replay_command import change_trace, copy_bundle
 from tests.trace.trace_values import action, subgoal, trace
@@ -138,7 +138,7 @@ def test_a_recording_of_it_is_refused(tmp_path: Path) -> None:
     bundle = bundle_without_files(mission(navigate("file:///etc/hostname")))
 
     with pytest.raises(RequirementError, match="eikon trace delete", check=has_code("scheme-not-allowed")):
-        asyncio.run(rerecord(bundle, tmp_path / "again", RecordOptions()))
+        in_a_thread(rerecord(bundle, tmp_path / "again", RecordOptions()))
     assert not (tmp_path / "again").exists()
 
 
