@@ -10,6 +10,7 @@ from eikon_engine.errors import PageUnreadableError
 from eikon_engine.trace.actions import Click, Fill, Navigate
 from tests.browser.desk import at
 from tests.browser.pages import Answer
+from tests.sites.hostile import FAIL, REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,55 +20,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-FAIL = "function () { throw new TypeError('mine'); }"
-ARRAY = "map filter push forEach slice join sort flatMap some every find indexOf includes splice concat reduce"
-ELEMENT = "getAttribute getAttributeNames hasAttribute matches querySelectorAll closest getBoundingClientRect"
-NODE = "firstChild nextSibling parentNode nodeType ownerDocument isConnected childNodes"
-
-
-def replacing(place: str, names: str) -> str:
-    """Return a script that replaces methods."""
-    return "".join(f"{place}.{name} = {FAIL};" for name in names.split())
-
-
-REPLACED = {
-    "array iterators": f"Array.prototype[Symbol.iterator] = {FAIL};",
-    "steps of array iterators": f"Object.getPrototypeOf([][Symbol.iterator]()).next = {FAIL};",
-    "Object.keys": f"Object.keys = Object.entries = Object.values = {FAIL}; Object.getOwnPropertyNames = () => [];",
-    "Array": f"window.Array = {FAIL}; Array.from = {FAIL};",
-    "array methods": replacing("Array.prototype", ARRAY),
-    "collections": replacing("window", "Map Set WeakMap"),
-    "methods of collections": "".join(
-        replacing(f"{kind}.prototype", "get set has add delete forEach") for kind in ("Map", "Set", "WeakMap")
-    ),
-    "JSON": "JSON.stringify = () => 'nonsense'; JSON.parse = () => ({});",
-    "toJSON": "for (const each of [Object, Array, String]) each.prototype.toJSON = () => 'x';",
-    "Promise": replacing("window", "Promise"),
-    "Promise.then": replacing("Promise.prototype", "then"),
-    "Reflect": f"window.Reflect = {{}}; window.Proxy = {FAIL}; Object.defineProperty = {FAIL};",
-    "Function.call": replacing("Function.prototype", "call bind"),
-    "regular expressions": replacing("RegExp.prototype", "exec test")
-    + "String.prototype.replace = String.prototype.split = String.prototype.trim = () => 'x';",
-    "methods of elements": replacing("Element.prototype", ELEMENT)
-    + replacing("Document.prototype", "querySelectorAll elementFromPoint"),
-    "properties of nodes": "".join(
-        f"Object.defineProperty(Node.prototype, '{name}', {{ get: {FAIL}, configurable: true }});"
-        for name in NODE.split()
-    ),
-    "properties of all objects": (
-        "Object.defineProperty(Object.prototype, 'token', { set() {}, get: () => 'evil', configurable: true });"
-        "Object.prototype.value = 'v'; Object.prototype.get = () => 'g';"
-    ),
-    "frozen prototypes": "Object.freeze(Array.prototype); Object.freeze(Object.prototype);",
-    "natives by others that work": "".join(
-        f"{{ const own = {kind}.prototype.{name};"
-        f"{kind}.prototype.{name} = function (...values) {{ return own.apply(this, values); }} }}"
-        for kind, name in (("Array", "map"), ("Promise", "then"), ("Map", "set"), ("Node", "getRootNode"))
-    ),
-    "our object": f"for (const key of Object.keys(__eikon__)) {{ delete __eikon__[key]; __eikon__[key] = {FAIL}; }}"
-    "try { Object.freeze(__eikon__); } catch {}",
-    "global objects": "for (const each of ['Symbol', 'Number', 'String', 'Math']) window[each] = undefined;",
-}
 PAGE = """<script src=/natives.js></script><button id=b>Go</button><p id=p><i>1</i></p><input id=i value=a>
 <script>document.getElementById('b').onclick = () => {
   setTimeout(() => { document.getElementById('p').textContent = 'later'; }, 60);
