@@ -7,7 +7,7 @@ not end is found.
 
 A page is lost if an action of the agent, or of a replay, takes much longer than its timeout; if anything but an
 `EikonError`, or Playwright's own error to the agent, is raised; if an action that the page did not perform is missing
-in the recording; if the recording of a mission that the page cut off is called faithful; if a process is left.
+in the recording; if a mission is called faithful although its page hung or crashed; if a process is left.
 Exits with 1 if a page is lost, with 2 if a name is unknown.
 """
 
@@ -28,6 +28,7 @@ import psutil
 
 from benchmarks.table import table
 from eikon_engine import EikonError, ReplayEngine, ReplayOptions, launch_browser, record_mission
+from eikon_engine.errors import BrowserDiedError, PageCrashedError, PageUnresponsiveError
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import serve_pages
 from tests.sites.hostile import HOSTILE, put_hostile
@@ -43,6 +44,8 @@ ALLOWED_S = ACTION_TIMEOUT_S + 5
 REPLAY_LIMIT_S = 4 * ALLOWED_S + 20
 """The longest that a replay of the four actions may take, with launch and artifacts."""
 PAGE_LIMIT_S = 600
+CUT_OFF = (PageUnresponsiveError.code, PageCrashedError.code, BrowserDiedError.code)
+"""Codes of an action that its page did not survive; after any other failure, a mission goes on."""
 WAYS: Final[tuple[Literal["sealed", "live"], ...]] = ("sealed", "live")
 HEADS = ("page", "agent", "recording", "s", "sealed", "s", "live", "s", "")
 
@@ -142,7 +145,7 @@ def findings(seen: dict[str, Any]) -> list[str]:
         for (name, error, _seconds), (_type, code) in zip(performed, recorded, strict=False)
         if error and not code
     ]
-    if any(error for _name, error, _seconds in performed):
+    if any(code in CUT_OFF for _type, code in recorded):
         found += [f"{each} replay faithful" for each in WAYS if seen[each] == "faithful"]
     found += [f"left: {name}" for name in seen["left"]]
     return found
