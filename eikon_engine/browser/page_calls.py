@@ -17,7 +17,7 @@ from eikon_engine.errors import PageUnreadableError, PageUnresponsiveError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from playwright.async_api import CDPSession, Frame
+    from playwright.async_api import Browser, CDPSession, Frame, Page
     from playwright.async_api import Error as PlaywrightError
 
 DOCUMENT_REPLACED: Final = (
@@ -41,6 +41,8 @@ PAGE_RESPONSE_S: Final = 30.0
 """Wall time for a page to answer, unless an action has less left."""
 MIN_RESPONSE_S: Final = 5.0
 """Wall time for a page to answer, even if the action has none left."""
+BUSY_S: Final = 5.0
+"""Processor time after the wall time, within which a page that computes something still answers."""
 _DEADLINE: Final[ContextVar[float | None]] = ContextVar("deadline", default=None)
 """When the pages must have performed the action of this task, on the monotonic clock."""
 
@@ -62,20 +64,64 @@ def response_timeout_s(longest_s: float = PAGE_RESPONSE_S) -> float:
 
 
 @asynccontextmanager
-async def answer_timeout(place: str, timeout_s: float | None = None) -> AsyncIterator[None]:
-    """Wait for a page in the block, by default for what the action has left; `place` names the page in the message.
+async def answer_timeout(page: Page, place: str, timeout_s: float | None = None) -> AsyncIterator[None]:
+    """Wait for a page in the block, by default for what the action has left; `place` names it in the message.
+
+    On a busy machine, a page does little in that time. So the block ends only after the browser's pages have also
+    worked for `BUSY_S` of processor time since then, or after `PAGE_RESPONSE_S` in all.
 
     Raises:
         PageUnresponsiveError: the page did not answer in time.
     """
     timeout_s = timeout_s or response_timeout_s()
+    loop = asyncio.get_running_loop()
+    working: list[asyncio.Task[None]] = []
     try:
-        async with asyncio.timeout(timeout_s):
-            yield
+        async with asyncio.timeout(None) as limit:
+            overdue = loop.call_later(timeout_s, lambda: working.append(loop.create_task(_end_if_busy(page, limit))))
+            try:
+                yield
+            finally:
+                overdue.cancel()
+                for task in working:
+                    task.cancel()
     except TimeoutError as error:
         raise PageUnresponsiveError(
             f"{place} did not answer within {timeout_s:.0f} s: a script keeps it busy"
         ) from error
+
+
+async def _end_if_busy(page: Page, limit: asyncio.Timeout) -> None:
+    """End the block of a timeout once a process of the browser's pages has used `BUSY_S` more of processor time."""
+    loop = asyncio.get_running_loop()
+    last_s = loop.time() + PAGE_RESPONSE_S
+    before = await _processor_times(page)
+    while loop.time() < last_s:
+        await asyncio.sleep(BUSY_S / 20)
+        now = await _processor_times(page)
+        if any(used - before.get(process, used) >= BUSY_S for process, used in now.items()):
+            break
+    limit.reschedule(loop.time())
+
+
+async def _processor_times(page: Page) -> dict[int, float]:
+    """Return the seconds of processor time of each process with pages; empty if the browser does not say."""
+    from playwright.async_api import Error
+
+    browser = page.context.browser
+    if browser is None:
+        return {}
+    try:
+        if browser not in _BROWSERS:
+            _BROWSERS[browser] = await browser.new_browser_cdp_session()
+        answer = await _BROWSERS[browser].send("SystemInfo.getProcessInfo")
+    except Error:
+        return {}
+    return {each["id"]: each["cpuTime"] for each in answer["processInfo"] if each["type"] == "renderer"}
+
+
+_BROWSERS: Final[WeakKeyDictionary[Browser, CDPSession]] = WeakKeyDictionary()
+"""Sessions that ask for processor times."""
 
 
 async def call_in_frame(frame: Frame, script: str, argument: object = None, *, timeout_s: float | None = None) -> Any:  # noqa: ANN401 - a JSON value
@@ -91,7 +137,7 @@ async def call_in_frame(frame: Frame, script: str, argument: object = None, *, t
         PageUnreadableError: the page has replaced what the function, or the browser, uses.
         PageUnresponsiveError: the page does not answer in time.
     """
-    async with answer_timeout(frame.url, timeout_s):
+    async with answer_timeout(frame.page, frame.url, timeout_s):
         return await _call_in_frame(frame, script, json.dumps(argument))
 
 

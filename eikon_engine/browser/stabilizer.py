@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -23,9 +23,9 @@ from eikon_engine.browser.page_activity import (
     query_activity,
     render_frames,
 )
-from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, call_in_frame, response_timeout_s
+from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, answer_timeout, call_in_frame
 from eikon_engine.browser.page_timeline import PageTimeline
-from eikon_engine.errors import BrowserDiedError, PageUnresponsiveError
+from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -323,9 +323,10 @@ class PageStabilizer:
         """
         from playwright.async_api import Error
 
-        timeout_s = response_timeout_s()
+        pages = [page for _, page in self._tracker.open_pages()]
+        place = pages[0].url if len(pages) == 1 else "a page"
         try:
-            async with asyncio.timeout(timeout_s):
+            async with answer_timeout(pages[0], place) if pages else nullcontext():
                 await self._clock.advance(duration)
             if self._has_workers and not self._clock.is_natural:
                 await query_activity(self._tracker, STEP_WORKER_CLOCKS)
@@ -333,9 +334,6 @@ class PageStabilizer:
             if re.search(DOCUMENT_REPLACED, error.message) is None:
                 message = f"could not advance the page clock: {error.message.splitlines()[0]}"
                 raise BrowserDiedError(message) from error
-        except TimeoutError as error:
-            message = f"{duration:.0f} ms of page time took more than {timeout_s:.0f} s: a script keeps a page busy"
-            raise PageUnresponsiveError(message) from error
 
     def _wake_deliveries(self) -> None:
         if self.deliveries is not None:

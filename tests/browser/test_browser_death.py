@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser import page_calls
+from eikon_engine.browser.actions import pointer
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
 from eikon_engine.errors import BrowserDiedError, PageCrashedError, PageUnresponsiveError
@@ -114,6 +115,8 @@ def test_a_page_that_a_script_keeps_busy_ends_the_action_at_its_deadline(
 ) -> None:
     """All waits for the page share the deadline of the action; the error says what kept it."""
     monkeypatch.setattr(page_calls, "MIN_RESPONSE_S", 0.5)
+    monkeypatch.setattr(page_calls, "BUSY_S", 0.5)
+    monkeypatch.setattr(pointer, "ACT_TIMEOUT_MS", 1000.0)
     html, action = BUSY[script]
     with live_browser.desk() as desk:
         desk.show(html)
@@ -123,6 +126,17 @@ def test_a_page_that_a_script_keeps_busy_ends_the_action_at_its_deadline(
             desk.do(action)
 
         assert time.monotonic() - begin < 5
+
+
+def test_a_page_that_computes_for_longer_than_its_action_has_time_is_waited_for(
+    live_browser: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine, a short computation takes that long: only processor time tells it from an endless loop."""
+    monkeypatch.setattr(page_calls, "MIN_RESPONSE_S", 0.1)
+    computes = "for (let n = 0; n < 2e9; n += 1); this.id = 'done'"
+    with live_browser.desk() as desk:
+        desk.show(f'<button id=b onclick="{computes}">')
+        desk.ok(Click(target=at("#b"), timeout_ms=100))
 
 
 def test_a_sandbox_that_the_system_refuses_is_named(portal: BlockingPortal, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ class Page:
         """Start open."""
         self.closes = closes
         self.closed = False
+        self.page = self
+        self.url = "http://127.0.0.1/"
         self.frames = [self]
         self.parent_frame = None
         self.moved_to: list[str] = []

@@ -273,7 +273,7 @@ def _is_alike(live: int | None, recorded: int | None) -> bool:
 async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[bool, str]:
     expression, target = condition.expression, condition.target
     if target is not None:
-        async with translated_errors(f"evaluating {expression} of {target}"), answer_timeout(page.url):
+        async with translated_errors(f"evaluating {expression} of {target}"), answer_timeout(page, page.url):
             given = [expression, condition.argument]
             found = await locate(page, target).evaluate_all(_EVALUATE_TRUTH_OF_ELEMENT, given)
         if found["count"] > 1:
@@ -286,7 +286,7 @@ async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[
         if error.code != "target-missing":
             raise
         return False, error.message
-    async with translated_errors(f"evaluating {expression}"), answer_timeout(frame.url):
+    async with translated_errors(f"evaluating {expression}"), answer_timeout(page, frame.url):
         return bool(await frame.evaluate(_EVALUATE_TRUTH, [expression, condition.argument])), "it is not true"
 
 

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.page_calls import response_timeout_s
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.errors import PageMissingError, TraceError
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from eikon_engine.errors import ActionError
     from eikon_engine.trace.actions import Drop, ReadValue, SetInputFiles
 
-_ACT_TIMEOUT_S: Final = 10.0
+ACT_TIMEOUT_MS: Final = 10_000.0
 """Wall time for an action on an element that is ready: a last resort, since waiting in page time comes first."""
 
 
@@ -69,11 +68,6 @@ def file_payloads(session: Session, action: Drop | SetInputFiles) -> list[FilePa
     return [
         {"name": each.name, "mimeType": each.mime_type, "buffer": uploads.get(each.content)} for each in action.files
     ]
-
-
-def act_timeout_ms() -> float:
-    """Return the wall time for an action on an element that is ready."""
-    return response_timeout_s(_ACT_TIMEOUT_S) * 1000
 
 
 @asynccontextmanager

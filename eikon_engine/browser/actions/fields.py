@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
     ActionEffect,
-    act_timeout_ms,
     delivery_barrier,
     file_payloads,
     require_page,
@@ -45,7 +45,7 @@ async def fill(session: Session, action: Fill) -> ActionEffect:
     await require_target_origin(session, action.text, bound.locator)
     _redact_secret(session, bound, action)
     async with translated_errors(f"filling {action.target}"), delivery_barrier(session, page):
-        await bound.locator.fill(text, force=action.force, timeout=act_timeout_ms())
+        await bound.locator.fill(text, force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -63,7 +63,7 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
             await type_keys(session, page, text, action.delay_ms)
             return ActionEffect(bound=bound)
         async with delivery_barrier(session, page):
-            timeout = max(act_timeout_ms(), 100.0 * len(text))
+            timeout = max(ACT_TIMEOUT_MS, 100.0 * len(text))
             await bound.locator.press_sequentially(text, timeout=timeout, no_wait_after=True)
     return ActionEffect(bound=bound)
 
@@ -71,7 +71,7 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
 async def _focus_to_type(session: Session, bound: BoundTarget) -> None:
     """Focus a field as before typing: unlike `focus`, this puts the caret at the beginning if it was elsewhere."""
     async with delivery_barrier(session, bound.locator.page):
-        await bound.locator.press_sequentially("", timeout=act_timeout_ms(), no_wait_after=True)
+        await bound.locator.press_sequentially("", timeout=ACT_TIMEOUT_MS, no_wait_after=True)
 
 
 async def type_keys(session: Session, page: Page, text: str, delay_ms: float) -> None:
@@ -114,7 +114,7 @@ async def press(session: Session, action: Press) -> ActionEffect:
             await _hold_keys(session, page, _KEYS_OF_CHORD.findall(action.key), action.delay_ms)
             return ActionEffect(bound=bound)
         async with delivery_barrier(session, page):
-            await bound.locator.press(action.key, timeout=act_timeout_ms(), no_wait_after=True)
+            await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
     return ActionEffect(bound=bound)
 
 
@@ -162,7 +162,7 @@ async def select_option(session: Session, action: SelectOption) -> ActionEffect:
         translated_errors(f"selecting {', '.join(action.options)} in {action.target}"),
         delivery_barrier(session, bound.locator.page),
     ):
-        await bound.locator.select_option(**choice, force=action.force, timeout=act_timeout_ms())
+        await bound.locator.select_option(**choice, force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -208,7 +208,7 @@ async def select_text(session: Session, action: SelectText) -> ActionEffect:
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session, readiness_for(action), action.timeout_ms)
     async with translated_errors(f"selecting the text of {action.target}"), delivery_barrier(session, page):
-        await bound.locator.select_text(force=action.force, timeout=act_timeout_ms())
+        await bound.locator.select_text(force=action.force, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -223,7 +223,7 @@ async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffe
             message = f"{action.target}: expected a file input, found another element"
             raise ActionRejectedError(message)
     async with translated_errors(f"uploading to {action.target}"), delivery_barrier(session, bound.locator.page):
-        await bound.locator.set_input_files(payloads, timeout=act_timeout_ms())
+        await bound.locator.set_input_files(payloads, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -248,6 +248,6 @@ async def scroll_into_view(session: Session, action: ScrollIntoViewIfNeeded) -> 
     readiness = Readiness(visible=False, rendered=True)
     bound = await bind(page, action.target, session, readiness, action.timeout_ms)
     async with translated_errors(f"scrolling to {action.target}"), delivery_barrier(session, page):
-        await bound.locator.scroll_into_view_if_needed(timeout=act_timeout_ms())
+        await bound.locator.scroll_into_view_if_needed(timeout=ACT_TIMEOUT_MS)
         await dispatch_scroll_events(page)
     return ActionEffect(bound=bound)

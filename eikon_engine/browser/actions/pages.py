@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
     ActionEffect,
-    act_timeout_ms,
     delivery_barrier,
     require_page,
     translated_errors,
@@ -187,5 +187,5 @@ async def screenshot(session: Session, action: Screenshot) -> ActionEffect:
     bound = await bind(page, action.target, session, Readiness(), action.timeout_ms)
     session.timeline.begin_acting_phase()
     async with translated_errors(f"taking a screenshot of {action.target}"):
-        picture = await bound.locator.screenshot(animations="allow", caret="hide", timeout=act_timeout_ms())
+        picture = await bound.locator.screenshot(animations="allow", caret="hide", timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound, screenshot=picture)

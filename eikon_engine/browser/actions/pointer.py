@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
     ActionEffect,
-    act_timeout_ms,
     delivery_barrier,
     file_payloads,
     require_page,
@@ -93,7 +93,7 @@ async def _click_locator(session: Session, action: Click | DoubleClick, bound: B
         "button": action.button,
         "delay": action.delay_ms,
         "steps": action.steps,
-        "timeout": act_timeout_ms() + held_ms,
+        "timeout": ACT_TIMEOUT_MS + held_ms,
     }
     async with delivery_barrier(session, bound.locator.page):
         if action.type == "click":
@@ -226,7 +226,7 @@ async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect
             action.type == "check",
             position=_position(action.position),
             force=action.force or not session.timeline.is_natural,
-            timeout=act_timeout_ms(),
+            timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound)
 
@@ -248,7 +248,7 @@ async def drag(session: Session, action: Drag) -> ActionEffect:
             target_position=_position(action.to_position),
             steps=action.steps,
             force=action.force,
-            timeout=act_timeout_ms(),
+            timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound, bound_second=second)
 
@@ -274,7 +274,7 @@ async def drop(session: Session, action: Drop) -> ActionEffect:
         if files:
             payload["files"] = files
         async with translated_errors(f"dropping on {action.target}"), delivery_barrier(session, bound.locator.page):
-            await bound.locator.drop(payload, position=_position(action.position), timeout=act_timeout_ms())
+            await bound.locator.drop(payload, position=_position(action.position), timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -353,7 +353,7 @@ async def _await_input(page: Page, operation: Awaitable[None]) -> None:
     Raises:
         PageUnresponsiveError: the page did not respond.
     """
-    async with answer_timeout(page.url, act_timeout_ms() / 1000):
+    async with answer_timeout(page, page.url, ACT_TIMEOUT_MS / 1000):
         await operation
 
 
@@ -362,7 +362,7 @@ def _pointer_options(action: _PointerAction) -> dict[str, Any]:
         "force": is_forced(action),
         "modifiers": list(action.modifiers) or None,
         "position": _position(action.position),
-        "timeout": act_timeout_ms(),
+        "timeout": ACT_TIMEOUT_MS,
     }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
     ActionEffect,
-    act_timeout_ms,
     delivery_barrier,
     require_page,
     translated_errors,
@@ -137,7 +137,7 @@ async def focus(session: Session, action: Focus) -> ActionEffect:
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session, Readiness(visible=False), action.timeout_ms)
     async with translated_errors(f"focusing {action.target}"), delivery_barrier(session, page):
-        await bound.locator.focus(timeout=act_timeout_ms())
+        await bound.locator.focus(timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -146,7 +146,7 @@ async def blur(session: Session, action: Blur) -> ActionEffect:
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session, Readiness(visible=False), action.timeout_ms)
     async with translated_errors(f"blurring {action.target}"), delivery_barrier(session, page):
-        await bound.locator.blur(timeout=act_timeout_ms())
+        await bound.locator.blur(timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
@@ -156,7 +156,7 @@ async def dispatch_event(session: Session, action: DispatchEvent) -> ActionEffec
     bound = await bind(page, action.target, session, Readiness(visible=False), action.timeout_ms)
     init: Any = action.init
     async with translated_errors(f"dispatching {action.event} to {action.target}"), delivery_barrier(session, page):
-        await bound.locator.dispatch_event(action.event, init, timeout=act_timeout_ms())
+        await bound.locator.dispatch_event(action.event, init, timeout=ACT_TIMEOUT_MS)
     return ActionEffect(bound=bound)
 
 
