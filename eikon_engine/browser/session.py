@@ -211,6 +211,9 @@ class Session:
         kept = self.redacted_names.union(names) & self.secrets.values.keys()
         if kept != self.redacted_names:
             self.redacted_names = kept
+            if self.secret_detector is not None:
+                for value in self._secret_values(kept).values():
+                    self.secret_detector.exempt(value, ())
             self.redactor = build_redactor(self._secret_values(kept), self.urls, self.redactor.stand_ins)
 
     def _secret_values(self, names: Iterable[str]) -> dict[str, str]:

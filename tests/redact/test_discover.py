@@ -84,14 +84,14 @@ def test_headers_are_searched(header: tuple[str, str]) -> None:
 
 
 def test_a_short_value_is_replaced_only_where_no_page_reads_it() -> None:
-    """A PIN in an HttpOnly cookie is replaced there; the same text in a document is not."""
+    """A short value in an HttpOnly cookie is replaced there; the same text in a document is not."""
     found = found_by()
-    line = "session_pin=x7q2; Path=/; HttpOnly"
+    line = "session_mark=x7q2; Path=/; HttpOnly"
 
     found.add(found.search.in_headers([("set-cookie", line)]))
 
     assert "x7q2" not in found.redact_header("set-cookie", line, same)
-    assert found.redact_header("set-cookie", line.replace("; HttpOnly", ""), same) == "session_pin=x7q2; Path=/"
+    assert found.redact_header("set-cookie", line.replace("; HttpOnly", ""), same) == "session_mark=x7q2; Path=/"
     assert found.stand_ins.replace_text("x7q2") == "x7q2"
     assert "hunter" not in found.redact_header("authorization", "Basic hunter", same)
 
