@@ -382,9 +382,10 @@ def _keep_viewer_trace(made: _Made, bundle: Path, choice: str | None) -> None:
     if not is_wanted or made.outcome is None:
         return
     from eikon_engine.exporters.playwright_trace import export_trace
+    from eikon_engine.files.writing import write_atomically
     from eikon_engine.trace.bundle import open_bundle
 
-    (made.folder / "trace.zip").write_bytes(export_trace(open_bundle(bundle), (made.outcome, made.folder)))
+    write_atomically(made.folder / "trace.zip", export_trace(open_bundle(bundle), (made.outcome, made.folder)))
 
 
 def _accept(made: _Made, bundle: Path, reason: str | None) -> None:

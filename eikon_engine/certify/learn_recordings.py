@@ -28,7 +28,7 @@ from eikon_engine.network.varying_numbers import MIN_VALUES
 from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.learning import Learning, LearningReport
-from eikon_engine.redact.export_bundle import copy_folder
+from eikon_engine.redact.export_bundle import copy_without_links
 from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import RecordedStandIns, looks_like_stand_in
@@ -270,7 +270,7 @@ def _rewrite_like(bundle: Bundle, other: Bundle, folder: Path, stand_ins: Record
 
 def _rewrite(other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:
     """Copy a recording, with the values that stand for others replaced by them."""
-    copy_folder(other.root, folder)
+    copy_without_links(other.root, folder)
     redact_bundle(folder, Redactor({}, stand_ins), {})
     return open_bundle(folder)
 

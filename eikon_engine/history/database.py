@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -20,6 +20,7 @@ from alembic.util import CommandError
 from pydantic import ValidationError
 
 from eikon_engine.errors import HistoryError
+from eikon_engine.files.writing import make_folders, open_new_file
 from eikon_engine.history.pending import read_pending
 from eikon_engine.history.runs import HistoryRun, Quarantine
 
@@ -220,7 +221,9 @@ def open_history(place: HistoryPlace) -> Iterator[History]:
         _use_write_ahead_log(engine)
     try:
         if place.file is not None:
-            place.file.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(place.file.parent)
+            with suppress(FileExistsError):
+                open_new_file(place.file).close()  # SQLite gives the files beside it the same mode
         _migrate(engine)
     except CommandError as error:
         engine.dispose()

@@ -19,7 +19,7 @@ from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceS
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.limits import open_file, read_lines
 from eikon_engine.files.models import MAX_FAULTS, DeferredAdapter, FileModel, validation_error
-from eikon_engine.files.writing import write_atomically
+from eikon_engine.files.writing import make_folders, open_new_file, write_atomically
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.long_tasks import LongTask, merge_long_tasks
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
@@ -194,10 +194,10 @@ class NetworkWriter(IndexWriter):
         """Opened for the first long task: most recordings have none."""
         self._is_closed = False
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._index = self._path.open("xb")
+            make_folders(folder)
+            self._index = open_new_file(self._path)
             try:
-                self._sockets = (folder / SOCKETS_NAME).open("xb")
+                self._sockets = open_new_file(folder / SOCKETS_NAME)
             except OSError:
                 self._index.close()
                 self._path.unlink()
@@ -232,7 +232,7 @@ class NetworkWriter(IndexWriter):
             return
         path = self._path.with_name(LONG_TASKS_NAME)
         try:
-            self._long_tasks = self._long_tasks or path.open("xb")
+            self._long_tasks = self._long_tasks or open_new_file(path)
             self._long_tasks.write(b"".join(task.model_dump_json().encode() + b"\n" for task in tasks))
             self._long_tasks.flush()
         except OSError as error:

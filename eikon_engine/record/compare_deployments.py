@@ -22,6 +22,7 @@ from eikon_engine.certify.runs import ReplayedRun
 from eikon_engine.errors import ActionError, CompletionError, SkillError, UsageError
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import utc_now
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.comparison import DeploymentComparison
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.rerecord import rerecord, with_recorded_environment
@@ -244,7 +245,7 @@ def _with_mapped_start(chosen: RecordOptions, urls: BaseUrlMap, folder: Path, ba
 
 
 def _write_json(path: Path, value: object) -> Path:
-    path.write_text(json.dumps(value), encoding="utf-8")
+    write_atomically(path, json.dumps(value).encode())
     return path
 
 

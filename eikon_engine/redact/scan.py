@@ -7,22 +7,23 @@ import binascii
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import zstandard
 
-from eikon_engine.errors import TraceError, UsageError
-from eikon_engine.files.limits import MAX_BLOB_BYTES, read_file, require_size
+from eikon_engine.errors import EikonError, TraceError, UsageError
+from eikon_engine.files.limits import MAX_BLOB_BYTES, parse_json, read_document, read_file, require_size
 from eikon_engine.redact.secret_detector import secret_parts
 from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH, MIN_SECRET_LENGTH, is_short
 from eikon_engine.secrets.names import is_password_name, is_secret_field
 from eikon_engine.secrets.search import AUTHORIZATION_HEADERS, RedactionRules, SecretMatch, SecretSearch
 from eikon_engine.secrets.stand_ins import alone_pattern, looks_like_stand_in
 from eikon_engine.secrets.token_formats import find_tokens
+from eikon_engine.trace.trace_file import find_trace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -67,7 +68,8 @@ def _decompress(content: bytes, source: str) -> bytes:
     return zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_BLOB_BYTES)
 
 
-MARKER_FILES: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
+_OUTCOME_FILE: Final = "outcome.json"
+MARKER_FILES: Final = ("trace.json", "journal.jsonl", _OUTCOME_FILE, "events.jsonl")
 """Every bundle and every run folder has one of these."""
 BINARY_SIGNATURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"PK\x03\x04", b"\x1f\x8b")
 _EXCERPT_LENGTH: Final = 2
@@ -137,9 +139,22 @@ def scan_folder(root: Path, allow_rules: tuple[AllowRule, ...]) -> tuple[Suspect
         message = f"{root}: neither a bundle nor a run folder; pass the folder that contains trace.json"
         raise TraceError(message, code="trace-missing")
     files = [(path.relative_to(root).as_posix(), content) for path, content in unpacked_files(root)]
-    known = frozenset(each for _, content in files for each in _stand_ins(content))
+    known = frozenset(
+        each for content in (*dict(files).values(), _replayed_trace(root)) for each in _stand_ins(content)
+    )
     found = (each for path, content in files for each in _scan_file(path, content, known))
     return tuple(each for each in dict.fromkeys(found) if not any(one.matches(each) for one in allow_rules))
+
+
+def _replayed_trace(root: Path) -> bytes:
+    """Return the trace that a run replayed, whose stand-ins its files have; nothing if there is none."""
+    try:
+        outcome = parse_json(read_document(root / _OUTCOME_FILE, root=root))
+        bundle = Path(str(outcome.get("trace_path"))) if isinstance(outcome, dict) else root
+        file = find_trace_file(bundle)
+        return read_document(file, root=file.parent)
+    except (OSError, ValueError, EikonError):
+        return b""
 
 
 def _stand_ins(content: bytes) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import make_folders, write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ class Destination:
             near = self.root.resolve().parent if self.output is None else self.output.absolute().parent
         try:
             if near is not None:
-                near.mkdir(parents=True, exist_ok=True)
+                make_folders(near)
             folder = Path(tempfile.mkdtemp(prefix=WORK_PREFIX, dir=near))
         except OSError as error:
             raise OutputError(write_error_message(near or Path(tempfile.gettempdir()), error)) from error

@@ -12,12 +12,13 @@ from collections import deque
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.errors import InternalError, OutputError, RequirementError
 from eikon_engine.files.wall_clock import utc_now
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import copy_file, write_error_message
 from eikon_engine.outcome.suite_results import MissionResult
 from eikon_engine.replay.engine import SharedBrowsers
 from eikon_engine.suite.runner import REPLAYS_AT_ONCE, Retries
@@ -197,7 +198,6 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         path = folder / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            copy_file(BytesIO(data), path)
         except OSError as error:
             raise OutputError(write_error_message(path, error)) from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.paths import safe_file_name
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def record_scripts(
     if missing is not None:
         raise UsageError(f"{missing}: no such Python script or pytest test; check the path")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
     except OSError as error:
         raise OutputError(write_error_message(folder, error)) from error
     with ThreadPoolExecutor(workers) as pool:

@@ -15,7 +15,7 @@ from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.limits import read_document, read_lines
 from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import make_folders, write_error_message
 from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class SuiteJournal:
         self.path = folder / JOURNAL_FILE
         self._lock = ExitStack()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folders(folder)
             _require_free(folder, is_free=self._lock.enter_context(try_lock(self.path)))
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600)
             os.ftruncate(self._file, size)
             os.lseek(self._file, 0, os.SEEK_END)
         except OSError as error:

@@ -24,7 +24,7 @@ from eikon_engine.debug.branches.branch import (
 )
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import make_folders, write_error_message
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import SetObservation, TracePatch, apply_patch, variables_patch, write_patch
@@ -169,7 +169,7 @@ def _read_origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch, int]:
 def _write_branch(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace) -> None:
     """Write a branch to a temporary folder, then rename it; an interrupted write leaves no branch."""
     try:
-        root.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(root.parent)
         with tempfile.TemporaryDirectory(prefix=f".{root.name}.", dir=root.parent) as scratch:
             fresh = Path(scratch) / root.name
             copy_bundle(parent.root, apply_patch(origin, file.patch), fresh, exclude=BRANCH_ONLY_FILES)

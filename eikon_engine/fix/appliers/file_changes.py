@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ApplierFailedError, FixError, OutputError
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import write_error_message, write_public
 from eikon_engine.fix.git import run_isolated_git
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _write_or_remove(path: Path, data: bytes | None) -> None:
         if data is None:
             path.unlink(missing_ok=True)
             return
-        write_atomically(path, data)
+        write_public(path, data)
         if mode is not None:
             path.chmod(mode)
     except OSError as error:
