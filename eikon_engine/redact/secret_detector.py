@@ -154,7 +154,7 @@ class SecretDetector:
             self.stand_ins.add(part.text, replacement)
 
     def _add_plain(self, match: SecretMatch, text: str) -> None:
-        """Replace a text that could be guessed from a stand-in made with the public key, also if a page wrote it first."""
+        """Replace a text that could be guessed from a stand-in made with the public key."""
         replacement = make_plain_stand_in(text, self._key)
         if is_replaced_alone(text):
             self.stand_ins.add_alone(text, self._register(self._replaced_alone, match, text, replacement))

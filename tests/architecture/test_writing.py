@@ -45,10 +45,9 @@ def _creates(node: ast.AST) -> bool:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in CREATING - {"copy"}:
         return True
-    is_shutil = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "shutil"
-    return (name == "copy" and is_shutil) or (
-        name == "open" and any(mode[:1] in {"w", "a", "x"} for mode in _modes(node))
-    )
+    if name == "copy":
+        return isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "shutil"
+    return name == "open" and any(mode[:1] in {"w", "a", "x"} for mode in _modes(node))
 
 
 def _modes(call: ast.Call) -> Iterator[str]:

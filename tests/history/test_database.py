@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
@@ -207,3 +209,22 @@ def test_many_runs_are_stored_and_listed_quickly(tmp_path: Path) -> None:
         history.add(runs)
         assert len(history.last_runs(10)) == 100
     assert time.monotonic() - begin < 60
+
+
+def test_a_new_database_is_for_its_user_only(tmp_path: Path) -> None:
+    """With the files that SQLite writes beside it, and its folder; the runs tell about pages."""
+    place = find_history(tmp_path, {})
+    assert place is not None
+    assert place.file is not None
+    before = os.umask(0)
+    try:
+        add_pending(place, make_runs("+")[0])
+        with open_history(place) as history:
+            history.add(make_runs("+-"))
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.file.parent.rglob("*")}
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE(place.file.parent.stat().st_mode) == 0o700
+    assert {mode for name, mode in modes.items() if name.startswith(place.file.name)} == {0o600}
+    assert set(modes.values()) == {0o600, 0o700}

@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import re
+import stat
 import string
 import zipfile
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -165,6 +167,14 @@ class Files(NamedTuple):
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """Record, replay with a report, and export."""
     root = tmp_path_factory.mktemp("kinds")
+    before = os.umask(0)
+    try:
+        return _write_files(root)
+    finally:
+        os.umask(before)
+
+
+def _write_files(root: Path) -> Files:
     found = Files(record(root / "b", RecordOptions()), root / "run", root / "exports")
     outcome = replay(found.bundle, found.run, secrets={})
     assert (outcome.verdict, outcome.divergences, outcome.reasons) == ("faithful", (), ())
@@ -217,6 +227,15 @@ def test_no_file_holds_a_secret(files: Files) -> None:
     assert left_in(files.bundle) == set()
     assert left_in(files.run) == set()
     assert left_in(files.exports) == set()
+
+
+def test_all_files_are_for_the_user_only(files: Files) -> None:
+    """They were written under a umask that lets everyone read and write."""
+    written = [path for root in files for path in (root, *root.rglob("*"))]
+
+    modes = {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in written}
+
+    assert modes == {(True, 0o700), (False, 0o600)}
 
 
 def test_a_scan_of_the_recording_finds_nothing(files: Files) -> None:
