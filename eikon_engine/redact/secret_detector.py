@@ -184,7 +184,9 @@ def secret_parts(match: SecretMatch, rules: RedactionRules) -> Iterator[SecretPa
         match = replace(match, is_user_listed=True)
     by_name = match.is_token or match.is_unreadable_by_pages or rules.is_secret(match.name, in_address=True)
     segments = secret_segments(match)
-    is_plain = not match.is_in_code and not rules.is_exempt(match.name) and is_plain_secret(match.name, match.value)
+    is_plain = not rules.is_exempt(match.name) and is_plain_secret(match.name, match.value)
+    if match.is_in_code:
+        is_plain = is_plain and match.value.isdigit()
     if (is_plain or match.is_typed_secret) and match.value not in segments:
         yield SecretPart(match.value, is_plain=True)
         return

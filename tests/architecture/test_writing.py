@@ -14,6 +14,7 @@ CREATING = {"mkdir", "makedirs", "write_text", "write_bytes", "copytree", "copyf
 OTHERS = {
     "eikon_engine.browser.actions.pointer",  # in a temporary folder
     "eikon_engine.cli.repl_prompt",  # its history, in a folder of mode 0700
+    "eikon_engine.cli.standard_streams",  # the null device
     "eikon_engine.debug.prompt",  # its history, of mode 0600
     "eikon_engine.files.locking",  # empty files of mode 0600
     "eikon_engine.files.writing",
