@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, is_hex, looks_random
 from eikon_engine.secrets.encodings import ENCODINGS
-from eikon_engine.secrets.token_formats import find_tokens
+from eikon_engine.secrets.token_formats import find_tokens, may_have_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -263,7 +263,6 @@ class RecordedStandIns(StandInMap):
         """Return a text with recognized values replaced by stand-ins."""
         if self._known:
             self._recognize(_CANDIDATE.findall(text))
-            self._recognize(each.secret for each in find_tokens(text))
         text = super().replace_text(text)
         for each in self._segments.values():
             text = each.replace(text)
@@ -273,7 +272,6 @@ class RecordedStandIns(StandInMap):
         """Return bytes with recognized values replaced by stand-ins."""
         if self._known:
             self._recognize(each.decode() for each in _CANDIDATE_BYTES.findall(data))
-            self._recognize(each.secret for each in find_tokens(data.decode("latin-1")))
         data = super().replace_bytes(data)
         for each in self._segments.values():
             data = each.replace_bytes(data)
@@ -350,10 +348,18 @@ class RecordedStandIns(StandInMap):
         self.add_all(recorded)
 
     def _recognize(self, candidates: Iterable[str]) -> None:
-        for each in candidates:
-            if len(each) not in self._lengths or each in self._seen:
+        """Recognize values, and the secret parts of tokens that begin with a prefix."""
+        shortest = min(self._lengths)
+        for candidate in candidates:
+            if len(candidate) >= shortest and candidate not in self._seen:
+                self._seen.add(candidate)
+                tokens = find_tokens(candidate) if may_have_token(candidate) else ()
+                self._recognize_exactly(candidate, *(token.secret for token in tokens))
+
+    def _recognize_exactly(self, *values: str) -> None:
+        for each in values:
+            if len(each) not in self._lengths:
                 continue
-            self._seen.add(each)
             replacement = make_stand_in(each)
             if replacement in self._known and each not in self._known:
                 self.add(each, replacement)

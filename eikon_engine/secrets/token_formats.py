@@ -59,7 +59,7 @@ TOKEN_FORMATS: Final = (
     _token_format(
         "Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|triggers)/\w+/\w+/([A-Za-z0-9]{16,})"
     ),
-    _token_format("Stripe key", "k_live_ k_test_", r"[rs]k_(?:live|test)_([A-Za-z0-9]{16,})"),
+    _token_format("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", r"[rs]k_(?:live|test)_([A-Za-z0-9]{16,})"),
     _token_format("Stripe key", "whsec_", r"whsec_([A-Za-z0-9]{24,})"),
     _token_format("Anthropic API key", "sk-ant-", r"(?<![\w-])sk-ant-(?:[a-z]+\d\d-)?([\w-]{20,})"),
     _token_format("API key", "sk-", r"(?<![\w-])sk-(?!ant-)(?:[a-z]+\d*-)*(?=[\w-]*[A-Za-z0-9_]{20})([\w-]{20,})"),
@@ -79,9 +79,9 @@ TOKEN_FORMATS: Final = (
     _token_format("Mailgun key", "key-", rf"{_FREE}key-([0-9a-f]{{32}}){_END}"),
     _token_format("Telegram token", ":AA", r"(?<=\d):AA([\w-]{33})(?![\w-])"),
     _token_format("Discord webhook", "/api/webhooks/", r"/api/webhooks/\d+/([\w-]{60,})"),
-    _token_format("Shopify token", "shp", r"shp(?:at|ca|pa|ss)_([0-9a-fA-F]{32})"),
+    _token_format("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_([0-9a-fA-F]{32})"),
     _token_format("Square token", "sq0", r"sq0[a-z]{3}-([\w-]{22,43})"),
-    _token_format("DigitalOcean token", "do", r"do[opr]_v1_([0-9a-f]{64})"),
+    _token_format("DigitalOcean token", "dop_v1_ dor_v1_ doo_v1_", r"do[opr]_v1_([0-9a-f]{64})"),
     _token_format("Databricks token", "dapi", rf"{_FREE}dapi([0-9a-f]{{32}}){_END}"),
     _token_format("Atlassian token", "ATATT3", r"ATATT3([\w=-]{100,})"),
     _token_format("Artifactory key", "AKCp", rf"{_FREE}AKCp([A-Za-z0-9]{{60,80}}){_END}"),
@@ -98,6 +98,7 @@ TOKEN_FORMATS: Final = (
     _token_format("age key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1([A-Z0-9]{58})"),
 )
 """Written from what the issuers publish about their formats; why from no package: docs/adr/0040."""
+_PREFIXES: Final = "|".join(re.escape(begin) for shape in TOKEN_FORMATS for begin in shape.prefixes)
 _LINE_END: Final = r"(?:\\r|\\n|\s)"
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----"
@@ -113,6 +114,11 @@ def find_tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of known formats in a text."""
     for shape in TOKEN_FORMATS:
         yield from _find_format(shape, text)
+
+
+def may_have_token(text: str) -> bool:
+    """Return whether a text has the prefix of a token; for short texts, which are many."""
+    return _compiled(_PREFIXES).search(text) is not None
 
 
 def find_private_keys(text: str) -> Iterator[re.Match[str]]:
@@ -132,7 +138,7 @@ def _find_format(shape: _TokenFormat, text: str) -> Iterator[Token]:
         place = text.find(begin)
         while place >= 0:
             pattern = _compiled(shape.pattern)
-            found = pattern.match(text, place) or pattern.match(text, max(0, place - 1))
+            found = pattern.match(text, place)
             if found is not None:
                 yield Token(
                     kind=shape.kind,
