@@ -230,13 +230,12 @@ class _Replays:
         return made
 
     def _run(self, job: Job) -> Answer:
-        from anyio.from_thread import start_blocking_portal
-
+        from eikon_engine.interrupts import open_portal
         from eikon_engine.replay.engine import SharedBrowsers
         from eikon_engine.suite.worker import replay_job
 
         if self.portal is None:
-            self.portal = self.stack.enter_context(start_blocking_portal())
+            self.portal = self.stack.enter_context(open_portal())
             self.browsers = self.stack.enter_context(self.portal.wrap_async_context_manager(SharedBrowsers()))
         assert self.browsers is not None  # noqa: S101 - opened with the portal
         running = self.portal.start_task_soon(replay_job, job, self.browsers)

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from eikon_engine.errors import BrowserMissingError, UsageError
+from eikon_engine.files.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -233,7 +233,7 @@ def _read_version(candidate: _Candidate) -> BrowserBinary:
 def find_start_problem(binary: BrowserBinary) -> str | None:
     """Start a browser without a window and open a page; return why that failed, or None."""
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    with tempfile.TemporaryDirectory(prefix="eikon-doctor-", ignore_cleanup_errors=True) as profile:
+    with temporary_folder("doctor") as profile:
         try:
             done = subprocess.run(  # noqa: S603 - a browser that was found
                 [

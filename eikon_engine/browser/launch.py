@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from anyio.from_thread import start_blocking_portal
-
 from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem
 from eikon_engine.browser.playwright_errors import TARGET_GONE
+from eikon_engine.browser.playwright_internals import driver_files_in
 from eikon_engine.errors import BrowserDiedError, BrowserError
+from eikon_engine.files.temporary import process_folder
+from eikon_engine.interrupts import open_portal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -91,12 +92,15 @@ def driver_starting() -> Iterator[None]:
     """
     import playwright.async_api  # noqa: F401 - both threads would wait for each other's imports
 
-    with start_blocking_portal() as portal:
+    with open_portal() as portal:
         shared = portal.call(_new_shared_driver)
-        portal.start_task_soon(shared.playwright)
+        starting = portal.start_task_soon(shared.playwright)
         before = _PREPARED_LOOP.set(portal), _SHARED_DRIVER.set(shared)
         try:
             yield
+        except BaseException:
+            starting.cancel()
+            raise
         finally:
             _PREPARED_LOOP.reset(before[0])
             _SHARED_DRIVER.reset(before[1])
@@ -114,7 +118,7 @@ def run_in_loop(function: Callable[[_ArgumentT], Awaitable[_ResultT]], argument:
     """
     portal = _PREPARED_LOOP.get()
     if portal is None:
-        with start_blocking_portal() as portal:
+        with open_portal() as portal:
             return portal.call(function, argument)
     has_ended = threading.Event()
 
@@ -147,7 +151,9 @@ def _current_driver() -> _SharedDriver | None:
 async def _new_driver() -> AsyncIterator[Playwright]:
     from playwright.async_api import async_playwright
 
-    async with async_playwright() as playwright:
+    async with AsyncExitStack() as stack:
+        with driver_files_in(process_folder()):
+            playwright = await stack.enter_async_context(async_playwright())
         yield playwright
 
 

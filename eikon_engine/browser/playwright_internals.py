@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from pathlib import Path
     from types import FrameType
 
 ClientObject: TypeAlias = Any
@@ -433,6 +435,29 @@ def parse_result(value: Any) -> object:  # noqa: ANN401 - has no public type
 
     parsed: object = parse_result(value)
     return parsed
+
+
+_driver_folder: ContextVar[Path | None] = ContextVar("driver_folder", default=None)
+
+
+@contextmanager
+def driver_files_in(folder: Path) -> Iterator[None]:
+    """Let drivers that start in the block, and their browsers, keep their temporary files in a folder."""
+    transport: Any = import_module("playwright._impl.transport")
+    driver_environment = transport.get_driver_env
+    if not hasattr(driver_environment, "names_folder"):
+
+        def named_environment() -> dict[str, str]:
+            named = _driver_folder.get()
+            return {**driver_environment(), **({} if named is None else {"TMPDIR": str(named)})}
+
+        named_environment.names_folder = True  # type: ignore[attr-defined] # marks it
+        transport.get_driver_env = named_environment
+    before = _driver_folder.set(folder)
+    try:
+        yield
+    finally:
+        _driver_folder.reset(before)
 
 
 def mapping_class() -> type:

@@ -270,9 +270,9 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
 
 def _run(work: Callable[[], Awaitable[RunResult]]) -> RunResult:
     """Run in the event loop of another thread, so that a signal cancels the run cleanly."""
-    from anyio.from_thread import start_blocking_portal
+    from eikon_engine.interrupts import open_portal
 
-    with start_blocking_portal() as portal:
+    with open_portal() as portal:
         return portal.call(work)
 
 

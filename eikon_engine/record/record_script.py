@@ -100,10 +100,13 @@ def record_script(request: ScriptRequest) -> ScriptRun:
         find_browser(request.browser_path, environ=os.environ)
     request_in, request_out = os.pipe()
     result_in, result_out = os.pipe()
-    command = [sys.executable, "-m", "eikon_engine.record.script_host", str(request_in), str(result_out)]
-    with _start_host(command, (request_in, result_out)) as child:
-        os.close(request_in)
-        os.close(result_out)
+    alive_in, alive_out = os.pipe()
+    alive = os.fdopen(alive_out, "wb")  # open until this process ends, however it does
+    theirs = (request_in, result_out, alive_in)
+    command = [sys.executable, "-m", "eikon_engine.record.script_host", *map(str, theirs)]
+    with _start_host(command, theirs) as child, alive:
+        for each in theirs:
+            os.close(each)
         with suppress(BrokenPipeError), os.fdopen(request_out, "wb") as pipe:  # it died; its status says how
             pipe.write(request.model_dump_json().encode())
         interrupt: KeyboardInterrupt | None = None
@@ -121,7 +124,7 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     raise UsageError(_died_message(request, status))
 
 
-def _start_host(command: list[str], descriptors: tuple[int, int]) -> subprocess.Popen[bytes]:
+def _start_host(command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
     """Start the process of a script; it blocks Ctrl-C until it can complete its recordings."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

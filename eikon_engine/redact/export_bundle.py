@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import OutputError
 from eikon_engine.files.limits import open_file
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.writing import copy_file, copy_folder, write_atomically, write_error_message
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, STATE_FILE, response_files
 from eikon_engine.network.store import BLOBS_NAME, INDEX_NAME, LONG_TASKS_NAME, SOCKETS_NAME, read_network
@@ -70,8 +70,8 @@ def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes,
         OutputError: the file cannot be written.
     """
     bundle = open_bundle(source)
-    with tempfile.TemporaryDirectory(prefix="eikon-export-") as folder:
-        copy = Path(folder) / (bundle.root.resolve().name or "bundle")
+    with temporary_folder("export") as folder:
+        copy = folder / (bundle.root.resolve().name or "bundle")
         packed = _packed_files(bundle)
         for relative in packed:
             _copy_file(bundle.root, relative, copy)

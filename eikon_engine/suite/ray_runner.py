@@ -7,16 +7,15 @@ the result. So nodes need the package and a browser, and the bundles under the s
 from __future__ import annotations
 
 import socket
-import tempfile
 from collections import deque
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.errors import InternalError, OutputError, RequirementError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.files.writing import copy_file, write_error_message
 from eikon_engine.outcome.suite_results import MissionResult
@@ -27,6 +26,7 @@ from eikon_engine.suite.worker import replay_job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from eikon_engine.suite.worker import Answer, Job
 
@@ -169,8 +169,7 @@ class _ReplayActor:
 
     async def replay(self, job: Job) -> tuple[Answer, Mapping[str, bytes]]:
         """Return the result of a job, and its artifacts by their paths in the folder of the suite."""
-        with tempfile.TemporaryDirectory(prefix="eikon-ray-") as made:
-            folder = Path(made)
+        with temporary_folder("ray") as folder:
             answer = await replay_job(replace(job, suite_folder=folder), self._browsers)
             return answer, _read_files(folder)
 

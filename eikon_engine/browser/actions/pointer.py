@@ -7,8 +7,6 @@ import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
@@ -23,10 +21,12 @@ from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.browser.page_calls import answer_timeout
 from eikon_engine.errors import ActionError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.trace.actions import SecretRef, is_forced
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from pathlib import Path
 
     from playwright.async_api import FilePayload, Page, Position
 
@@ -285,8 +285,8 @@ def _dropped_files(session: Session, action: Drop) -> Iterator[list[FilePayload]
     if all(each.last_modified_ms is None for each in action.files):
         yield payloads
         return
-    with TemporaryDirectory(prefix="eikon-drop-") as folder:
-        paths = [Path(folder, str(number), each.name) for number, each in enumerate(action.files)]
+    with temporary_folder("drop") as folder:
+        paths = [folder / str(number) / each.name for number, each in enumerate(action.files)]
         for path, file, payload in zip(paths, action.files, payloads, strict=True):
             path.parent.mkdir()
             path.write_bytes(payload["buffer"])
