@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem
+from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem, require_open_files
 from eikon_engine.browser.playwright_errors import TARGET_GONE
 from eikon_engine.browser.playwright_internals import driver_files_in
 from eikon_engine.errors import BrowserDiedError, BrowserError
@@ -89,7 +89,11 @@ def driver_starting() -> Iterator[None]:
     """Begin to start a driver, in an event loop of a thread of its own, for `run_in_loop` in the block.
 
     A driver takes about as long to start as the modules of a replay to import.
+
+    Raises:
+        BrowserError: a browser could not open its files.
     """
+    require_open_files()
     import playwright.async_api  # noqa: F401 - both threads would wait for each other's imports
 
     with open_portal() as portal:
@@ -290,9 +294,11 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     """Run a browser for as long as the context is open.
 
     Raises:
+        BrowserError: a browser could not open its files, or has no display.
         BrowserMissingError: no browser is installed, or the requested one does not exist.
         BrowserDiedError: the browser was found but did not start.
     """
+    require_open_files()
     finding = asyncio.ensure_future(asyncio.to_thread(_find_browser, options))  # while the driver starts
     from playwright.async_api import Error
 

@@ -15,7 +15,7 @@ from typing import IO, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from eikon_engine.browser.executable import find_browser
+from eikon_engine.browser.executable import find_browser, require_open_files
 from eikon_engine.errors import InterruptedRunError, UsageError
 from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.secrets.search import RedactionRules
@@ -88,13 +88,14 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     Raises:
         UsageError: the script is missing, or its process died without a result.
         OutputError: a recording exists already, or the folder cannot be written.
-        BrowserMissingError: the requested browser cannot be used.
+        BrowserError: the requested browser, or any, cannot be used.
         KeyboardInterrupt: the command was stopped, and the script left no result.
     """
     script = Path(request.script.partition("::")[0])
     if not script.is_file():
         message = f"{script}: no such Python script or pytest test; check the path"
         raise UsageError(message)
+    require_open_files()
     BundleWriter(request.directory).discard()  # before the script acts
     if request.browser_path is not None:
         find_browser(request.browser_path, environ=os.environ)
