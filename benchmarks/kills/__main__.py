@@ -84,6 +84,9 @@ def main() -> int:
         parser.error(f"no such command: {', '.join(sorted(unknown))}; known: {', '.join(each.name for each in CASES)}")
     signals = tuple(signal.Signals[f"SIG{each}"] for each in chosen.signals)
     os.chdir(ROOT)
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # commands inherit that it is ignored, as in a background job
     kills: list[Kill] = []
     with tempfile.TemporaryDirectory(prefix="kills-") as scratch, served(Path(scratch) / "template") as addresses:
         for place, case in enumerate(cases):

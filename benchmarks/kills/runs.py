@@ -76,12 +76,14 @@ class Place:
     folder: Path
     addresses: dict[str, str]
     starts: int = field(default=0)
+    output: Path | None = None
+    """Where to write what is printed; None: in the folder."""
 
     def start(self) -> tuple[subprocess.Popen[bytes], str]:
         """Start the command; return the process, and the mark of it and its children."""
-        mark = f"{self.folder.parent.name}-{self.folder.name}-{self.starts}"
         words = self.case.arguments(self.addresses, is_again=self.starts > 0)
         self.starts += 1
+        mark = self.mark
         with self.printed.open("wb") as file:
             process = subprocess.Popen(
                 words,
@@ -107,7 +109,12 @@ class Place:
     @property
     def printed(self) -> Path:
         """What the last start printed."""
-        return self.folder / "printed"
+        return self.output or self.folder / "printed"
+
+    @property
+    def mark(self) -> str:
+        """The mark of the last start, and of all processes that it started."""
+        return f"{os.getpid()}-{self.folder.parent.name}-{self.folder.name}-{self.starts}"
 
     def _environ(self, mark: str) -> dict[str, str]:
         own = {name: value for name, value in os.environ.items() if not name.startswith(("EIKON_", "XDG_"))}
@@ -135,7 +142,7 @@ class Place:
 
 def new_place(case: Case, folder: Path, template: Path, addresses: dict[str, str]) -> Place:
     """Copy the template."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(template, folder / "work")
     return Place(case, folder, addresses)
 

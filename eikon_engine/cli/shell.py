@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from eikon_engine.cli.standard_streams import restored_streams
-from eikon_engine.errors import EikonError, InternalError, InterruptedRunError, RequirementError
+from eikon_engine.errors import EikonError, InternalError, InterruptedRunError, OutputError, RequirementError
 from eikon_engine.interrupts import STOP_SIGNALS, ignored_interrupts_repeated
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _conclude(fault: BaseException, prog_name: str, *, is_interrupted: bool) -> 
     if any(isinstance(each, BrokenPipeError) for each in causes):
         return BROKEN_PIPE_STATUS
     error = next((each for each in causes if isinstance(each, EikonError)), None)
-    return _report(error or _missing_extra(causes) or _internal_error(fault), prog_name)
+    return _report(error or _missing_extra(causes) or _full_disk(causes) or _internal_error(fault), prog_name)
 
 
 def _leaves(fault: BaseException) -> Iterator[BaseException]:
@@ -173,6 +173,19 @@ def _missing_extra(causes: Sequence[BaseException]) -> RequirementError | None:
         if extra is not None:
             message = f'{module} is not installed; it is part of the extra "{extra}"'
             return RequirementError(f"{message}: run pip install 'eikon-engine[{extra}]'")
+    return None
+
+
+def _full_disk(causes: Sequence[BaseException]) -> OutputError | None:
+    """Return the error for a file of others, such as a library, that has no space; None if there is none."""
+    from eikon_engine.files.writing import DISK_FULL, write_error_message
+
+    for each in causes:
+        if isinstance(each, OSError) and each.errno in DISK_FULL:
+            import tempfile
+            from pathlib import Path
+
+            return OutputError(write_error_message(Path(each.filename or tempfile.gettempdir()), each))
     return None
 
 

@@ -25,7 +25,7 @@ from eikon_engine.files.limits import (
     require_size,
 )
 from eikon_engine.files.models import FileModel
-from eikon_engine.files.writing import make_folders, open_new_file
+from eikon_engine.files.writing import make_folders, open_new_file, write_advice
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -96,7 +96,7 @@ class BlobStore:
             try:
                 _write_atomically(self.path(ref), packed)
             except OSError as error:
-                message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); choose a writable folder"
+                message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); {write_advice(error)}"
                 raise OutputError(message) from error
         return ref
 

@@ -7,6 +7,7 @@ Existing folders stay as they are.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _PUBLIC_FILE: Final = 0o666
+DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Error numbers of a file system without space, for anyone or for this user."""
 
 
 def make_folder(path: Path) -> None:
@@ -134,7 +137,12 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
 
 def write_error_message(path: Path, error: OSError) -> str:
     """Return the message for a file that cannot be written."""
-    return f"cannot write {path}: {error.strerror or error}; choose a writable folder"
+    return f"cannot write {path}: {error.strerror or error}; {write_advice(error)}"
+
+
+def write_advice(error: OSError) -> str:
+    """Return what to do about a file that cannot be written."""
+    return "free some space on the disk" if error.errno in DISK_FULL else "choose a writable folder"
 
 
 def _current_umask() -> int:
@@ -142,6 +150,24 @@ def _current_umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
+
+
+def append_whole(descriptor: int, data: bytes) -> None:
+    """Append data to a file of this process alone; nothing of it if it cannot be written, as on a full disk.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    size = os.fstat(descriptor).st_size
+    rest = data
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, size)
+            os.lseek(descriptor, size, os.SEEK_SET)
+        raise
 
 
 _CLOSED: Final = -1
@@ -176,12 +202,10 @@ class AppendOnlyFile:
         """Write one line, given without its newline, in one call.
 
         Raises:
-            OutputError: the file cannot be written; the line may be truncated.
+            OutputError: the file cannot be written.
         """
-        rest = line.encode() + b"\n"
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            append_whole(self._file, line.encode() + b"\n")
         except OSError as error:
             raise OutputError(write_error_message(self.path, error)) from error
 

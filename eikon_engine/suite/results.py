@@ -15,7 +15,7 @@ from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.limits import read_document, read_lines
 from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
-from eikon_engine.files.writing import make_folders, write_error_message
+from eikon_engine.files.writing import append_whole, make_folders, write_error_message
 from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
 
 if TYPE_CHECKING:
@@ -129,10 +129,8 @@ class SuiteJournal:
         self._lock.close()
 
     def _append(self, record: FileModel) -> None:
-        rest = record.model_dump_json().encode() + b"\n"
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            append_whole(self._file, record.model_dump_json().encode() + b"\n")
             os.fsync(self._file)
         except OSError as error:
             raise OutputError(write_error_message(self.path, error)) from error
