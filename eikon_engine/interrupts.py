@@ -6,6 +6,7 @@ nothing would stop then, or in a destructor, where it is printed and ignored.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_REPEAT_S: Final = 0.05
+"""After how long an ignored interrupt is repeated: the destructor has ended by then."""
 
 
 @contextmanager
@@ -71,7 +74,9 @@ def ignored_interrupts_repeated() -> Iterator[None]:
 
     def repeat(unraisable: sys.UnraisableHookArgs) -> None:
         if unraisable.exc_type is KeyboardInterrupt:
-            signal.raise_signal(signal.SIGINT)
+            timer = threading.Timer(_REPEAT_S, os.kill, (os.getpid(), signal.SIGINT))  # here, it would be ignored, too
+            timer.daemon = True
+            timer.start()
         else:
             before(unraisable)
 

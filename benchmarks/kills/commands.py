@@ -96,7 +96,7 @@ CASES: Final = tuple(
     for values in (
         ("replay", ("replay", _BUNDLE, "--artifacts-dir", "out")),
         ("replay live", ("replay", _BUNDLE, "--artifacts-dir", "out", "--network", "live")),
-        ("certify", ("certify", _BUNDLE, "--runs", "2", "--parallel", "2")),
+        ("certify", ("certify", "bundle", "--runs", "2", "--parallel", "2")),
         ("certify --accept", ("certify", "bundle", "--runs", "2", "--accept")),
         ("record --script", ("record", "--script", "agent.py", "-o", "recorded", "--no-certify"), _FORCE),
         ("record --script, certified", ("record", "--script", "agent.py", "-o", "recorded"), _FORCE),

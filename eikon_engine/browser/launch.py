@@ -279,6 +279,12 @@ def _find_browser(options: LaunchOptions) -> BrowserBinary:
     return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
 
 
+def _read_exception(done: asyncio.Future[BrowserBinary]) -> None:
+    """Read the error of a search that nothing waits for any more, or the loop reports it."""
+    if not done.cancelled():
+        done.exception()
+
+
 def _start_failure(message: str) -> str:
     """Return why a browser did not start, and what to do, from what Playwright says, with the browser's own output."""
     if _NO_SANDBOX in message:
@@ -300,6 +306,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     """
     require_open_files()
     finding = asyncio.ensure_future(asyncio.to_thread(_find_browser, options))  # while the driver starts
+    finding.add_done_callback(_read_exception)
     from playwright.async_api import Error
 
     port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)

@@ -47,10 +47,8 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     for line in run.result.not_recorded:
         _print_diagnostic(f"not recorded: {line}")
     if not run.result.recorded and run.interrupt is None:
-        reason = (
-            "opened no browser context that can be recorded" if run.result.not_recorded else "opened no browser context"
-        )
-        message = f"{script}: nothing recorded: the script {reason}"
+        reason = next(iter(run.result.not_recorded), "the script opened no browser context")
+        message = f"{script}: nothing recorded: {reason}"
         raise UsageError(message)
     if run.interrupt is not None:
         if not run.result.recorded:
