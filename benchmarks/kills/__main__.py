@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from random import Random  # noqa: TID251 - seeded
 from typing import TYPE_CHECKING, Final
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.kills.commands import Case
-    from benchmarks.kills.runs import Kill
+    from benchmarks.kills.runs import Kill, Usual
 
 SIGNALS: Final = ("TERM", "INT", "KILL")
 IN_A_ROW: Final = 3
@@ -39,16 +40,38 @@ IN_A_ROW: Final = 3
 KINDS: Final = ("hang", "orphans", "lost", "leftovers", "again", "status", "fault")
 
 
+def measure(case: Case, template: Path, addresses: dict[str, str]) -> Usual:
+    """Run a command whole."""
+    usual = run_whole(new_place(case, _folder(case, template) / "usual", template, addresses))
+    sys.stderr.write(f"{case.name}: {usual.seconds:.1f} s, status {usual.status}\n")
+    return usual
+
+
+def shares(kills: int, seconds: Sequence[float]) -> tuple[int, ...]:
+    """Divide kills among commands: more of those that take less time, some of each."""
+    weights = [each**-0.5 for each in seconds]
+    done = [round(kills * sum(weights[:number]) / sum(weights)) for number in range(len(weights) + 1)]
+    return tuple(after - before for before, after in pairwise(done))
+
+
+def _folder(case: Case, template: Path) -> Path:
+    return template.parent / "-".join(case.name.replace("-", "").replace(",", "").split())
+
+
 def kill_often(
-    case: Case, *, kills: int, seed: int, signals: tuple[signal.Signals, ...], template: Path, addresses: dict[str, str]
+    case: Case,
+    usual: Usual,
+    *,
+    kills: int,
+    seed: int,
+    signals: tuple[signal.Signals, ...],
+    template: Path,
+    addresses: dict[str, str],
 ) -> Iterator[Kill]:
     """Kill a command again and again."""
     chance = Random(f"{seed} {case.name}")  # noqa: S311 - repeatable
-    folder = template.parent / "-".join(case.name.replace("-", "").split())
-    usual = run_whole(new_place(case, folder / "usual", template, addresses))
-    sys.stderr.write(f"{case.name}: {usual.seconds:.1f} s, status {usual.status}\n")
     for begun in range(0, kills, IN_A_ROW):
-        place = new_place(case, folder / str(begun), template, addresses)
+        place = new_place(case, _folder(case, template) / str(begun), template, addresses)
         killed = [kill_once(place, usual, signals, chance) for _ in range(min(IN_A_ROW, kills - begun))]
         yield from killed[:-1]
         yield killed[-1].with_findings(check_next_start(place, usual))
@@ -89,10 +112,12 @@ def main() -> int:
     )  # commands inherit that it is ignored, as in a background job
     kills: list[Kill] = []
     with tempfile.TemporaryDirectory(prefix="kills-") as scratch, served(Path(scratch) / "template") as addresses:
-        for place, case in enumerate(cases):
-            share = chosen.kills // len(cases) + (place < chosen.kills % len(cases))
+        usual = [measure(case, Path(scratch) / "template", addresses) for case in cases]
+        for case, one, share in zip(cases, usual, shares(chosen.kills, [each.seconds for each in usual]), strict=True):
+            sys.stderr.write(f"{case.name}: {share} kills\n")
             for each in kill_often(
                 case,
+                one,
                 kills=share,
                 seed=chosen.seed,
                 signals=signals,

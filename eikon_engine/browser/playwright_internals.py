@@ -443,21 +443,31 @@ _driver_folder: ContextVar[Path | None] = ContextVar("driver_folder", default=No
 @contextmanager
 def driver_files_in(folder: Path) -> Iterator[None]:
     """Let drivers that start in the block, and their browsers, keep their temporary files in a folder."""
-    transport: Any = import_module("playwright._impl.transport")
-    driver_environment = transport.get_driver_env
-    if not hasattr(driver_environment, "names_folder"):
-
-        def named_environment() -> dict[str, str]:
-            named = _driver_folder.get()
-            return {**driver_environment(), **({} if named is None else {"TMPDIR": str(named)})}
-
-        named_environment.names_folder = True  # type: ignore[attr-defined] # marks it
-        transport.get_driver_env = named_environment
+    _name_driver_folder(None)
     before = _driver_folder.set(folder)
     try:
         yield
     finally:
         _driver_folder.reset(before)
+
+
+def place_driver_files(folder: Path) -> None:
+    """Let all drivers that start in this process from now on, and their browsers, keep their temporary files there."""
+    _name_driver_folder(folder)
+
+
+def _name_driver_folder(default: Path | None) -> None:
+    transport: Any = import_module("playwright._impl.transport")
+    driver_environment = transport.get_driver_env
+    if hasattr(driver_environment, "names_folder"):
+        return
+
+    def named_environment() -> dict[str, str]:
+        named = _driver_folder.get() or default  # a synchronous client starts in a context of its own
+        return {**driver_environment(), **({} if named is None else {"TMPDIR": str(named)})}
+
+    named_environment.names_folder = True  # type: ignore[attr-defined] # marks it
+    transport.get_driver_env = named_environment
 
 
 def mapping_class() -> type:

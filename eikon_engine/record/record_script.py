@@ -59,6 +59,8 @@ class ScriptResult(BaseModel):
     recorded: tuple[RecordedContext, ...] = ()
     not_recorded: tuple[str, ...] = ()
     """Contexts that could not be recorded, with the reason."""
+    incomplete: tuple[str, ...] = ()
+    """Recordings that end early because a file could not be written, with the reason."""
 
 
 STOP_TIMEOUT_S: Final = 30.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import BROWSER_PATH, find_browser
-from eikon_engine.browser.playwright_internals import DeferredInterrupts, driver_files_in, impl_of
-from eikon_engine.errors import BrowserMissingError, InterruptedRunError
+from eikon_engine.browser.playwright_internals import DeferredInterrupts, impl_of, place_driver_files
+from eikon_engine.errors import BrowserMissingError, InterruptedRunError, OutputError
 from eikon_engine.files.temporary import process_folder
 from eikon_engine.process_group import kill_descendants
 from eikon_engine.record.agent_mission import AgentRecording
@@ -51,6 +51,7 @@ class ScriptHost:
         """Node id of the running test."""
         self.recorded: list[RecordedContext] = []
         self.not_recorded: list[str] = []
+        self.incomplete: list[str] = []
         self._count = 0
 
     async def on_context_opened(self, wrapper: object) -> None:
@@ -106,6 +107,9 @@ class ScriptHost:
             except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
                 self.not_recorded.append(f"{recording.directory}: {describe_error(fault)}")
                 continue
+            failure = next((each for each in recording.recording.errors if isinstance(each, OutputError)), None)
+            if failure is not None:
+                self.incomplete.append(f"{recording.directory}: the recording ends early: {describe_error(failure)}")
             self.recorded.append(
                 RecordedContext(
                     directory=recording.directory,
@@ -157,17 +161,19 @@ def main() -> int:
         lambda: find_browser(None, environ=os.environ, headless=request.headless is not False).path,
         headless=request.headless,
     )
+    place_driver_files(process_folder())
     run = _run_pytest if request.runner == "pytest" else _run_script
     error: BaseException | None = None
     try:
-        with driver_files_in(process_folder()):
-            return run(request, host)
+        return run(request, host)
     except BaseException as caught:
         error = caught
         raise
     finally:
         host.finish(error)
-        answer = ScriptResult(recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded))
+        answer = ScriptResult(
+            recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded), incomplete=tuple(host.incomplete)
+        )
         with suppress(BrokenPipeError), os.fdopen(result_fd, "wb") as pipe:  # the command was killed
             pipe.write(answer.model_dump_json().encode())
 

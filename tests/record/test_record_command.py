@@ -319,7 +319,10 @@ def test_a_script_with_a_syntax_error_is_reported_as_python_does(tmp_path: Path)
     assert "runpy" not in done.stderr
 
 
-STUBBORN = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(1000)"
+STUBBORN = """import signal
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    subprocess.run(["sleep", "1000"], start_new_session=True)
+"""
 ENDLESS = """
 import pathlib, subprocess, sys, time
 from playwright.sync_api import sync_playwright
@@ -330,7 +333,6 @@ with sync_playwright() as playwright:
     page.goto(sys.argv[1])
     page.click("button")
     page.click("button")
-    subprocess.Popen(["sleep", "1000"], start_new_session=True)
     pathlib.Path(sys.argv[2]).touch()
     {wait}
 """
