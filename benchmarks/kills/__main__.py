@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from random import Random  # noqa: TID251 - seeded
@@ -58,21 +59,23 @@ def _folder(case: Case, template: Path) -> Path:
     return template.parent / "-".join(case.name.replace("-", "").replace(",", "").split())
 
 
-def kill_often(
-    case: Case,
-    usual: Usual,
-    *,
-    kills: int,
-    seed: int,
-    signals: tuple[signal.Signals, ...],
-    template: Path,
-    addresses: dict[str, str],
-) -> Iterator[Kill]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """How commands are killed, and what they work on."""
+
+    seed: int
+    signals: tuple[signal.Signals, ...]
+    template: Path
+    addresses: dict[str, str]
+
+
+def kill_often(case: Case, usual: Usual, kills: int, choice: Choice) -> Iterator[Kill]:
     """Kill a command again and again."""
-    chance = Random(f"{seed} {case.name}")  # noqa: S311 - repeatable
+    chance = Random(f"{choice.seed} {case.name}")  # noqa: S311 - repeatable
     for begun in range(0, kills, IN_A_ROW):
-        place = new_place(case, _folder(case, template) / str(begun), template, addresses)
-        killed = [kill_once(place, usual, signals, chance) for _ in range(min(IN_A_ROW, kills - begun))]
+        folder = _folder(case, choice.template) / str(begun)
+        place = new_place(case, folder, choice.template, choice.addresses)
+        killed = [kill_once(place, usual, choice.signals, chance) for _ in range(min(IN_A_ROW, kills - begun))]
         yield from killed[:-1]
         yield killed[-1].with_findings(check_next_start(place, usual))
         shutil.rmtree(place.folder)
@@ -112,18 +115,12 @@ def main() -> int:
     )  # commands inherit that it is ignored, as in a background job
     kills: list[Kill] = []
     with tempfile.TemporaryDirectory(prefix="kills-") as scratch, served(Path(scratch) / "template") as addresses:
-        usual = [measure(case, Path(scratch) / "template", addresses) for case in cases]
+        template = Path(scratch) / "template"
+        choice = Choice(seed=chosen.seed, signals=signals, template=template, addresses=addresses)
+        usual = [measure(case, template, addresses) for case in cases]
         for case, one, share in zip(cases, usual, shares(chosen.kills, [each.seconds for each in usual]), strict=True):
             sys.stderr.write(f"{case.name}: {share} kills\n")
-            for each in kill_often(
-                case,
-                one,
-                kills=share,
-                seed=chosen.seed,
-                signals=signals,
-                template=Path(scratch) / "template",
-                addresses=addresses,
-            ):
+            for each in kill_often(case, one, share, choice):
                 kills.append(each)
                 for kind, text in each.findings:
                     sys.stderr.write(f"{case.name} {each.signal.name} after {each.after:.2f} s: {kind}: {text}\n")

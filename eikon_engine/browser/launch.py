@@ -142,6 +142,7 @@ def run_in_loop(function: Callable[[_ArgumentT], Awaitable[_ResultT]], argument:
 
 
 async def _new_shared_driver() -> _SharedDriver:
+    ignore_calls_to_gone_browser()  # Ctrl-C ends a driver that starts
     return _SharedDriver()
 
 
