@@ -69,7 +69,7 @@ def test_what_a_command_does_wrong_is_found(template: Path, tmp_path: Path, monk
     case = Case("bad", (), program=("-c", program))
     place = new_place(case, tmp_path / "place", template, {})
 
-    killed = kill_once(place, Usual(0, 2.0, frozenset()), (signal.SIGTERM,), Random(2))  # noqa: S311 - repeatable
+    killed = kill_once(place, Usual(0, 2.0, frozenset()), (signal.SIGTERM,), Random(5))  # noqa: S311 - repeatable
 
     assert {kind for kind, _ in killed.findings} >= {"hang", "orphans", "lost"}
 
