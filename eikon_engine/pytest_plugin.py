@@ -347,9 +347,8 @@ def _option(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of pytes
 
 def _recorded_origin(bundle: Path) -> str:
     """Return the origin that a mission navigated to first; `--base-url` replaces it."""
-    from urllib.parse import urlsplit
-
     from eikon_engine.errors import UsageError
+    from eikon_engine.files.origins import split_url
     from eikon_engine.trace.actions import Navigate
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.execution import ActionTrace
@@ -357,7 +356,7 @@ def _recorded_origin(bundle: Path) -> str:
 
     for _, step in iter_steps(open_bundle(bundle).trace):
         if isinstance(step, ActionTrace) and isinstance(step.action, Navigate):
-            url = urlsplit(step.action.url)
+            url = split_url(step.action.url)
             return f"{url.scheme}://{url.netloc}"
     raise UsageError(f"{bundle}: --base-url needs a mission that navigates; this one does not")
 

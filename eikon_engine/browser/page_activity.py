@@ -6,7 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from eikon_engine.browser.frames import frame_of
 from eikon_engine.browser.page_calls import (
@@ -16,6 +16,7 @@ from eikon_engine.browser.page_calls import (
 )
 from eikon_engine.browser.playwright_errors import CRASHED
 from eikon_engine.errors import BrowserDiedError, PageCrashedError
+from eikon_engine.files.origins import split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -182,7 +183,7 @@ async def _query_page(page: Page, script: str) -> list[DocumentActivity]:
 
 def _site(frame: Frame) -> str:
     """Return scheme and host of a frame's URL; empty without a host, as for `about:srcdoc`."""
-    url = urlsplit(frame.url)
+    url = split_url(frame.url)
     return f"{url.scheme}://{url.netloc}" if url.netloc else ""
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, urlsplit
 
 from eikon_engine.divergence.response_diff import (
     ABSENT,
@@ -23,6 +22,7 @@ from eikon_engine.divergence.response_diff import (
 )
 from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.exchange import PASSIVE_TYPES
 from eikon_engine.network.websocket import SOCKET_METHOD
 
@@ -219,14 +219,14 @@ def _leads_to_login(url: str, value: ValueChange) -> bool:
 
     A host that is called like one for logins says nothing about redirects within it.
     """
-    own = _split_url(url).netloc
+    own = split_url(url).netloc
     requested, recorded, live = (_without_host(each, own) for each in (url, value.recorded, value.live))
     return is_login_page(live) and not is_login_document(recorded) and not is_login_document(requested)
 
 
 def _without_host(url: str, host: str) -> str:
     """Return path and query of a URL if it has this host, else the URL."""
-    parts = _split_url(url)
+    parts = split_url(url)
     return parts._replace(scheme="", netloc="").geturl() if parts.netloc == host else url
 
 
@@ -435,27 +435,19 @@ def _recorded_statuses(case: DivergenceCase) -> set[int | None]:
     return {load.status for load in _documents(case.recorded)}
 
 
-def _split_url(url: str) -> SplitResult:
-    """Split a URL; one that is not valid, which a site may send in a header, has no parts."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return urlsplit("")
-
-
 def _origin(url: str) -> tuple[str, str]:
-    parts = _split_url(url)
+    parts = split_url(url)
     return parts.scheme, parts.netloc
 
 
 def is_login(url: str) -> bool:
     """Return whether the path of a URL is that of a login page."""
-    return LOGIN_PATH.search(_split_url(url).path) is not None
+    return LOGIN_PATH.search(split_url(url).path) is not None
 
 
 def is_login_page(url: str) -> bool:
     """Return whether the path of a URL is that of a page to log in, and not of an API such as `/api/auth/me`."""
-    parts = _split_url(url)
+    parts = split_url(url)
     if _API_PATH.search(parts.path) is not None:
         return False
     if _LOGIN_PAGE_PATH.search(parts.path) or _LOGIN_HOST.match(parts.netloc) or _SIGN_IN_QUERY.search(parts.query):

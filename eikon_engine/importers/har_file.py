@@ -25,6 +25,7 @@ from eikon_engine.files.limits import (
 )
 from eikon_engine.files.models import field_error, syntax_error
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +58,14 @@ class HarNode:
         return tuple(self._node(item, f"{self._path(name)}[{place}]") for place, item in enumerate(value))
 
     def text(self, name: str) -> str:
-        """Return a required string."""
+        """Return a required string, without lone surrogates."""
+        value = self.raw_text(name)
+        if not is_utf8(value):
+            raise field_error(self.source, self._path(name), "text without halves of characters", ascii(value))
+        return value
+
+    def raw_text(self, name: str) -> str:
+        """Return a required string; in that of a body, a script may have cut a character in half."""
         value = self.value.get(name)
         if not isinstance(value, str):
             raise field_error(self.source, self._path(name), "a string", value)

@@ -12,13 +12,13 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.findings import collect_findings
 from eikon_engine.certify.options import MIN_RUNS, CertifyOptions, show_on_terminal
 from eikon_engine.certify.runs import ReplayedRun
 from eikon_engine.errors import ActionError, CompletionError, SkillError, UsageError
+from eikon_engine.files.origins import split_url
 from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.wall_clock import utc_now
@@ -170,7 +170,7 @@ def parse_deployment(
 def _site_of(trace: ExecutionTrace, option: str) -> str:
     """Return the origin of the first URL that the mission opens."""
     actions = (step.action for subgoal in trace.subgoal_traces for step in subgoal.actions_taken)
-    first = next((urlsplit(action.url) for action in actions if isinstance(action, Navigate)), None)
+    first = next((split_url(action.url) for action in actions if isinstance(action, Navigate)), None)
     if first is None or first.scheme not in {"http", "https"}:
         message = f"{option}: the mission starts with no http or https URL; use OLD=NEW to name the one to replace"
         raise UsageError(message)

@@ -16,7 +16,7 @@ from eikon_engine.files.limits import read_document, read_lines
 from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.writing import append_whole, make_folders, write_error_message
-from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
+from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, ShardName, SuiteResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class SuitePlan(FileModel):
     """What a suite is to replay: the first line of its journal."""
 
     journal_version: Literal[1] = 1
-    shard: str = ""
+    shard: ShardName = ""
     started_at: AwareDatetime
     planned: tuple[PlannedReplay, ...]
     settings: dict[str, str] = Field(default_factory=dict)

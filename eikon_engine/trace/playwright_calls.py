@@ -569,10 +569,14 @@ _READ_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {
 
 def _target(params: Params, name: str, context: CallContext) -> Target:
     selector = params.get(name)
-    if not isinstance(selector, str) or not selector.rpartition(ENTER_FRAME)[2]:
-        message = f"the parameter {name} is missing"
+    if not isinstance(selector, str) or not all(selector.split(ENTER_FRAME)):
+        message = f"the parameter {name} is missing or empty"
         raise UnsupportedCallError(message)
-    return parse_target(selector, context.frames)
+    try:
+        return parse_target(selector, context.frames)
+    except ValidationError as error:
+        message = f"the parameter {name} is no text: {error.errors()[0]['msg']}"
+        raise UnsupportedCallError(message) from error
 
 
 def _mappings(params: Params, name: str) -> list[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from pydantic import Field
 
@@ -58,7 +58,7 @@ class Target(FileModel):
 
     selector: str = Field(min_length=1)
     """Playwright selector, as recorded."""
-    frames: tuple[str, ...] = ()
+    frames: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Selectors of the enclosing iframes, outermost first; empty for the main frame."""
     alternatives: tuple[str, ...] = ()
     """Other selectors known at recording; shown in explanations, never tried."""

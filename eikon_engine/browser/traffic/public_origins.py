@@ -8,9 +8,8 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import urlsplit
 
-from eikon_engine.files.origins import host_and_port, is_public_address, url_origin
+from eikon_engine.files.origins import host_and_port, is_public_address, split_url, url_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,7 +122,7 @@ def _headers(begin: bytes) -> Iterable[tuple[bytes, bytes]]:
 
 def _request_head(begin: bytes, method: str, target: str) -> bytes:
     """Return the head of a request as the site gets it: one request per connection."""
-    parts = urlsplit(target)
+    parts = split_url(target)
     path = target[len(f"{parts.scheme}://{parts.netloc}") :] or "/"
     lines = begin.split(b"\r\n")[1:]
     kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in _OWN_HEADERS]
