@@ -23,6 +23,7 @@ from eikon_engine.divergence.response_diff import (
 from eikon_engine.divergence.response_text import is_only_status
 from eikon_engine.errors import NavigationError
 from eikon_engine.files.origins import split_url
+from eikon_engine.files.text import read_digits
 from eikon_engine.network.exchange import PASSIVE_TYPES
 from eikon_engine.network.websocket import SOCKET_METHOD
 
@@ -200,11 +201,11 @@ def _session_end_in(case: DivergenceCase, values: Iterable[tuple[ResponseChange,
 def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueChange) -> str | None:
     """Return how the response to a request shows that the session ended; None if the recorded one was refused, too."""
     url = change.key.split(" ")[1]
-    statuses = [int(each.recorded) for each in change.what if each.part == "status" and each.recorded.isdigit()]
+    statuses = [read_digits(each.recorded) for each in change.what if each.part == "status" and each.recorded.isdigit()]
     if any(status in SESSION_STATUSES for status in statuses):
         return None
     if value.part == "status" and value.live.isdigit():
-        ended = _session_end(case, url, int(value.live))
+        ended = _session_end(case, url, read_digits(value.live))
         return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
     if value.part in {REDIRECT_PART, "url"} and _leads_to_login(url, value):
         is_no_end = case.is_before_sign_in and withheld_redirect(change) is not None
@@ -241,8 +242,8 @@ def _site_error(case: DivergenceCase) -> str | None:
                 f"{load.url} returned status {load.status}{_refused(load.url, load.status)}{_quoted_title(case, load)}"
             )
     for change, value in case.changed_values:
-        if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
-            refused = _refused(change.key.split(" ")[1], int(value.live))
+        if value.part == "status" and value.live.isdigit() and read_digits(value.live) >= FIRST_ERROR_STATUS:
+            refused = _refused(change.key.split(" ")[1], read_digits(value.live))
             ended = f"returned status {value.live} instead of {value.recorded}{refused}"
             return f"{change.key} {ended}{_quoted_error(change)}"
     return None

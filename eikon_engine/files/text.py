@@ -14,6 +14,7 @@ ELLIPSIS: Final = "…"
 """Marks where text was cut."""
 _CONTEXT_SHARE: Final = 4
 """One part in this many of a cut text precedes the first difference."""
+_MAX_DIGITS: Final = 18
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -35,6 +36,14 @@ def require_utf8(text: str, where: str, *, is_secret: bool = False) -> None:
         found = "other bytes" if is_secret else repr(text)
         message = f"{where}: expected text in UTF-8, got {found}"
         raise UsageError(message)
+
+
+def read_digits(digits: str) -> int:
+    """Return the whole number that decimal digits write; one of more than 18 digits is the largest of 18.
+
+    A text of others may have thousands of digits, which Python does not convert; no count, line or status has them.
+    """
+    return int(digits) if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS - 1
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, unquote_plus
 
 from eikon_engine.files.origins import split_url
-from eikon_engine.files.text import shorten_pair
+from eikon_engine.files.text import read_digits, shorten_pair
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import (
@@ -387,7 +387,7 @@ def _size(response: RecordedResponse) -> int:
     if response.body is not None:
         return response.body.size
     declared = {name.lower(): value for name, value in response.headers}.get("content-length", "")
-    return int(declared) if declared.isdecimal() else 0
+    return read_digits(declared) if declared.isdecimal() else 0
 
 
 def _is_telemetry(exchange: Exchange) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 from eikon_engine.files.origins import split_url
-from eikon_engine.files.text import shorten
+from eikon_engine.files.text import read_digits, shorten
 from eikon_engine.outcome.triage import CauseSignature
 from eikon_engine.secrets.detection import looks_random
 
@@ -143,7 +143,7 @@ def _failed_response(first: Divergence) -> _Part | None:
         return None if found is None else _Part("response", normalize_key(found["request"]), found["ending"])
     end = first.observed.rpartition(_REDIRECTED)[2]
     loaded = _STATUS_OF_URL.fullmatch(end) if first.code == "status-changed" else None
-    if loaded is None or int(loaded["status"]) < _ERROR:
+    if loaded is None or read_digits(loaded["status"]) < _ERROR:
         return None
     return _Part("response", normalize_key(f"GET {loaded['url']}"), f"status {loaded['status']}")
 

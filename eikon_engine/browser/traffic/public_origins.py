@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.files.origins import host_and_port, is_public_address, split_url, url_origin
+from eikon_engine.files.text import read_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,7 +112,7 @@ def _body_length(begin: bytes) -> int | None:
     if b"transfer-encoding" in headers:
         return None
     value = headers.get(b"content-length", b"0").strip()
-    return int(value) if value.isdigit() else None
+    return read_digits(value.decode()) if value.isdigit() else None
 
 
 def _headers(begin: bytes) -> Iterable[tuple[bytes, bytes]]:

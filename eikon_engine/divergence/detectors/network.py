@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.divergence.related_responses import describe_change
 from eikon_engine.divergence.response_diff import ENDING_PARTS, FIRST_ERROR_STATUS
 from eikon_engine.files.origins import split_url
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, read_digits
 from eikon_engine.network.exchange import PASSIVE_TYPES
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ _OPTIONAL_TYPES: Final = PASSIVE_TYPES | {"other", "ping"}
 def _is_error(ending: str) -> bool:
     """Return whether a request ended with an error: a status of 400 or more, or a failure of the network."""
     status = ending.removeprefix("status ")
-    return not status.isdecimal() or int(status) >= FIRST_ERROR_STATUS
+    return not status.isdecimal() or read_digits(status) >= FIRST_ERROR_STATUS
 
 
 def _describe_ending(ending: str) -> str:
