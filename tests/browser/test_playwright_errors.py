@@ -152,7 +152,7 @@ UNGUARDED = {
     ("actions/fields.py", "_focus_to_type"),
     ("actions/pointer.py", "_click_at_once"),
     ("actions/pointer.py", "_click_locator"),
-    ("actions/raw_input.py", "_is_password_focused"),
+    ("actions/raw_input.py", "_is_secret_focused"),
     ("actions/reads.py", "_read_document"),
     ("actions/reads.py", "_run_script"),
     ("actions/targets.py", "_inspect_native_css"),
