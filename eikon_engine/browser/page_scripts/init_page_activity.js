@@ -117,12 +117,21 @@
     return all;
   });
 
+  // Resolves with what a document answers, or as idle once it is removed: its timers no longer fire.
+  own.isRemoved = guard(() => window.closed);
+  const orRemoved = guard((own, answer) => {
+    let isAnswered = false;
+    const wait = guard(() => isAnswered || (own.isRemoved() ? [0, 0, 0, 0, never] : turn().then(wait)));
+    const answered = guard(activity => { isAnswered = true; return activity; });
+    return answer.then ? Promise.race([answer.then(answered), turn().then(wait)]) : answer;
+  });
+
   // The sum over this many documents, with the first of their timers; null, without querying any, if there are more or
   // fewer. A query is not repeated: the animations that it finished would be missing from the second result.
   own.activityOfTree = guard((documents, look) => {
     const all = own.tree();
     if (all?.length !== documents) return null;
-    return Promise.all(all.map(each => each[look]())).then(guard(activities => {
+    return Promise.all(all.map(each => orRemoved(each, each[look]()))).then(guard(activities => {
       const sums = [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
       return [...sums, activities.reduce((next, each) => Math.min(next, each[4]), never)];
     }));
