@@ -20,11 +20,11 @@ _TRANSLATION: Final = ip_network("64:ff9b::/96")
 
 
 def split_url(url: str) -> SplitResult:
-    """Return the parts of a URL; a text that is no URL, such as `http://[`, is a path."""
+    """Return the parts of a URL; a text that is no URL, such as `http://[`, which a site may send, has none."""
     try:
         return urlsplit(url)
     except ValueError:
-        return SplitResult(scheme="", netloc="", path=url, query="", fragment="")
+        return SplitResult(scheme="", netloc="", path="", query="", fragment="")
 
 
 def url_scheme(url: str) -> str:
