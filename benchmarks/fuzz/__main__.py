@@ -8,7 +8,7 @@ exception, more than 10 s, more memory than four times the largest document. Pri
 finding with a shortened input, which `--keep` stores. Ends with 1 if there is one. `--inputs` and `--seconds` are those
 of each target; the same seed feeds the same inputs.
 
-The engine `atheris` is guided by coverage; it is in the extra `fuzz`, and its runs end at their first finding.
+The engine `atheris` is guided by coverage, and in the extra `fuzz`. Its processes have no limit of memory.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from random import Random  # noqa: TID251 - seeded
 from typing import TYPE_CHECKING
 
@@ -27,12 +28,8 @@ MAX_CORPUS_BYTES = 300_000
 @pytest.fixture(scope="module")
 def fuzzers() -> Iterator[dict[str, Fuzzer]]:
     """Make the folder of each target once, since some are copies of bundles."""
-    made = {name: Fuzzer(name, target) for name, target in TARGETS.items()}
-    for each in made.values():
-        each.__enter__()
-    yield made
-    for each in made.values():
-        each.__exit__()
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(Fuzzer(name, target)) for name, target in TARGETS.items()}
 
 
 @pytest.mark.parametrize("name", TARGETS)
