@@ -7,15 +7,12 @@ the suite was killed; its browsers end with it.
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.launch import ignore_calls_to_gone_browser, shared_driver
@@ -23,7 +20,6 @@ from eikon_engine.errors import BrowserDiedError, EikonError, InternalError, Rep
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.suite_results import MissionResult
 from eikon_engine.outcome.verdict import combine_verdicts
-from eikon_engine.process_group import kill_descendants
 from eikon_engine.replay.engine import SharedBrowsers
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.report import standard_reports
@@ -39,8 +35,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.suite_results import MissionVerdict
     from eikon_engine.replay.engine import Run
 
-ORPHANED_S: Final = 2.0
-"""Wall time that a worker has to end once its suite was killed."""
 STOP_S: Final = 10.0
 """Wall time within which replays that are cancelled complete their artifacts."""
 
@@ -78,22 +72,11 @@ class Answer:
 def work(connection: Connection) -> None:
     """Make the replays that come over a connection, until it is closed."""
     os.setsid()  # Ctrl-C is for the suite, which stops its workers
-    threading.Thread(target=_end_with_suite, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked until here
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout = sys.stderr
     asyncio.run(_serve(connection))
-
-
-def _end_with_suite() -> None:
-    """Wait until the suite was killed, and give replays a moment to complete their artifacts."""
-    suite = multiprocessing.parent_process()
-    if suite is not None:
-        wait([suite.sentinel])
-        threading.Event().wait(ORPHANED_S)
-        kill_descendants()
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def _serve(connection: Connection) -> None:
