@@ -36,6 +36,9 @@ STOPPED: Final = {signal.SIGTERM: {143, -15}, signal.SIGINT: {130, -2}, signal.S
 """Exit statuses; a negative one is that of a process that had not begun to handle the signal."""
 FAULTS: Final = ("Traceback", "code internal", "never retrieved", "Exception ignored", "ExceptionGroup")
 _POLL_S: Final = 0.02
+_STARTING: Final = ("KeyboardInterrupt", "init_import_site", "runpy")
+_OUR_CODE: Final = re.compile(r"eikon_engine/(?!__init__\.py)")
+"""Files of the package, but for the one that Python imports before `__main__`."""
 _NUMBER: Final = re.compile(r"\.\d+$|\.replaced(-\d+)?$")
 """What is added to the name of an earlier output that is kept."""
 
@@ -182,13 +185,23 @@ def kill_once(place: Place, usual: Usual, signals: tuple[signal.Signals, ...], c
     if not _until(lambda: not marked_processes(mark), LIMIT_S):
         findings.append(("orphans", "; ".join(marked_processes(mark).values())))
         _end_all(mark)
-    if status is not None and status not in STOPPED[number] | place.case.statuses(usual.status):
-        findings.append(("status", f"{status}: {_tail(place)}"))
-    findings += [("fault", _tail(place)) for word in FAULTS if word in place.printed.read_text(errors="replace")][:1]
+    if not _is_before_our_code(place, number):
+        if status is not None and status not in STOPPED[number] | place.case.statuses(usual.status):
+            findings.append(("status", f"{status}: {_tail(place)}"))
+        findings += [("fault", _tail(place)) for word in FAULTS if word in place.printed.read_text(errors="replace")][
+            :1
+        ]
     findings += [("lost", text) for text in unreadable(place.work, is_killed=number == signal.SIGKILL)]
     if digest_of(place.work / INPUT) != given:
         findings.append(("lost", "the input was changed"))
     return Kill(place.case.name, number, after, status, tuple(findings))
+
+
+def _is_before_our_code(place: Place, number: signal.Signals) -> bool:
+    """Return whether Ctrl-C met Python, or pytest, while it starts: these have tracebacks and statuses of their own."""
+    printed = place.printed.read_text(errors="replace")
+    is_of_python = number == signal.SIGINT and any(word in printed for word in _STARTING)
+    return is_of_python and _OUR_CODE.search(printed) is None
 
 
 def check_next_start(place: Place, usual: Usual) -> list[tuple[str, str]]:
