@@ -102,7 +102,9 @@ def driver_starting() -> Iterator[None]:
         before = _PREPARED_LOOP.set(portal), _SHARED_DRIVER.set(shared)
         try:
             yield
-        except BaseException:
+        except Exception:
+            raise
+        except BaseException:  # an interrupt does not wait for the driver
             starting.cancel()
             raise
         finally:
