@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 from pydantic import BaseModel, ValidationError
 
+from eikon_engine.files.text import is_utf8
 from eikon_engine.trace.actions import (
     ACTION_ADAPTER,
     DEFAULT_NAVIGATION_TIMEOUT_MS,
@@ -572,11 +573,10 @@ def _target(params: Params, name: str, context: CallContext) -> Target:
     if not isinstance(selector, str) or not all(selector.split(ENTER_FRAME)):
         message = f"the parameter {name} is missing or empty"
         raise UnsupportedCallError(message)
-    try:
-        return parse_target(selector, context.frames)
-    except ValidationError as error:
-        message = f"the parameter {name} is no text: {error.errors()[0]['msg']}"
-        raise UnsupportedCallError(message) from error
+    if not is_utf8(selector):
+        message = f"the parameter {name} is no text in UTF-8"
+        raise UnsupportedCallError(message)
+    return parse_target(selector, context.frames)
 
 
 def _mappings(params: Params, name: str) -> list[Mapping[str, Any]]:
