@@ -16,6 +16,7 @@ from benchmarks.kills.__main__ import shares
 from benchmarks.kills.checks import unreadable
 from benchmarks.kills.commands import CASES, INPUT, Case
 from benchmarks.kills.runs import Kill, Place, Usual, check_next_start, kill_once, new_place
+from tests.until import GENEROUS_S
 
 BUNDLE = Path(__file__).parents[1] / "data/traces/shop_failing"
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
@@ -41,9 +42,10 @@ def kill(place: Place, usual: Usual, seed: int) -> Iterator[Kill]:
 @pytest.mark.browser
 @pytest.mark.parametrize(("name", "seconds"), [("replay", 2.0), ("export bundle", 0.6)])
 def test_killed_commands_lose_nothing_and_leave_nothing(
-    name: str, seconds: float, template: Path, tmp_path: Path
+    name: str, seconds: float, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They end in time, with all that they started; what they wrote reads back, and they work at the next start."""
+    monkeypatch.setattr(runs, "LIMIT_S", GENEROUS_S)
     case = next(each for each in CASES if each.name == name)
     place = new_place(case, tmp_path / "place", template, {})
     usual = Usual(0, seconds, frozenset({"input", "out", "out.zip"}))
