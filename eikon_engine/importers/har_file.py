@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import struct
 import sys
 import zipfile
 import zlib
@@ -104,7 +105,16 @@ HAR_SUFFIX: Final = ".har"
 ZIP_SUFFIX: Final = ".zip"
 ZIP_MAGIC: Final = b"PK\3\4"
 """Magic number of a zip archive that is not empty."""
-ARCHIVE_ERRORS: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+ARCHIVE_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 """Exceptions for archives that are damaged, truncated, encrypted or compressed with an unknown method."""
 
 AttachmentReader: TypeAlias = "Callable[[str, str], bytes | None]"
