@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.text import read_digits
@@ -59,20 +59,12 @@ class Target(FileModel):
 
     selector: str = Field(min_length=1)
     """Playwright selector, as recorded."""
-    frames: tuple[str, ...] = ()
+    frames: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Selectors of the enclosing iframes, outermost first; empty for the main frame."""
     alternatives: tuple[str, ...] = ()
     """Other selectors known at recording; shown in explanations, never tried."""
     identity: Identity | None = None
     """None if the recording did not identify the element (older formats, edits)."""
-
-    @field_validator("frames")
-    @classmethod
-    def _require_selectors(cls, frames: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(frames):
-            message = "expected the selectors of iframes, got an empty one"
-            raise ValueError(message)
-        return frames
 
     def __str__(self) -> str:
         """Return the frame selectors and the selector, joined by ` >> `."""
