@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.observation import capture_page
-from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.page_scripts.loader import join_scripts, load_script
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.dom import encode_snapshot, page_digest
 
@@ -77,7 +77,7 @@ async def run(browser_path: Path) -> None:
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=browser_path, args=flags)
         context = await browser.new_context()
-        await context.add_init_script(load_script("init_dom_access.js"))
+        await context.add_init_script(join_scripts(map(load_script, ("init_natives.js", "init_dom_access.js"))))
         page = await context.new_page()
         head = "elements first ms capture ms   outer ms  ratio digest ms encode ms diff ms  zstd kB\n"
         sys.stdout.write(head)

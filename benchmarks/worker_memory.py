@@ -1,11 +1,12 @@
-"""The memory and the open files of one worker over a thousand missions.
+"""The memory, the open files and the temporary files of one worker over a thousand missions.
 
 Run: `python -m benchmarks.worker_memory [--missions 1000] [--minutes 25] [--picture FILE]` in the environment of
-scripts/test, on Linux. `eikon suite run -j 1` repeats three short missions, two at once, in one browser. Prints samples
-of the worker, its driver and its browsers by the number of missions before: PSS, which divides shared memory between
-processes; RSS, which counts it for each; and file descriptors. After `--minutes` the suite ends with what it has. Exits
-with 1 if a replay is not faithful, or the median of the last quarter is more than a tenth above that of the second one,
-in PSS of all or in file descriptors.
+scripts/test, on Linux. `eikon suite run -j 1` repeats three short missions, two at once, in one browser. Prints
+samples of the worker, its driver and its browsers by the number of missions before: PSS, which divides shared memory
+between processes; RSS, which counts it for each; and file descriptors. Its folder for temporary files is its own.
+After `--minutes` the suite ends with what it has. Exits with 1 if a replay is not faithful, the median of the last
+quarter is more than a tenth above that of the second one, in PSS of all or in file descriptors, or a temporary file
+is left.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Measured:
     missions: int
     seconds: float
     are_faithful: bool
+    left: tuple[str, ...]
+    """Names of the temporary files at the end."""
 
 
 def measure(missions: int, minutes: float) -> Measured:
@@ -60,7 +63,9 @@ def measure(missions: int, minutes: float) -> Measured:
             link_bundle(source, project / "traces" / f"voucher_{number}")
         command = [sys.executable, "-m", "eikon_engine", "suite", "run", "traces", "-j", "1"]
         options = ["--repeat", str(-(-missions // BUNDLES)), "--suite-timeout", str(minutes * 60)]
-        environment = {**os.environ, "EIKON_HISTORY": "off"}
+        temporary = project / "tmp"
+        temporary.mkdir()
+        environment = {**os.environ, "EIKON_HISTORY": "off", "TMPDIR": str(temporary)}
         begin = time.time()
         with (
             subprocess.Popen([*command, *options], cwd=project, env=environment, stdout=subprocess.DEVNULL) as process,
@@ -68,6 +73,7 @@ def measure(missions: int, minutes: float) -> Measured:
         ):
             process.wait()
         suite = read_suite(project / "suite_artifacts")
+        left = tuple(sorted(each.name for each in temporary.iterdir()))
     ends = sorted(each.started_at.timestamp() + each.duration_ms / 1000 - begin for each in suite.results)
     whole = [each for each in used.samples if all(each.processes.get(kind) for kind in KINDS)]
     return Measured(
@@ -75,6 +81,7 @@ def measure(missions: int, minutes: float) -> Measured:
         missions=len(suite.results),
         seconds=ends[-1],
         are_faithful=all(each.verdict == "faithful" for each in suite.results),
+        left=left,
     )
 
 
@@ -122,10 +129,11 @@ def main() -> int:
     memory = growth(measured, lambda each: total(each.pss_mb))
     files = growth(measured, lambda each: total(each.files))
     sys.stdout.write(f"{measured.missions} missions in {measured.seconds / 60:.1f} min; ")
-    sys.stdout.write(f"last quarter by second quarter: PSS {memory:.2f}, files {files:.2f}\n")
+    sys.stdout.write(f"last quarter by second quarter: PSS {memory:.2f}, files {files:.2f}; ")
+    sys.stdout.write(f"temporary files left: {', '.join(measured.left) or 'none'}\n")
     if chosen.picture:
         chosen.picture.write_text(draw_picture(measured), encoding="utf-8")
-    return 0 if measured.are_faithful and max(memory, files) <= GROWTH else 1
+    return 0 if measured.are_faithful and not measured.left and max(memory, files) <= GROWTH else 1
 
 
 if __name__ == "__main__":

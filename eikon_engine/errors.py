@@ -25,7 +25,10 @@
     ├── HistoryError                      69   history
     ├── BrowserError                      69   browser
     │   ├── BrowserMissingError           69   browser-missing
-    │   └── BrowserDiedError              69   browser-died
+    │   ├── BrowserDiedError              69   browser-died
+    │   │   ├── PageCrashedError          69   page-crashed
+    │   │   └── PageUnresponsiveError     69   page-unresponsive
+    │   └── PageUnreadableError           69   page-unreadable
     ├── RequirementError                  78   requirement
     │   ├── SkillBrokenError              78   skill-broken
     │   └── NoReplayDataError             78   no-replay-data
@@ -238,6 +241,24 @@ class BrowserDiedError(BrowserError):
     """The browser exited in the middle of a run."""
 
     code = "browser-died"
+
+
+class PageCrashedError(BrowserDiedError):
+    """A page crashed, for example because it ran out of memory."""
+
+    code = "page-crashed"
+
+
+class PageUnresponsiveError(BrowserDiedError):
+    """A page did not answer before the deadline of the action; a script keeps it busy."""
+
+    code = "page-unresponsive"
+
+
+class PageUnreadableError(BrowserError):
+    """A page has replaced what JavaScript or the browser offers, in a way that makes it impossible to observe."""
+
+    code = "page-unreadable"
 
 
 class RequirementError(EikonError):

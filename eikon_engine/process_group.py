@@ -62,19 +62,39 @@ def _kill(process: int) -> None:
         os.waitpid(process, 0)
 
 
-def _children_in_other_sessions() -> set[int]:
-    """Return our children in other sessions, including zombies.
+def kill_descendants() -> None:
+    """Kill all processes that this one has started, and those that they have; only on Linux."""
+    below = {os.getpid()}
+    for _ in range(_MAX_PASSES):
+        more = {each for each, (parent, _) in _running_processes().items() if parent in below} - below
+        if not more:
+            break
+        below |= more
+    for each in below - {os.getpid()}:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(each, signal.SIGKILL)
+
+
+def _running_processes() -> dict[int, tuple[int, int]]:
+    """Return parent and session of each process; nothing where `/proc` has none.
 
     Source of the `stat` format: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
     """
-    found = set()
-    for folder in _PROCESSES.iterdir():
+    found = {}
+    for folder in _PROCESSES.iterdir() if _PROCESSES.is_dir() else ():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
                 _, parent, _, session = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:4]
-                if int(parent) == os.getpid() and int(session) != os.getsid(0):
-                    found.add(int(folder.name))
+                found[int(folder.name)] = (int(parent), int(session))
     return found
+
+
+def _children_in_other_sessions() -> set[int]:
+    """Return our children in other sessions, including zombies."""
+    ours = os.getpid(), os.getsid(0)
+    return {
+        each for each, (parent, session) in _running_processes().items() if parent == ours[0] and session != ours[1]
+    }
 
 
 def _is_subreaper() -> bool:

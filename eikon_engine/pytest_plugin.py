@@ -230,13 +230,12 @@ class _Replays:
         return made
 
     def _run(self, job: Job) -> Answer:
-        from anyio.from_thread import start_blocking_portal
-
+        from eikon_engine.interrupts import open_portal
         from eikon_engine.replay.engine import SharedBrowsers
         from eikon_engine.suite.worker import replay_job
 
         if self.portal is None:
-            self.portal = self.stack.enter_context(start_blocking_portal())
+            self.portal = self.stack.enter_context(open_portal())
             self.browsers = self.stack.enter_context(self.portal.wrap_async_context_manager(SharedBrowsers()))
         assert self.browsers is not None  # noqa: S101 - opened with the portal
         running = self.portal.start_task_soon(replay_job, job, self.browsers)
@@ -348,9 +347,8 @@ def _option(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - of pytes
 
 def _recorded_origin(bundle: Path) -> str:
     """Return the origin that a mission navigated to first; `--base-url` replaces it."""
-    from urllib.parse import urlsplit
-
     from eikon_engine.errors import UsageError
+    from eikon_engine.files.origins import split_url
     from eikon_engine.trace.actions import Navigate
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.execution import ActionTrace
@@ -358,7 +356,7 @@ def _recorded_origin(bundle: Path) -> str:
 
     for _, step in iter_steps(open_bundle(bundle).trace):
         if isinstance(step, ActionTrace) and isinstance(step.action, Navigate):
-            url = urlsplit(step.action.url)
+            url = split_url(step.action.url)
             return f"{url.scheme}://{url.netloc}"
     raise UsageError(f"{bundle}: --base-url needs a mission that navigates; this one does not")
 
@@ -382,9 +380,10 @@ def _keep_viewer_trace(made: _Made, bundle: Path, choice: str | None) -> None:
     if not is_wanted or made.outcome is None:
         return
     from eikon_engine.exporters.playwright_trace import export_trace
+    from eikon_engine.files.writing import write_atomically
     from eikon_engine.trace.bundle import open_bundle
 
-    (made.folder / "trace.zip").write_bytes(export_trace(open_bundle(bundle), (made.outcome, made.folder)))
+    write_atomically(made.folder / "trace.zip", export_trace(open_bundle(bundle), (made.outcome, made.folder)))
 
 
 def _accept(made: _Made, bundle: Path, reason: str | None) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.browser.frames import frame_tree
+from eikon_engine.browser.page_calls import call_in_frame
 from eikon_engine.browser.redaction import redact_page_text, without_lone_surrogates
 from eikon_engine.redact.digests import storage_digest
 from eikon_engine.trace.observation import StoredItem
@@ -192,7 +193,7 @@ async def _read_page(ordinal: int, page: Page) -> list[BrowserItem]:
     from playwright.async_api import Error
 
     try:
-        origin, local, own = await page.evaluate(_READ_STORAGE)
+        origin, local, own = await call_in_frame(page.main_frame, _READ_STORAGE)
     except Error:
         return []  # the page is navigating or closing
     return _items_of_page(ordinal, (origin, tuple(local), tuple(own)))
@@ -279,7 +280,7 @@ async def _read_document(frame: Frame) -> list[str]:
 
     try:
         async with asyncio.timeout(DATABASE_RESPONSE_S):
-            return [str(each) for each in await frame.evaluate(_READ_DATABASES)]
+            return [str(each) for each in await call_in_frame(frame, _READ_DATABASES)]
     except Error:
         return []  # the document is being replaced
     except TimeoutError:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -15,7 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from eikon_engine.errors import BrowserMissingError, UsageError
+from eikon_engine.errors import BrowserError, BrowserMissingError, UsageError
+from eikon_engine.files.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,8 @@ BrowserKind = Literal["headless-shell", "chromium", "chrome"]
 BROWSER_PATH = "EIKON_BROWSER_PATH"
 VERSION_TIMEOUT_S = 10.0
 START_TIMEOUT_S: Final = 30.0
+MIN_OPEN_FILES: Final = 256
+"""Files that a process may have open at least: the default of macOS. A replay hangs with 96, and works with 128."""
 _PRODUCTS: Final = re.compile(r"Chrom(?:e|ium)|Microsoft Edge|Brave|Vivaldi|Opera|Yandex")
 """Names with which browsers of Chromium's engine begin the output of `--version`."""
 _START_PAGE: Final = "data:text/html,<p>started"
@@ -86,7 +89,9 @@ def find_browser(
 
     Raises:
         BrowserMissingError: nothing was found, or the named path cannot be used.
+        BrowserError: a browser could not open its files.
     """
+    require_open_files()
     if explicit is not None:
         return _examine_named(explicit, "--browser-path")
     if environ.get(BROWSER_PATH):
@@ -230,10 +235,24 @@ def _read_version(candidate: _Candidate) -> BrowserBinary:
     return BrowserBinary(path=path, kind=_browser_kind(path, done.stdout), version=version[0], source=candidate.source)
 
 
+def require_open_files() -> None:
+    """Check how many files a process may have open: with too few, a browser starts, and hangs.
+
+    Raises:
+        BrowserError: fewer than a browser needs.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != resource.RLIM_INFINITY and limit < MIN_OPEN_FILES:
+        raise BrowserError(
+            f"the limit of open files is too low for a browser: expected at least {MIN_OPEN_FILES}, got {limit}. "
+            "Run `ulimit -n 1024` first."
+        )
+
+
 def find_start_problem(binary: BrowserBinary) -> str | None:
     """Start a browser without a window and open a page; return why that failed, or None."""
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    with tempfile.TemporaryDirectory(prefix="eikon-doctor-", ignore_cleanup_errors=True) as profile:
+    with temporary_folder("doctor") as profile:
         try:
             done = subprocess.run(  # noqa: S603 - a browser that was found
                 [

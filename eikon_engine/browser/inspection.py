@@ -15,7 +15,8 @@ from eikon_engine.browser.actions.effect import require_page
 from eikon_engine.browser.actions.targets import ambiguity_message, inspect_target
 from eikon_engine.browser.frames import frame_path, frame_tree
 from eikon_engine.browser.observation import observe
-from eikon_engine.browser.page_activity import DOCUMENT_REPLACED, PAGE_RESPONSE_S, has_document
+from eikon_engine.browser.page_activity import has_document
+from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, PAGE_RESPONSE_S
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone, translate
 from eikon_engine.browser.redaction import redact_page_text

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from anyio.from_thread import start_blocking_portal
-
-from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem
+from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem, require_open_files
 from eikon_engine.browser.playwright_errors import TARGET_GONE
+from eikon_engine.browser.playwright_internals import driver_files_in
 from eikon_engine.errors import BrowserDiedError, BrowserError
+from eikon_engine.files.temporary import process_folder
+from eikon_engine.interrupts import open_portal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -88,15 +89,24 @@ def driver_starting() -> Iterator[None]:
     """Begin to start a driver, in an event loop of a thread of its own, for `run_in_loop` in the block.
 
     A driver takes about as long to start as the modules of a replay to import.
+
+    Raises:
+        BrowserError: a browser could not open its files.
     """
+    require_open_files()
     import playwright.async_api  # noqa: F401 - both threads would wait for each other's imports
 
-    with start_blocking_portal() as portal:
+    with open_portal() as portal:
         shared = portal.call(_new_shared_driver)
-        portal.start_task_soon(shared.playwright)
+        starting = portal.start_task_soon(shared.playwright)
         before = _PREPARED_LOOP.set(portal), _SHARED_DRIVER.set(shared)
         try:
             yield
+        except Exception:
+            raise
+        except BaseException:  # an interrupt does not wait for the driver
+            starting.cancel()
+            raise
         finally:
             _PREPARED_LOOP.reset(before[0])
             _SHARED_DRIVER.reset(before[1])
@@ -114,7 +124,7 @@ def run_in_loop(function: Callable[[_ArgumentT], Awaitable[_ResultT]], argument:
     """
     portal = _PREPARED_LOOP.get()
     if portal is None:
-        with start_blocking_portal() as portal:
+        with open_portal() as portal:
             return portal.call(function, argument)
     has_ended = threading.Event()
 
@@ -134,6 +144,7 @@ def run_in_loop(function: Callable[[_ArgumentT], Awaitable[_ResultT]], argument:
 
 
 async def _new_shared_driver() -> _SharedDriver:
+    ignore_calls_to_gone_browser()  # Ctrl-C ends a driver that starts
     return _SharedDriver()
 
 
@@ -147,7 +158,9 @@ def _current_driver() -> _SharedDriver | None:
 async def _new_driver() -> AsyncIterator[Playwright]:
     from playwright.async_api import async_playwright
 
-    async with async_playwright() as playwright:
+    async with AsyncExitStack() as stack:
+        with driver_files_in(process_folder()):
+            playwright = await stack.enter_async_context(async_playwright())
         yield playwright
 
 
@@ -269,6 +282,12 @@ def _find_browser(options: LaunchOptions) -> BrowserBinary:
     return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
 
 
+def _read_exception(done: asyncio.Future[BrowserBinary]) -> None:
+    """Read the error of a search that nothing waits for any more, or the loop reports it."""
+    if not done.cancelled():
+        done.exception()
+
+
 def _start_failure(message: str) -> str:
     """Return why a browser did not start, and what to do, from what Playwright says, with the browser's own output."""
     if _NO_SANDBOX in message:
@@ -284,10 +303,13 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     """Run a browser for as long as the context is open.
 
     Raises:
+        BrowserError: a browser could not open its files, or has no display.
         BrowserMissingError: no browser is installed, or the requested one does not exist.
         BrowserDiedError: the browser was found but did not start.
     """
+    require_open_files()
     finding = asyncio.ensure_future(asyncio.to_thread(_find_browser, options))  # while the driver starts
+    finding.add_done_callback(_read_exception)
     from playwright.async_api import Error
 
     port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)

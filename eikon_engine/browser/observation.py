@@ -15,6 +15,7 @@ from eikon_engine.browser.actions.targets import Readiness, inspect_target
 from eikon_engine.browser.browser_storage import WebStorage, stored_items
 from eikon_engine.browser.frames import frame_of, frame_tree
 from eikon_engine.browser.page_activity import DocumentActivity, PageActivity
+from eikon_engine.browser.page_calls import call_in_frame
 from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, standalone_script
 from eikon_engine.browser.page_tracker import PageEvents, read_download
 from eikon_engine.browser.playwright_errors import replayable_console_text
@@ -22,7 +23,7 @@ from eikon_engine.browser.redaction import redact_page_text, redact_snapshot
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
 from eikon_engine.dom import FrameReader, FrameSnapshot, PageSnapshot, frame_digest, visibility_digest
-from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
+from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError, PageUnreadableError
 from eikon_engine.network.exchange import PASSIVE_TYPES, SAFE_METHODS
 from eikon_engine.trace.base_urls import restore_page_links
 from eikon_engine.trace.observation import (
@@ -178,19 +179,19 @@ class _FrameCapture:
 
         arguments = {**self.arguments, **more}
         try:
-            async with asyncio.timeout(SNAPSHOT_TIMEOUT_S):
-                text = await self.frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS[script], arguments])
-                return str(await self.frame.evaluate(standalone_script(script), arguments) if text is None else text)
+            if isinstance(arguments["frames"], list):  # elements, which only Playwright can pass
+                return str(await self.frame.evaluate(standalone_script(script), arguments))
+            stored = [STORED_SCRIPTS[script], arguments]
+            text = await call_in_frame(self.frame, CALL_STORED_SCRIPT, stored, timeout_s=SNAPSHOT_TIMEOUT_S)
+            if text is None:
+                called = standalone_script(script)
+                text = await call_in_frame(self.frame, called, arguments, timeout_s=SNAPSHOT_TIMEOUT_S)
+            return str(text)
         except Error as error:
             reason = error.message.splitlines()[0]
             place = f"frame {self.path or 'main'} ({self.frame.url})"
             message = f"DOM snapshot of {place} failed: {reason}; wait until the page is idle"
             raise BrowserError(message) from error
-        except TimeoutError as error:
-            message = (
-                f"{self.frame.url} did not respond within {SNAPSHOT_TIMEOUT_S:.0f} s; it may be in an endless loop"
-            )
-            raise BrowserDiedError(message) from error
 
     async def parse_or_repeat(self, text: str) -> FrameSnapshot | None:
         """Parse the lines of dom_snapshot.js, called again if it could not be, or not count its frames.
@@ -245,7 +246,6 @@ OBSERVATION_TRIES: Final = 4
 _CORS_ERROR: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 SOCKET_ERROR_PREFIX: Final = "WebSocket connection to "
 """Prefix of the browser's message about a failed socket; in a replay there is no connection to report."""
-_GONE: Final = "the browser is gone; it closed during an observation"
 _NO_CONTENT_STATUSES: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
@@ -426,7 +426,7 @@ def _page_state(
     cookies: Iterable[BrowserItem],
 ) -> _PageState:
     if not pages and session.tracker.is_dead:  # known once the cookies were asked for: pages close first
-        raise BrowserDiedError(_GONE)
+        raise session.tracker.death(" during an observation")
     storage = stored_items(session, cookies, {ordinal: page.main.storage for ordinal, page in pages.items()})
     return _PageState(  # after secrets were found in the storage
         target=target,
@@ -463,11 +463,11 @@ async def _observe_pages(session: Session, bound: BoundTarget | None) -> dict[in
         observed = await asyncio.gather(
             *(_observe_page(page, session.urls, _target_in(page, bound)) for _, page in pages)
         )
-    except BrowserDiedError:
+    except (BrowserDiedError, PageUnreadableError):
         raise
     except BrowserError as error:
         if session.tracker.is_dead:
-            raise BrowserDiedError(_GONE) from error
+            raise session.tracker.death(" during an observation") from error
         return None
     return {ordinal: page for (ordinal, _), page in zip(pages, observed, strict=True)}
 

@@ -6,10 +6,17 @@ import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from eikon_engine.browser.frames import frame_of
-from eikon_engine.errors import BrowserDiedError
+from eikon_engine.browser.page_calls import (
+    DOCUMENT_REPLACED,
+    call_in_frame,
+    unreadable,
+)
+from eikon_engine.browser.playwright_errors import CRASHED
+from eikon_engine.errors import BrowserDiedError, PageCrashedError
+from eikon_engine.files.origins import split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,10 +25,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.page_tracker import PageTracker
 
-PAGE_RESPONSE_S: Final = 30.0
-"""Wall time after which an unresponsive page counts as dead."""
-DOCUMENT_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
-"""Playwright's errors for a document that is being replaced."""
 
 ACTIVITY: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0, 0]"
 """Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, its workers, and
@@ -174,13 +177,13 @@ async def _query_page(page: Page, script: str) -> list[DocumentActivity]:
     if len(frames) > 1 and look is not None and len(set(map(_site, frames)) - {""}) <= 1:
         inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, [len(page.frames), look])
         if inside is not None:
-            return [_document_activity(inside)]
+            return [_document_activity(page.main_frame, inside)]
     return list(await asyncio.gather(*(_query_frame(frame, script) for frame in frames)))
 
 
 def _site(frame: Frame) -> str:
     """Return scheme and host of a frame's URL; empty without a host, as for `about:srcdoc`."""
-    url = urlsplit(frame.url)
+    url = split_url(frame.url)
     return f"{url.scheme}://{url.netloc}" if url.netloc else ""
 
 
@@ -190,29 +193,30 @@ def has_document(frame: Frame) -> bool:
 
 
 async def _query_frame(frame: Frame, script: str) -> DocumentActivity:
-    return _document_activity(await _evaluate(frame, script))
+    return _document_activity(frame, await _evaluate(frame, script))
 
 
-def _document_activity(answer: Sequence[float]) -> DocumentActivity:
-    loading, moving, pending, workers, next_timer_ms = answer
-    return int(loading), int(moving), int(pending), int(workers), float(next_timer_ms)
+def _document_activity(frame: Frame, answer: Sequence[float]) -> DocumentActivity:
+    try:
+        loading, moving, pending, workers, next_timer_ms = answer
+        return int(loading), int(moving), int(pending), int(workers), float(next_timer_ms)
+    except (TypeError, ValueError) as error:
+        raise unreadable(frame, f"its activity is {answer!r:.80}") from error
 
 
 async def _evaluate(frame: Frame, script: str, argument: object = None) -> Any:  # noqa: ANN401 - no type yet
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(PAGE_RESPONSE_S):
-            return await frame.evaluate(script, argument)
+        return await call_in_frame(frame, script, argument)
     except Error as error:
         if frame.page.is_closed() or frame.is_detached():
             return 0, 0, 0, 0, NO_TIMER_MS
         if re.search(DOCUMENT_REPLACED, error.message):
             return 1, 0, 0, 0, 0
+        if CRASHED.search(error.message):
+            raise PageCrashedError(f"{frame.url} crashed") from error
         message = f"the browser stopped responding: {error.message.splitlines()[0]}"
-        raise BrowserDiedError(message) from error
-    except TimeoutError as error:
-        message = f"{frame.url} did not respond within {PAGE_RESPONSE_S:.0f} s; it may be in an endless loop"
         raise BrowserDiedError(message) from error
 
 
@@ -226,6 +230,6 @@ async def _render_frame(frame: Frame) -> None:
 
     try:
         async with asyncio.timeout(RENDER_TIMEOUT_S):
-            await frame.evaluate(NEXT_FRAME)
+            await call_in_frame(frame, NEXT_FRAME)
     except (Error, TimeoutError):
         return  # the document is being replaced, or is not rendered: the next query shows which

@@ -7,6 +7,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
+from eikon_engine.browser.page_activity import has_document
+from eikon_engine.browser.page_calls import call_in_frame, is_document_gone
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,6 +19,8 @@ CLOSED_MESSAGE: Final = "Target page, context or browser has been closed"
 CLOSE_S: Final = 5.0
 """Wall time within which it must be known which page has closed."""
 _POLL_S: Final = 0.01
+_RUN_CLOCK_TO: Final = "time => window.__eikon__?.runClockTo?.(time)"
+"""Runs the timers of a document until a Unix time in milliseconds; see init_page_activity.js."""
 
 
 class PageClock(Protocol):
@@ -64,10 +69,11 @@ class SteppedClock:
 
         Raises:
             playwright.async_api.Error: the browser or the context is gone.
+            PageUnreadableError: a page has replaced what the clock uses.
         """
         passed = max(1, round(duration_ms))  # whole milliseconds, and at least one, so that a waiting action progresses
         if self._context is not None:
-            await _run_for(self._context, passed)
+            await _run_for(self._context, passed, self.start_ms + self._now_ms + passed)
         self._now_ms += passed
 
 
@@ -97,11 +103,12 @@ class NaturalClock:
         await asyncio.sleep(duration_ms / 1000)
 
 
-async def _run_for(context: BrowserContext, passed_ms: int) -> None:
-    """Advance the clocks of all pages.
+async def _run_for(context: BrowserContext, passed_ms: int, until_ms: float) -> None:
+    """Advance the clocks of all pages; `until_ms` is the Unix time by then.
 
     Playwright announces the step to each page before it moves the first clock. That fails while a page is closing, with
-    no clock moved; then the clocks of the remaining pages are advanced.
+    no clock moved; then the clocks of the remaining pages are advanced. It also fails, with the other clocks moved,
+    where a page has replaced what Playwright's code in the page uses; then its clock is moved without that.
     """
     from playwright.async_api import Error
 
@@ -110,7 +117,13 @@ async def _run_for(context: BrowserContext, passed_ms: int) -> None:
         try:
             await context.clock.run_for(passed_ms)
         except Error as error:
-            if CLOSED_MESSAGE not in error.message or not await _wait_for_closed_page(pages):
+            if CLOSED_MESSAGE not in error.message:
+                if is_document_gone(error):
+                    raise
+                frames = (frame for page in context.pages for frame in page.frames if has_document(frame))
+                await asyncio.gather(*(call_in_frame(frame, _RUN_CLOCK_TO, until_ms) for frame in frames))
+                return
+            if not await _wait_for_closed_page(pages):
                 raise
         else:
             return

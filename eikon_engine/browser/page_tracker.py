@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, RequestTracker
-from eikon_engine.errors import EikonError, InternalError
+from eikon_engine.errors import BrowserDiedError, EikonError, InternalError, PageCrashedError
 from eikon_engine.files.origins import url_origin
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
@@ -185,6 +185,12 @@ class PageTracker:
     def _on_close(self, page: Page) -> None:
         self._events.closed.append(self.ordinal(page))
         self.requests.forget_page(page)
+
+    def death(self, during: str) -> BrowserDiedError:
+        """Return the error for a page that crashed, or a browser that is gone; `during` says when."""
+        if self.crashed_pages:
+            return PageCrashedError(f"page {self.crashed_pages[0]} crashed{during}")
+        return BrowserDiedError(f"the browser is gone{during}")
 
     def _on_crash(self, page: Page) -> None:
         self.is_dead = True

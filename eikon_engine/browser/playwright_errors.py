@@ -11,7 +11,9 @@ from eikon_engine.errors import (
     BrowserDiedError,
     EikonError,
     NavigationError,
+    PageCrashedError,
     PageMissingError,
+    PageUnresponsiveError,
 )
 
 if TYPE_CHECKING:
@@ -21,9 +23,13 @@ if TYPE_CHECKING:
 
 _STATE_WAIT: Final = r" to be (?:visible|hidden|attached|detached)\b"
 """State waits that may also time out in a replay, as recorded."""
+CRASHED: Final = re.compile(r"(?:Target|Page) crashed")
+"""Playwright's message when a page crashed."""
 ERROR_PATTERNS: Final[tuple[tuple[str, str], ...]] = (
     (r"Target page, context or browser has been closed|Target closed", PageMissingError.code),
-    (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError.code),
+    (r"[Bb]rowser has been closed|Browser closed|Connection closed", BrowserDiedError.code),
+    (CRASHED.pattern, PageCrashedError.code),
+    (r"(?s)Timeout .*exceeded.*performing [a-z ]+ action(?!.* action done)", PageUnresponsiveError.code),
     (r"strict mode violation", "target-ambiguous"),
     (r"did not find some options", "option-missing"),
     (r"intercepts pointer events|is not (visible|enabled|editable|stable)", "target-not-actionable"),
@@ -39,7 +45,11 @@ ERROR_PATTERNS: Final[tuple[tuple[str, str], ...]] = (
 ASSERTION_FAILED: Final = "assertion-failed"
 """Code of an assertion that does not hold."""
 _CLASSES: Final = {
-    kind.code: kind for kind in (PageMissingError, BrowserDiedError, ActionRejectedError, NavigationError)
+    kind.code: kind
+    for kind in (
+        *(PageMissingError, BrowserDiedError, PageCrashedError, PageUnresponsiveError),
+        *(ActionRejectedError, NavigationError),
+    )
 }
 
 TARGET_GONE: Final = re.compile(r"has been closed|Connection closed|Target closed|(?:Target|Page) crashed")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from pathlib import Path
     from types import FrameType
 
 ClientObject: TypeAlias = Any
@@ -433,6 +435,39 @@ def parse_result(value: Any) -> object:  # noqa: ANN401 - has no public type
 
     parsed: object = parse_result(value)
     return parsed
+
+
+_driver_folder: ContextVar[Path | None] = ContextVar("driver_folder", default=None)
+
+
+@contextmanager
+def driver_files_in(folder: Path) -> Iterator[None]:
+    """Let drivers that start in the block, and their browsers, keep their temporary files in a folder."""
+    _name_driver_folder(None)
+    before = _driver_folder.set(folder)
+    try:
+        yield
+    finally:
+        _driver_folder.reset(before)
+
+
+def place_driver_files(folder: Path) -> None:
+    """Let all drivers that start in this process from now on, and their browsers, keep their temporary files there."""
+    _name_driver_folder(folder)
+
+
+def _name_driver_folder(default: Path | None) -> None:
+    transport: Any = import_module("playwright._impl.transport")
+    driver_environment = transport.get_driver_env
+    if hasattr(driver_environment, "names_folder"):
+        return
+
+    def named_environment() -> dict[str, str]:
+        named = _driver_folder.get() or default  # a synchronous client starts in a context of its own
+        return {**driver_environment(), **({} if named is None else {"TMPDIR": str(named)})}
+
+    named_environment.names_folder = True  # type: ignore[attr-defined] # marks it
+    transport.get_driver_env = named_environment
 
 
 def mapping_class() -> type:

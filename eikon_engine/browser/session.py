@@ -211,6 +211,9 @@ class Session:
         kept = self.redacted_names.union(names) & self.secrets.values.keys()
         if kept != self.redacted_names:
             self.redacted_names = kept
+            if self.secret_detector is not None:
+                for value in self._secret_values(kept).values():
+                    self.secret_detector.exempt(value, ())
             self.redactor = build_redactor(self._secret_values(kept), self.urls, self.redactor.stand_ins)
 
     def _secret_values(self, names: Iterable[str]) -> dict[str, str]:
@@ -356,6 +359,7 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
     determinism = load_script("init_determinism.js")
     comment_end = determinism.index("((seed, drawsMath) =>")
     return (
+        load_script("init_natives.js"),
         f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed}, {json.dumps(draws_math)});",
         worker_script(seed, draws_math=draws_math, stepped=not options.natural_clock),
         *map(load_script, STATIC_INIT_SCRIPTS),

@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -15,7 +15,6 @@ from eikon_engine.browser.page_activity import (
     ACTIVITY,
     ACTIVITY_AFTER_NAVIGATION,
     ACTIVITY_TWICE,
-    DOCUMENT_REPLACED,
     NEXT_TIMER,
     NO_TIMER_MS,
     STEP_WORKER_CLOCKS,
@@ -24,6 +23,7 @@ from eikon_engine.browser.page_activity import (
     query_activity,
     render_frames,
 )
+from eikon_engine.browser.page_calls import DOCUMENT_REPLACED, answer_timeout, call_in_frame
 from eikon_engine.browser.page_timeline import PageTimeline
 from eikon_engine.errors import BrowserDiedError
 
@@ -42,8 +42,6 @@ IDLE_TIMEOUT_S: Final = 15.0
 """Wall time after which a request that neither ends nor fails is no longer waited for; reported as a note."""
 NATURAL_IDLE_TIMEOUT_S: Final = 3.0
 """As above, while page time is wall time: a polling page is observed as it is."""
-ROUND_TRIP_S: Final = 30.0
-"""Wall time after which an unresponsive page counts as dead."""
 UNFINISHED_DOCUMENT_S: Final = 2.0
 """Wall time after which a document that requests nothing more counts as loaded, though it never fires `load`."""
 REPEATED_IDLE_TIMEOUT_S: Final = 0.5
@@ -325,8 +323,10 @@ class PageStabilizer:
         """
         from playwright.async_api import Error
 
+        pages = [page for _, page in self._tracker.open_pages()]
+        place = pages[0].url if len(pages) == 1 else "a page"
         try:
-            async with asyncio.timeout(ROUND_TRIP_S):
+            async with answer_timeout(pages[0], place) if pages else nullcontext():
                 await self._clock.advance(duration)
             if self._has_workers and not self._clock.is_natural:
                 await query_activity(self._tracker, STEP_WORKER_CLOCKS)
@@ -334,9 +334,6 @@ class PageStabilizer:
             if re.search(DOCUMENT_REPLACED, error.message) is None:
                 message = f"could not advance the page clock: {error.message.splitlines()[0]}"
                 raise BrowserDiedError(message) from error
-        except TimeoutError as error:
-            message = f"{duration:.0f} ms of page time took more than {ROUND_TRIP_S:.0f} s; a page may be in a loop"
-            raise BrowserDiedError(message) from error
 
     def _wake_deliveries(self) -> None:
         if self.deliveries is not None:
@@ -363,8 +360,7 @@ class PageStabilizer:
         if self._tracker.error is not None:
             raise self._tracker.error
         if self._tracker.is_dead:
-            message = "a page crashed" if self._tracker.crashed_pages else "the browser is gone"
-            raise BrowserDiedError(message)
+            raise self._tracker.death("")
 
     async def _wait_for_change(self, deadline: float) -> bool:
         """Wait briefly for an event; return whether there is time for more."""
@@ -481,7 +477,7 @@ async def _next_timer(frame: Frame) -> float:
     from playwright.async_api import Error
 
     try:
-        return float(await frame.evaluate(NEXT_TIMER))
+        return float(await call_in_frame(frame, NEXT_TIMER))
     except Error:
         return 0.0  # the document is being replaced: nothing is known of the next one
 

@@ -12,6 +12,7 @@ from eikon_engine.browser.actions import perform
 from eikon_engine.browser.actions.effect import ActionEffect, require_page
 from eikon_engine.browser.actions.secret_origins import require_page_origins
 from eikon_engine.browser.observation import CapturedObservation, capture_page, observe, repeat_observation
+from eikon_engine.browser.page_calls import page_deadline
 from eikon_engine.browser.picture import take_picture
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import SessionOptions, open_session
@@ -146,7 +147,8 @@ class BrowserWorker:
             RequirementError: the action types a secret that was not supplied, or is bound to another origin.
         """
         async with _hang_timeout(action):
-            return await self._perform_and_observe(action, recorded, timing)
+            with page_deadline(action.timeout_ms):
+                return await self._perform_and_observe(action, recorded, timing)
 
     async def observe_again(self) -> PerformedAction:
         """Wait until the pages are idle, and observe them again; a screenshot is taken again, nothing else is repeated.
@@ -262,8 +264,7 @@ class BrowserWorker:
             effect = await perform(self.session, self._with_secrets(action))
         except ActionError as error:
             if self.session.tracker.is_dead:
-                message = f"the browser is gone; it closed during {action.type}: {error.message}"
-                raise BrowserDiedError(message) from error
+                raise self.session.tracker.death(f" during {action.type}: {error.message}") from error
             return ActionEffect(), error
         else:
             return effect, effect.error

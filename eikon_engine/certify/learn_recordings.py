@@ -6,8 +6,6 @@ recording has such a value, it is rewritten to that of the first one; what diffe
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.compare_runs import compare_action, recorded_outcome, remove_present_times
@@ -19,6 +17,7 @@ from eikon_engine.divergence.comparison import StepPosition
 from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.network.drawn_values import differ_in_numbers
 from eikon_engine.network.matching import Hit, Playback, RuleUsage
 from eikon_engine.network.response_values import DrawnValues, comparable_text, header_lines, url_location
@@ -28,7 +27,7 @@ from eikon_engine.network.varying_numbers import MIN_VALUES
 from eikon_engine.network.websocket import SocketMessage
 from eikon_engine.outcome.certification import CertificationFinding
 from eikon_engine.outcome.learning import Learning, LearningReport
-from eikon_engine.redact.export_bundle import copy_folder
+from eikon_engine.redact.export_bundle import copy_without_links
 from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.secrets.stand_ins import RecordedStandIns, looks_like_stand_in
@@ -42,6 +41,7 @@ from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, write_tra
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -79,12 +79,12 @@ def learn_from_recordings(bundle: Bundle, *others: Bundle) -> Learning:
     learner = RuleLearner(known.started_at.timestamp(), is_live=True)
     by_time = sorted(others, key=lambda each: each.trace.started_at)
     misses: list[tuple[NetworkMiss, ...]] = []
-    with TemporaryDirectory(prefix="eikon-learn-") as folder:
+    with temporary_folder("learn") as folder:
         rewritten = []
         for number, other in enumerate(by_time):
             stand_ins = RecordedStandIns(each.stand_in for each in known.redaction.found)
             misses.append(_learn_values(bundle, other, learner, stand_ins))
-            rewritten.append(_rewrite_like(bundle, other, Path(folder) / str(number), stand_ins))
+            rewritten.append(_rewrite_like(bundle, other, folder / str(number), stand_ins))
         masks, differences, compared = _compare_pages(bundle, rewritten)
     known_rules = () if known.network is None else known.network.rules
     recorded_place = sum(each.trace.started_at < known.started_at for each in by_time)
@@ -270,7 +270,7 @@ def _rewrite_like(bundle: Bundle, other: Bundle, folder: Path, stand_ins: Record
 
 def _rewrite(other: Bundle, folder: Path, stand_ins: RecordedStandIns) -> Bundle:
     """Copy a recording, with the values that stand for others replaced by them."""
-    copy_folder(other.root, folder)
+    copy_without_links(other.root, folder)
     redact_bundle(folder, Redactor({}, stand_ins), {})
     return open_bundle(folder)
 

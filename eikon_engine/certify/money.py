@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.dom.paths import NodesByPath
+from eikon_engine.files.text import read_digits
 from eikon_engine.network.drawn_values import is_money_name
 from eikon_engine.skills.money import has_currency
 
@@ -170,7 +171,7 @@ def _cell_columns(row: DomNode) -> Iterator[tuple[DomNode, range]]:
     for cell in row.children:
         if cell.tag in _CELLS:
             span = cell.attribute("colspan") or ""
-            width = min(max(int(span), 1), _MAX_LENGTH) if span.isdecimal() else 1
+            width = min(max(read_digits(span), 1), _MAX_LENGTH) if span.isdecimal() else 1
             yield cell, range(begin, begin + width)
             begin += width
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from eikon_engine.divergence.detectors.result import failed_by_closing_its_page
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.outcome.events import ActionPerformed, ActionStart, RunEnd
 from eikon_engine.replay.engine import plan_verified_replay, replay_many
 from eikon_engine.replay.options import Halt, Proceed, ReplayOptions
@@ -19,6 +19,7 @@ from eikon_engine.trace.labels import action_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.certify.options import CertifyOptions
@@ -137,10 +138,10 @@ def concurrent_replays(
             seconds = (run.outcome.ended_at - run.outcome.started_at).total_seconds()
             options.progress(f"{purpose or f'run {over} of {runs}'}: {run.outcome.verdict}, {seconds:.1f} s")
 
-        with tempfile.TemporaryDirectory(prefix="eikon-certify-") as folder:
+        with temporary_folder("certify") as folder:
             chosen = [
                 replace(
-                    _replay_options(options, run_capture, Path(folder) / str(number)),
+                    _replay_options(options, run_capture, folder / str(number)),
                     on_delivery=None if on_delivery is None else on_delivery if number == 0 else _ignore_delivery,
                     rule_learner=rule_learner if number == 0 else None,
                     readers=(watches[number].read, *((reader,) if reader is not None and number == 0 else ())),

@@ -83,14 +83,14 @@ def _install(script: str, path: Path, *, is_forced: bool) -> str:
     """
     from eikon_engine.cli.main import COMPLETE
     from eikon_engine.errors import OutputError
-    from eikon_engine.files.writing import write_atomically
+    from eikon_engine.files.writing import write_public
 
     before = _read(path)
     if before == script:
         return f"{path}: already installed"
     if before and COMPLETE not in before and not is_forced:
         raise OutputError(f"{path}: expected a completion of eikon, got another file; add --force to replace it")
-    write_atomically(path, script.encode())
+    write_public(path, script.encode())
     return f"{path}: written; it holds for new shells"
 
 

@@ -37,10 +37,10 @@ def demo_command(*, port: int, drift: str | None, agent: Path | None) -> int:
     from eikon_engine.demo.agent import render_agent
     from eikon_engine.demo.shop import HOST, DemoShop
     from eikon_engine.errors import UsageError
-    from eikon_engine.files.writing import write_atomically
+    from eikon_engine.files.writing import write_public
 
     if agent is not None:
-        write_atomically(agent, render_agent(f"http://{HOST}:{port}/").encode())
+        write_public(agent, render_agent(f"http://{HOST}:{port}/").encode())
         click.echo(f"{agent}; record it with: eikon record --script {agent} -o bundles/order")
         return 0
     chosen = next((each for each in DRIFTS if each == drift), None)

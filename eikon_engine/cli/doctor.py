@@ -23,7 +23,7 @@ from eikon_engine.browser.executable import (
 )
 from eikon_engine.cli.command import command
 from eikon_engine.cli.shared_options import headless_option
-from eikon_engine.errors import BrowserMissingError
+from eikon_engine.errors import BrowserError, BrowserMissingError
 from eikon_engine.files.extras import EXTRAS, install_command
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def diagnose(
     try:
         browser: BrowserBinary | None = find()
         problem = "" if browser is None else start(browser) or ""
-    except BrowserMissingError as error:
+    except BrowserError as error:
         browser, problem = None, error.message
     return Diagnosis(
         python=platform.python_version(),

@@ -71,7 +71,7 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     """
     from eikon_engine.errors import UsageError
     from eikon_engine.exporters.playwright_test import export_bundle
-    from eikon_engine.files.writing import write_atomically
+    from eikon_engine.files.writing import write_atomically, write_public
     from eikon_engine.outcome.terminal import safe_line
     from eikon_engine.trace.base_urls import build_url_map, parse_base_url_rules, unused_base_urls
     from eikon_engine.trace.bundle import open_bundle
@@ -84,7 +84,7 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     test = export_bundle(opened, urls, files_folder=folder)
     for name, content in test.files.items():
         write_atomically(output.with_name(folder) / name, content)
-    write_atomically(output, test.source.encode())
+    write_public(output, test.source.encode())
     for base in unused_base_urls(opened.trace, urls):
         click.echo(safe_line(f"warning: --base-url: {base} does not occur in the recording"), err=True)
     for line in test.omitted:

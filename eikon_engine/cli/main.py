@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from eikon_engine.cli.command import Group
-from eikon_engine.cli.shell import run_command
+from eikon_engine.cli.shell import end_process, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,4 +151,4 @@ def main() -> None:
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(eikon, {}, "eikon", COMPLETE, instruction))
-    sys.exit(run_command(eikon, sys.argv[1:], "eikon"))
+    end_process(run_command(eikon, sys.argv[1:], "eikon"))

@@ -23,7 +23,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         UsageError: the script is missing, or succeeded without a browser context that could be recorded.
         KeyboardInterrupt: the command was stopped; what was recorded until then is reported.
     """
-    from eikon_engine.errors import UsageError
+    from eikon_engine.errors import OutputError, UsageError
     from eikon_engine.record.record_script import ScriptRequest, is_pytest_target, record_script
     from eikon_engine.secrets.search import RedactionRules
 
@@ -47,13 +47,11 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     for line in run.result.not_recorded:
         _print_diagnostic(f"not recorded: {line}")
     if not run.result.recorded and run.interrupt is None:
-        reason = (
-            "opened no browser context that can be recorded" if run.result.not_recorded else "opened no browser context"
-        )
+        reason = next(iter(run.result.not_recorded), "the script opened no browser context")
         if run.exit_status:
-            _print_diagnostic(f"{script} exited with status {run.exit_status}; nothing recorded: the script {reason}")
+            _print_diagnostic(f"{script} exited with status {run.exit_status}; nothing recorded: {reason}")
             return run.exit_status
-        message = f"{script}: nothing recorded: the script {reason}"
+        message = f"{script}: nothing recorded: {reason}"
         raise UsageError(message)
     if run.interrupt is not None:
         if not run.result.recorded:
@@ -63,6 +61,8 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         raise run.interrupt
     if run.exit_status:
         _print_diagnostic(f"{script} exited with status {run.exit_status}; everything before that is recorded")
+    if run.result.incomplete:
+        raise OutputError(run.result.incomplete[0])
     certified = _certify_all(run.result.recorded, certifies=not chosen["no_certify"])
     return run.exit_status or (0 if certified else NOT_CERTIFIED)
 

@@ -161,9 +161,10 @@ def _require_mode_options(chosen: CommandOptions, debug: DebugDirChoice) -> None
 
 
 def _options(chosen: CommandOptions) -> ScenarioOptions:
+    from eikon_engine.files.text import require_utf8
     from eikon_engine.scenario.options import ScenarioOptions
     from eikon_engine.secrets.sources import collect_secrets
-    from eikon_engine.trace.variables import parse_variables, require_utf8
+    from eikon_engine.trace.variables import parse_variables
 
     if chosen["run_id"] is not None:
         require_utf8(chosen["run_id"], "--run-id")
@@ -270,9 +271,9 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
 
 def _run(work: Callable[[], Awaitable[RunResult]]) -> RunResult:
     """Run in the event loop of another thread, so that a signal cancels the run cleanly."""
-    from anyio.from_thread import start_blocking_portal
+    from eikon_engine.interrupts import open_portal
 
-    with start_blocking_portal() as portal:
+    with open_portal() as portal:
         return portal.call(work)
 
 

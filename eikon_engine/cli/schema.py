@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @output_file_option
 def schema_command(of: str, output: Path | None) -> None:
     """Print the JSON Schema of trace.json, a line of events.jsonl, a scenario, outcome.json, or a triage as JSON."""
-    from eikon_engine.files.writing import write_atomically
+    from eikon_engine.files.writing import write_public
     from eikon_engine.outcome.events import events_schema
     from eikon_engine.outcome.outcomes import outcome_schema
     from eikon_engine.outcome.triage import triage_schema
@@ -41,4 +41,4 @@ def schema_command(of: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_atomically(output, text.encode())
+        write_public(output, text.encode())

@@ -7,12 +7,13 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from eikon_engine.cli.standard_streams import restored_streams
-from eikon_engine.errors import EikonError, InternalError, InterruptedRunError, RequirementError
+from eikon_engine.errors import EikonError, InternalError, InterruptedRunError, OutputError, RequirementError
+from eikon_engine.interrupts import STOP_SIGNALS, ignored_interrupts_repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +34,9 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     A command returns its exit status (None for 0) or raises. `EIKON_TRACEBACK=1` prints the traceback of an internal
     error instead of writing it to a file.
     """
-    with _recorded_signals() as has_received:
+    with _recorded_signals() as has_received, ignored_interrupts_repeated():
         try:
+            _handle_signals()
             with restored_streams():
                 status = _invoke(command, argv, prog_name)
                 if sys.stdout is not None:
@@ -54,6 +56,27 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     return SIGTERM_STATUS if is_terminated else status
 
 
+def end_process(status: int) -> NoReturn:
+    """End the process with the status of a command; after an interruption at once.
+
+    What the interruption left, such as a thread that searches for a browser, would keep the process. Python also exits
+    with another status if it interrupted code that was compiled from text, as that of named tuples is.
+    """
+    for number in STOP_SIGNALS:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)  # what is left is the exit
+    if status not in {InterruptedRunError.exit_status, SIGTERM_STATUS}:
+        sys.exit(status)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
+    temporary = sys.modules.get("eikon_engine.files.temporary")
+    if temporary is not None:
+        temporary.remove_process_folder()
+    os._exit(status)
+
+
 def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
     with command.make_context(prog_name, list(argv)) as context:
         result = command.invoke(context)
@@ -62,7 +85,7 @@ def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
 
 @contextmanager
 def _recorded_signals() -> Iterator[Callable[..., bool]]:
-    """Handle SIGTERM like Ctrl-C; yield a function that returns whether one of some signals was received.
+    """Yield a function that returns whether one of some signals was received.
 
     A handler of SIGINT would replace that of `asyncio.run`, so signals are recorded by `signal.set_wakeup_fd`. Errors
     that follow one are its consequences: Ctrl-C also ends the driver of the browser and other child processes.
@@ -71,7 +94,6 @@ def _recorded_signals() -> Iterator[Callable[..., bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda *_signals: False
         return
-    signal.signal(signal.SIGTERM, _on_sigterm)  # all files are completed
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
@@ -89,6 +111,15 @@ def _recorded_signals() -> Iterator[Callable[..., bool]]:
         signal.set_wakeup_fd(before)
         os.close(reading)
         os.close(writing)
+
+
+def _handle_signals() -> None:
+    """Handle SIGTERM like Ctrl-C, and Ctrl-C again if it ended the process while modules were imported."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGTERM, _on_sigterm)  # all files are completed
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:
@@ -111,7 +142,7 @@ def _conclude(fault: BaseException, prog_name: str, *, is_interrupted: bool) -> 
     if any(isinstance(each, BrokenPipeError) for each in causes):
         return BROKEN_PIPE_STATUS
     error = next((each for each in causes if isinstance(each, EikonError)), None)
-    return _report(error or _missing_extra(causes) or _internal_error(fault), prog_name)
+    return _report(error or _missing_extra(causes) or _full_disk(causes) or _internal_error(fault), prog_name)
 
 
 def _leaves(fault: BaseException) -> Iterator[BaseException]:
@@ -142,6 +173,19 @@ def _missing_extra(causes: Sequence[BaseException]) -> RequirementError | None:
         if extra is not None:
             message = f'{module} is not installed; it is part of the extra "{extra}"'
             return RequirementError(f"{message}: run {install_command(extra)}")
+    return None
+
+
+def _full_disk(causes: Sequence[BaseException]) -> OutputError | None:
+    """Return the error for a file of others, such as a library, that has no space; None if there is none."""
+    from eikon_engine.files.writing import DISK_FULL, write_error_message
+
+    for each in causes:
+        if isinstance(each, OSError) and each.errno in DISK_FULL:
+            import tempfile
+            from pathlib import Path
+
+            return OutputError(write_error_message(Path(each.filename or tempfile.gettempdir()), each))
     return None
 
 

@@ -18,7 +18,7 @@ import regex
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import UsageError
 from eikon_engine.files.models import FileModel
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, read_digits
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.outcome.debug_events import BreakpointRef, BreakpointType
 from eikon_engine.trace.actions import Action
@@ -492,7 +492,7 @@ def _required_value(command: BreakpointAdd) -> str:
 
 def _parse_iteration(command: BreakpointAdd, targets: BreakpointTargets) -> int:
     text = _required_value(command)
-    number = int(text) if _is_number(text) else 0
+    number = read_digits(text) if _is_number(text) else 0
     if not 1 <= number <= targets.iterations:
         message = (
             f"iteration: expected a step number from 1 to {targets.iterations}, got {text!r}; "

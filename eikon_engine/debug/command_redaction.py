@@ -12,8 +12,9 @@ from eikon_engine.browser.actions.targets import Readiness, inspect_target
 from eikon_engine.debug.commands import BranchEdit, BranchInsert, Command
 from eikon_engine.errors import ActionError, PlaintextSecretError
 from eikon_engine.files.models import DeferredAdapter
-from eikon_engine.secrets.detection import find_tokens, is_password_name
+from eikon_engine.secrets.names import is_password_name
 from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.token_formats import find_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

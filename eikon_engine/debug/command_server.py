@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.protocol import (
@@ -19,11 +16,13 @@ from eikon_engine.debug.protocol import (
 )
 from eikon_engine.debug.session_events import IterationCounter
 from eikon_engine.errors import EikonError, OutputError, UsageError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.writing import write_error_message
 from eikon_engine.outcome.debug_events import CommandDone
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from eikon_engine.debug.protocol import Message, Request
     from eikon_engine.debug.session_folder import SessionFolder
@@ -113,14 +112,18 @@ class CommandServer:
         Raises:
             OutputError: the socket cannot be created.
         """
-        private = Path(tempfile.mkdtemp(prefix="eikon-"))
-        path = private / "session"
+        with temporary_folder("s") as private:
+            async with self._listening(private / "session", folder):
+                yield
+
+    @asynccontextmanager
+    async def _listening(self, path: Path, folder: SessionFolder) -> AsyncIterator[None]:
         server: asyncio.Server | None = None
         reason: str | None = None
         try:
             try:
                 server = await asyncio.start_unix_server(self._connect, path, limit=MAX_REQUEST_BYTES)
-                path.chmod(0o600)
+                path.chmod(0o600)  # noqa: ASYNC240 - takes no time
                 folder.socket_link.symlink_to(path)
             except OSError as error:
                 raise OutputError(write_error_message(folder.socket_link, error)) from error
@@ -130,7 +133,6 @@ class CommandServer:
             raise
         finally:
             folder.socket_link.unlink(missing_ok=True)
-            shutil.rmtree(private, ignore_errors=True)
             if server is not None:
                 server.close()
                 await self._end(reason)

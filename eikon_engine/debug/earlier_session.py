@@ -13,6 +13,7 @@ from eikon_engine.debug.timeline import describe_doubts
 from eikon_engine.debug.timeline_queries import find_branch_with_steps, has_passed
 from eikon_engine.errors import CheckpointError, EikonError, OutputError, SessionError
 from eikon_engine.files.text import pluralize
+from eikon_engine.files.writing import copy_folder
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.events import Note
 
@@ -178,7 +179,7 @@ def _evaluation_fields(begun: CheckpointFile, branch: Branch) -> dict[str, objec
 def _copy_folder(source: Path, target: Path) -> None:
     try:
         if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True)
+            copy_folder(source, target)
     except (OSError, shutil.Error) as error:
         raise OutputError(
             f"{source}: cannot be copied to {target} ({error}); free disk space or check permissions"

@@ -20,7 +20,7 @@ from eikon_engine.files.locking import is_locked
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.state_folder import state_folder
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folder, make_folders, write_atomically, write_error_message
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.event_log import EVENTS_FILE
 
@@ -280,9 +280,9 @@ def create_session_folder(parent: Path, name: str) -> SessionFolder:
     require_available(parent, name)
     folder = SessionFolder(parent / name)
     try:
-        parent.mkdir(mode=PRIVATE_MODE, parents=True, exist_ok=True)
-        folder.root.mkdir(mode=PRIVATE_MODE)
-        folder.checkpoints.mkdir(mode=PRIVATE_MODE)
+        make_folders(parent)
+        make_folder(folder.root)
+        make_folder(folder.checkpoints)
     except FileExistsError as error:  # another process was faster
         raise _name_taken_error(folder.root) from error
     except OSError as error:

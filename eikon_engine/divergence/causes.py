@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, urlsplit
 
 from eikon_engine.divergence.response_diff import (
     ABSENT,
@@ -23,6 +22,8 @@ from eikon_engine.divergence.response_diff import (
     WITHHELD_ENDING,
 )
 from eikon_engine.errors import NavigationError
+from eikon_engine.files.origins import split_url
+from eikon_engine.files.text import read_digits
 from eikon_engine.network.exchange import PASSIVE_TYPES
 from eikon_engine.network.websocket import SOCKET_METHOD
 
@@ -241,11 +242,11 @@ def _session_end_in(case: DivergenceCase, values: Iterable[tuple[ResponseChange,
 def _session_of_call(case: DivergenceCase, change: ResponseChange, value: ValueChange) -> str | None:
     """Return how the response to a request shows that the session ended; None if the recorded one was refused, too."""
     url = change.key.split(" ")[1]
-    statuses = [int(each.recorded) for each in change.what if each.part == "status" and each.recorded.isdigit()]
+    statuses = [read_digits(each.recorded) for each in change.what if each.part == "status" and each.recorded.isdigit()]
     if any(status in SESSION_STATUSES for status in statuses):
         return None
     if value.part == "status" and value.live.isdigit():
-        ended = _session_end(case, url, int(value.live))
+        ended = _session_end(case, url, read_digits(value.live))
         return f"{change.key} returned status {value.live} ({ended}){_quoted_error(change)}" if ended else None
     if value.part in {REDIRECT_PART, "url"} and _leads_to_login(url, value):
         is_no_end = case.is_before_sign_in and withheld_redirect(change) is not None
@@ -260,14 +261,14 @@ def _leads_to_login(url: str, value: ValueChange) -> bool:
 
     A host that is called like one for logins says nothing about redirects within it.
     """
-    own = _split_url(url).netloc
+    own = split_url(url).netloc
     requested, recorded, live = (_without_host(each, own) for each in (url, value.recorded, value.live))
     return is_login_page(live) and not is_login_document(recorded) and not is_login_document(requested)
 
 
 def _without_host(url: str, host: str) -> str:
     """Return path and query of a URL if it has this host, else the URL."""
-    parts = _split_url(url)
+    parts = split_url(url)
     return parts._replace(scheme="", netloc="").geturl() if parts.netloc == host else url
 
 
@@ -294,8 +295,8 @@ def _failed_response(case: DivergenceCase) -> _FailedResponse | None:
             reason = f"{url} returned status {status}{_refused(url, status)}{_quoted_title(case, load)}{sent}"
             return _FailedResponse(url=url, status=status, reason=reason)
     for change, value in case.changed_values:
-        if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
-            url, status = change.key.split(" ")[1], int(value.live)
+        if value.part == "status" and value.live.isdigit() and read_digits(value.live) >= FIRST_ERROR_STATUS:
+            url, status = change.key.split(" ")[1], read_digits(value.live)
             ended = f"returned status {status} instead of {value.recorded}{_refused(url, status)}"
             reason = f"{change.key} {ended}{_quoted_error(change)}{_sent((change,))}"
             return _FailedResponse(url=url, status=status, reason=reason)
@@ -506,27 +507,19 @@ def _recorded_statuses(case: DivergenceCase) -> set[int | None]:
     return {load.status for load in _documents(case.recorded)}
 
 
-def _split_url(url: str) -> SplitResult:
-    """Split a URL; one that is not valid, which a site may send in a header, has no parts."""
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return urlsplit("")
-
-
 def _origin(url: str) -> tuple[str, str]:
-    parts = _split_url(url)
+    parts = split_url(url)
     return parts.scheme, parts.netloc
 
 
 def is_login(url: str) -> bool:
     """Return whether the path of a URL is that of a login page."""
-    return LOGIN_PATH.search(_split_url(url).path) is not None
+    return LOGIN_PATH.search(split_url(url).path) is not None
 
 
 def is_login_page(url: str) -> bool:
     """Return whether the path of a URL is that of a page to log in, and not of an API such as `/api/auth/me`."""
-    parts = _split_url(url)
+    parts = split_url(url)
     if _API_PATH.search(parts.path) is not None:
         return False
     if _LOGIN_PAGE_PATH.search(parts.path) or _LOGIN_HOST.match(parts.netloc) or _SIGN_IN_QUERY.search(parts.query):

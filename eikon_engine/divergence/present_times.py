@@ -31,6 +31,7 @@ from eikon_engine.dom.digest import map_strings
 from eikon_engine.dom.inline_scripts import script_digest
 from eikon_engine.dom.paths import NodesByPath
 from eikon_engine.dom.tree import HTML_WHITESPACE
+from eikon_engine.files.text import read_digits
 from eikon_engine.trace.read_values import value_text
 
 if TYPE_CHECKING:
@@ -349,7 +350,7 @@ def find_elapsed(text: str) -> tuple[str, timedelta, timedelta] | None:
     (match,) = found
     unit = _UNITS["mi" if match["count"].startswith("min") else "s"]
     start, end = match.span("elapsed")
-    return f"{text[:start]}0{text[end:]}", int(match["elapsed"]) * unit, unit
+    return f"{text[:start]}0{text[end:]}", read_digits(match["elapsed"]) * unit, unit
 
 
 def _read_age(text: str) -> tuple[timedelta, timedelta] | None:
@@ -613,7 +614,7 @@ def _readings(parts: dict[str, str | None]) -> Iterator[datetime | None]:
     if number := parts.get("ago") or parts.get("short") or parts.get("one") or parts.get("elapsed"):
         unit = _UNITS[_unit(parts)]
         sign = -1 if parts.get("ahead") else 1
-        yield _EPOCH + sign * (int(number) if number.isdecimal() else 1) * unit
+        yield _EPOCH + sign * (read_digits(number) if number.isdecimal() else 1) * unit
         return
     year, hour = int(parts.get("y") or _CENTURY), int(parts["h"] or 0)
     if half := parts.get("half"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.text import read_digits
+
 if TYPE_CHECKING:
     from eikon_engine.dom.tree import DomNode
 
@@ -78,4 +80,4 @@ def is_labelable(node: DomNode) -> bool:
 
 def _size(node: DomNode) -> int:
     size = node.attribute("size") or ""
-    return int(size) if size.isascii() and size.isdigit() else 0
+    return read_digits(size) if size.isascii() and size.isdigit() else 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal, value_source
+from eikon_engine.files.origins import split_url
 from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace.actions import Navigate, SecretRef
 from eikon_engine.trace.read_values import split_representation
@@ -107,10 +107,7 @@ def site_of(trace: ExecutionTrace) -> Site:
     for subgoal in trace.subgoal_traces:
         urls += [each.action.url for each in subgoal.actions_taken if isinstance(each.action, Navigate)]
     for url in urls:
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            continue
+        parts = split_url(url)
         if parts.scheme in {"http", "https"} and parts.netloc and "{{" not in parts.netloc:
             return Site(base=f"{parts.scheme}://{parts.netloc}")
     return Site(base="")

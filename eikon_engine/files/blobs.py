@@ -25,6 +25,7 @@ from eikon_engine.files.limits import (
     require_size,
 )
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.writing import make_folders, open_new_file, write_advice
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -95,7 +96,7 @@ class BlobStore:
             try:
                 _write_atomically(self.path(ref), packed)
             except OSError as error:
-                message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); choose a writable folder"
+                message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); {write_advice(error)}"
                 raise OutputError(message) from error
         return ref
 
@@ -154,10 +155,11 @@ class BlobStore:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        temporary.write_bytes(data)
+        with open_new_file(temporary) as file:
+            file.write(data)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

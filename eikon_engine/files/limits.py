@@ -6,6 +6,7 @@ a file beyond a limit is refused before the memory for it is allocated, and a fi
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -66,6 +67,8 @@ _CHUNK_BYTES: Final = _MIB
 _SEPARATORS: Final = (b",", b"[", b"{")
 _STRUCTURE: Final = b'",[{'
 _TEXT: Final = bytes(each for each in range(256) if each not in _STRUCTURE)
+_LARGE_NUMBER: Final = re.compile(rb"\d[eE]\+?\d{3}|\d{200}")
+"""What every number has that is beyond 1.8e308, and few others have."""
 _DEEP_KEY: Final = re.compile(rf"^[^=\n#]*(?:\.[^=\n.#]*){{{MAX_JSON_DEPTH}}}", re.MULTILINE)
 
 
@@ -216,7 +219,23 @@ def parse_json(data: bytes | str) -> JsonValue:
         ValueError: it is not JSON, or has NaN, infinities, half of a surrogate pair, or too many levels.
     """
     value: JsonValue = from_json(data, allow_inf_nan=False)
+    if _LARGE_NUMBER.search(data if isinstance(data, bytes) else data.encode()):
+        _require_finite(value)
     return value
+
+
+def _require_finite(value: JsonValue) -> None:
+    """Reject numbers that became infinite because they are too large, such as 1e999."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            message = "a number that is too large"
+            raise ValueError(message)
 
 
 def parse_toml(data: bytes) -> dict[str, JsonValue]:

@@ -1,4 +1,4 @@
-"""Schemes and origins of URLs as browsers read them, and which hosts are public."""
+"""Parts, schemes and origins of URLs as browsers read them, and which hosts are public."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from eikon_engine.errors import UsageError
 
@@ -17,6 +17,14 @@ _STRIPPED: Final = "".join(map(chr, range(0x21)))
 """What browsers strip from both ends of a URL: control characters and spaces."""
 _TRANSLATION: Final = ip_network("64:ff9b::/96")
 """IPv6 addresses that stand for those of IPv4 (NAT64)."""
+
+
+def split_url(url: str) -> SplitResult:
+    """Return the parts of a URL; a text that is no URL, such as `http://[`, which a site may send, has none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult(scheme="", netloc="", path="", query="", fragment="")
 
 
 def url_scheme(url: str) -> str:
@@ -53,7 +61,7 @@ def parse_origin(text: str, where: str) -> str:
         UsageError: it is not an http or https URL, or has more than scheme, host and port.
     """
     origin = url_origin(text)
-    if not origin or re.search(r"[\s\\?#@]", text) or urlsplit(text).path not in {"", "/"}:
+    if not origin or re.search(r"[\s\\?#@]", text) or split_url(text).path not in {"", "/"}:
         message = f"{where}: expected an origin, such as https://shop.example, got {text!r}"
         raise UsageError(message)
     return origin

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,6 +14,36 @@ ELLIPSIS: Final = "…"
 """Marks where text was cut."""
 _CONTEXT_SHARE: Final = 4
 """One part in this many of a cut text precedes the first difference."""
+_MAX_DIGITS: Final = 18
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether a text can be written to a file: whether it has no lone surrogate."""
+    return _SURROGATE.search(text) is None
+
+
+def require_utf8(text: str, where: str, *, is_secret: bool = False) -> None:
+    """Check that a text of a command line or of the environment can be written to a file.
+
+    Bytes that are not UTF-8 appear in it as lone surrogates. `where` names the option in messages, which do not show a
+    secret.
+
+    Raises:
+        UsageError: the text is not valid UTF-8.
+    """
+    if not is_utf8(text):
+        found = "other bytes" if is_secret else repr(text)
+        message = f"{where}: expected text in UTF-8, got {found}"
+        raise UsageError(message)
+
+
+def read_digits(digits: str) -> int:
+    """Return the whole number that decimal digits write; one of more than 18 digits is the largest of 18.
+
+    A text of others may have thousands of digits, which Python does not convert; no count, line or status has them.
+    """
+    return int(digits) if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS - 1
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -90,8 +91,10 @@ def compile_patterns(patterns: tuple[str, ...], option: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - an extra
 
     try:
-        return GitIgnoreSpec.from_lines(patterns)
-    except ValueError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the regular expressions that it makes of them
+            return GitIgnoreSpec.from_lines(patterns)
+    except (ValueError, re.error, OverflowError, RecursionError) as error:
         message = f"{option}: expected patterns as in .gitignore, got {', '.join(patterns)} ({error}). Correct them."
         raise UsageError(message) from error
 

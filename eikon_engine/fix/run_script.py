@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from eikon_engine.errors import OutputError
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 from eikon_engine.fix.git import without_git_variables
 from eikon_engine.fix.models import CapturedStream, TestRun
 from eikon_engine.process_group import Command, ProcessResult, run_in_group
@@ -91,7 +91,7 @@ class BoundedOutput:
             OutputError: the file cannot be created.
         """
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(path.parent)
             self._file = path.open("wb", buffering=0)
         except OSError as error:
             raise OutputError(write_error_message(path, error)) from error

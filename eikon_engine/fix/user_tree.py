@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import UsageError
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import is_utf8, pluralize
 from eikon_engine.fix.git import run_git, split_names, try_git
 
 if TYPE_CHECKING:
@@ -243,15 +243,6 @@ def _stays_inside(name: str, text: str) -> bool:
 
 
 _NAMES_SHOWN = 3
-
-
-def is_utf8(name: str) -> bool:
-    """Return whether a name is UTF-8; other bytes appear in it as lone surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def require_utf8(option: str, value: str) -> None:

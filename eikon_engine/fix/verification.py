@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixError, UsageError
-from eikon_engine.fix.user_tree import is_utf8
+from eikon_engine.files.text import is_utf8
 from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:

@@ -107,6 +107,8 @@ def _schema_error(schema: dict[str, JsonValue]) -> str | None:
         kind.check_schema(schema, format_checker=kind.FORMAT_CHECKER)
     except SchemaError as error:
         return f"{error.json_path}: {_reason(error)}"
+    except (OverflowError, RecursionError) as error:  # of its regular expressions, or of itself
+        return f"the schema cannot be used: {error}"
     for reference in _references(schema):
         if not reference.startswith("#"):
             return f"expected references into the schema itself, got {reference!r}; move it to $defs"

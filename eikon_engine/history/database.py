@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -20,6 +20,7 @@ from alembic.util import CommandError
 from pydantic import ValidationError
 
 from eikon_engine.errors import HistoryError
+from eikon_engine.files.writing import make_folders, open_new_file
 from eikon_engine.history.pending import read_pending
 from eikon_engine.history.runs import HistoryRun, Quarantine
 
@@ -216,11 +217,14 @@ def open_history(place: HistoryPlace) -> Iterator[History]:
         engine = sa.create_engine(url, connect_args=_connect_arguments(url))
     except Exception as error:  # noqa: BLE001 - a URL of the user, and any driver
         _raise_unusable(place.url, error)
-    if url.get_backend_name() == "sqlite":
+    is_file = url.get_backend_name() == "sqlite"
+    if is_file:
         _use_write_ahead_log(engine)
     try:
         if place.file is not None:
-            place.file.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(place.file.parent)
+        if is_file:
+            _create_privately(url)
         _migrate(engine)
     except CommandError as error:
         engine.dispose()
@@ -234,6 +238,16 @@ def open_history(place: HistoryPlace) -> Iterator[History]:
         yield history
     finally:
         history.close()
+
+
+def _create_privately(url: sa.URL) -> None:
+    """Create the file of a new database for its user only; SQLite gives the files beside it the same mode.
+
+    SQLite reports why a file cannot be created.
+    """
+    if url.database and url.database != ":memory:" and not url.query:
+        with suppress(OSError):
+            open_new_file(Path(url.database)).close()
 
 
 def _connect_arguments(url: sa.URL) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _body(node: HarNode, media_type: str, read_attachment: AttachmentReader) -> 
         data = read_attachment(name, f"{node.source}: {node.path}._file")
         missing = f"the attached file {name} is missing"
         return HarBody(data=data) if data is not None else HarBody(missing=missing)
-    text = node.optional_text("text")
+    text = node.raw_text("text") if node.value.get("text") is not None else None
     if text is None or (text == "" and (node.optional_number("size") or 0) > 0):
         return None
     if (node.optional_text("encoding") or "").lower() == "base64":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import struct
 import sys
 import zipfile
 import zlib
@@ -25,6 +26,7 @@ from eikon_engine.files.limits import (
 )
 from eikon_engine.files.models import field_error, syntax_error
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +59,14 @@ class HarNode:
         return tuple(self._node(item, f"{self._path(name)}[{place}]") for place, item in enumerate(value))
 
     def text(self, name: str) -> str:
-        """Return a required string."""
+        """Return a required string, without lone surrogates."""
+        value = self.raw_text(name)
+        if not is_utf8(value):
+            raise field_error(self.source, self._path(name), "text without halves of characters", ascii(value))
+        return value
+
+    def raw_text(self, name: str) -> str:
+        """Return a required string; in that of a body, a script may have cut a character in half."""
         value = self.value.get(name)
         if not isinstance(value, str):
             raise field_error(self.source, self._path(name), "a string", value)
@@ -96,7 +105,16 @@ HAR_SUFFIX: Final = ".har"
 ZIP_SUFFIX: Final = ".zip"
 ZIP_MAGIC: Final = b"PK\3\4"
 """Magic number of a zip archive that is not empty."""
-ARCHIVE_ERRORS: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+ARCHIVE_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 """Exceptions for archives that are damaged, truncated, encrypted or compressed with an unknown method."""
 
 AttachmentReader: TypeAlias = "Callable[[str, str], bytes | None]"

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
 from eikon_engine.files.blobs import BlobRef, blob_ref
-from eikon_engine.secrets.detection import (
-    MIN_PASSWORD_LENGTH,
-    find_tokens,
-    is_password_name,
-    is_secret_parameter,
-    looks_random,
-    random_segments,
-)
+from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH, looks_random, random_segments
+from eikon_engine.secrets.names import is_password_name, is_secret_parameter
 from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.token_formats import find_tokens
 from eikon_engine.trace.actions import Evaluate, Fill, Navigate, Read, SecretRef, SetValue, TypeText
 from eikon_engine.trace.playwright_calls import build_action
 from eikon_engine.trace.read_values import to_read_value, value_text

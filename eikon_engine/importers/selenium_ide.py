@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 from pydantic import ValidationError
 
 from eikon_engine.errors import ForeignFormatError, UsageError
+from eikon_engine.files.text import read_digits
 from eikon_engine.importers.foreign_file import ForeignModel
 from eikon_engine.importers.imported_mission import (
     ImportedEnvironment,
@@ -373,7 +374,7 @@ class _Converter:
         if size is None:
             self._add_unsupported(command, f"expected a size such as 1280x720, got {command.target!r}")
             return
-        width, height = int(size[1]), int(size[2])
+        width, height = read_digits(size[1]), read_digits(size[2])
         if self._screen is None and not self._has_acted:
             self._screen = ImportedEnvironment(width=width, height=height)
         elif (width, height) != self._viewports.get(
@@ -489,4 +490,4 @@ class _Converter:
 
 def _milliseconds(text: str) -> float | None:
     """Return a deadline; None if the command has none of its own."""
-    return float(text) if text.isdecimal() and int(text) else None
+    return float(text) if text.isdecimal() and read_digits(text) else None

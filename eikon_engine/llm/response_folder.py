@@ -16,7 +16,7 @@ from eikon_engine.files.limits import read_document
 from eikon_engine.files.locking import try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.text import pluralize
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 from eikon_engine.llm.model_response import FILE_NAME, FORMAT_VERSION, ModelResponse, parse_response, response_bytes
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def lock_folder(root: Path) -> Iterator[bool]:
         OutputError: the folder cannot be written.
     """
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_folders(root)
     except OSError as error:
         raise OutputError(write_error_message(root, error)) from error
     with try_lock(root) as is_ours:

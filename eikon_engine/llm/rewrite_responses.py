@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, ResponseCorruptError
 from eikon_engine.files.limits import read_document
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 from eikon_engine.llm.completion import prompt_digest, redact_request
 from eikon_engine.llm.model_response import parse_response, response_bytes
 from eikon_engine.llm.response_folder import (
@@ -45,7 +45,7 @@ def start_refresh(root: Path) -> Path:
     try:
         if staging.exists():
             shutil.rmtree(staging)
-        staging.mkdir(parents=True)
+        make_folders(staging)
     except OSError as error:
         raise OutputError(write_error_message(staging, error)) from error
     return staging

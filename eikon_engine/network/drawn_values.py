@@ -18,7 +18,8 @@ from eikon_engine.network.varying_numbers import (
     classify_percentage,
     is_plain_number,
 )
-from eikon_engine.secrets.detection import is_secret_name, looks_random
+from eikon_engine.secrets.detection import looks_random
+from eikon_engine.secrets.names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,9 +17,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from eikon_engine.errors import TraceError
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.rules import TIMESTAMP
 from eikon_engine.network.unsent import MISSED_INTERVALS
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
@@ -143,13 +144,13 @@ class EngineIoHandshake:
 
 def read_handshake(url: str, content: bytes) -> EngineIoHandshake | None:
     """Read the first message of a server on an Engine.IO socket; None if it is none."""
-    version = parse_qs(urlsplit(url).query).get("EIO", [""])[0]
+    version = parse_qs(split_url(url).query).get("EIO", [""])[0]
     if not version.isdecimal() or not content.startswith(b"0{"):
         return None
     try:
         agreed = json.loads(content[1:])
         return EngineIoHandshake(int(version), float(agreed["pingInterval"]), float(agreed["pingTimeout"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

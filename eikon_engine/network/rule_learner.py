@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import unquote, unquote_plus, urlsplit
+from urllib.parse import unquote, unquote_plus
 
-from eikon_engine.files.text import shorten_pair
+from eikon_engine.files.origins import split_url
+from eikon_engine.files.text import read_digits, shorten_pair
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.keys import (
@@ -386,7 +387,7 @@ def _size(response: RecordedResponse) -> int:
     if response.body is not None:
         return response.body.size
     declared = {name.lower(): value for name, value in response.headers}.get("content-length", "")
-    return int(declared) if declared.isdecimal() else 0
+    return read_digits(declared) if declared.isdecimal() else 0
 
 
 def _is_telemetry(exchange: Exchange) -> bool:
@@ -406,8 +407,8 @@ def _is_telemetry(exchange: Exchange) -> bool:
 
 def _is_cross_site(request: RecordedRequest) -> bool:
     headers = {name.lower(): value for name, value in request.headers}
-    sender = urlsplit(headers.get("origin") or headers.get("referer") or "").hostname
-    return sender is not None and _site_of_host(sender) != _site_of_host(urlsplit(request.url).hostname or "")
+    sender = split_url(headers.get("origin") or headers.get("referer") or "").hostname
+    return sender is not None and _site_of_host(sender) != _site_of_host(split_url(request.url).hostname or "")
 
 
 def _site_of_host(host: str) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote, unquote_plus
 
+from eikon_engine.files.text import read_digits
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -66,7 +67,7 @@ def parse_json_path(path: str) -> tuple[PathStep, ...]:
         if any_index:
             steps.append(Wildcard.INDEX)
         elif index:
-            steps.append(int(index))
+            steps.append(read_digits(index))
         elif quoted:
             steps.append(json.loads(quoted))
         else:

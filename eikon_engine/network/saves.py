@@ -12,8 +12,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.keys import is_json
 from eikon_engine.network.rules import recorded_request
 
@@ -155,7 +156,7 @@ def _observes(exchange: Exchange, save: Exchange) -> bool:
     """Return whether a request may show what was saved before: it loads a document, or is about the same or a part."""
     if exchange.request.is_navigation:
         return True
-    ours, theirs = (urlsplit(each.request.url) for each in (save, exchange))
+    ours, theirs = (split_url(each.request.url) for each in (save, exchange))
     if ours.netloc != theirs.netloc or (ours.path == theirs.path and exchange.request.method == SAVE_METHOD):
         return False
     inner, outer = f"{theirs.path.rstrip('/')}/", f"{ours.path.rstrip('/')}/"

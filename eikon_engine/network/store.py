@@ -19,7 +19,7 @@ from eikon_engine.errors import OutputError, TraceError, TraceFieldError, TraceS
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.limits import open_file, read_lines
 from eikon_engine.files.models import MAX_FAULTS, DeferredAdapter, FileModel, validation_error
-from eikon_engine.files.writing import write_atomically
+from eikon_engine.files.writing import append_whole, make_folders, open_new_file, write_advice, write_atomically
 from eikon_engine.network.exchange import Exchange, Moment
 from eikon_engine.network.long_tasks import LongTask, merge_long_tasks
 from eikon_engine.network.websocket import SocketEvent, SocketMessage
@@ -148,7 +148,7 @@ class IndexWriter:
         return self._blobs.put(data)
 
     def append(self, exchange: Exchange) -> None:
-        """Write and flush one exchange.
+        """Write one exchange.
 
         Raises:
             TraceError: a body was not stored before.
@@ -158,8 +158,7 @@ class IndexWriter:
         require_blobs(exchange, self._blobs, str(self._path))
         self._places.claim_exchange(exchange, str(self._path))
         try:
-            self._index.write(exchange.model_dump_json().encode() + b"\n")
-            self._index.flush()
+            append_whole(self._index.fileno(), exchange.model_dump_json().encode() + b"\n")
         except OSError as error:
             raise OutputError(unwritable_message(self._path, error)) from error
 
@@ -194,10 +193,10 @@ class NetworkWriter(IndexWriter):
         """Opened for the first long task: most recordings have none."""
         self._is_closed = False
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._index = self._path.open("xb")
+            make_folders(folder)
+            self._index = open_new_file(self._path)
             try:
-                self._sockets = (folder / SOCKETS_NAME).open("xb")
+                self._sockets = open_new_file(folder / SOCKETS_NAME)
             except OSError:
                 self._index.close()
                 self._path.unlink()
@@ -209,7 +208,7 @@ class NetworkWriter(IndexWriter):
             raise OutputError(unwritable_message(self._path, error)) from error
 
     def append_socket(self, event: SocketEvent) -> None:
-        """Write and flush one WebSocket event.
+        """Write one WebSocket event.
 
         Raises:
             TraceFieldError: the delivery position of the event is already used.
@@ -217,13 +216,12 @@ class NetworkWriter(IndexWriter):
         """
         self._places.claim_event(event, str(self._path.with_name(SOCKETS_NAME)))
         try:
-            self._sockets.write(event.model_dump_json().encode() + b"\n")
-            self._sockets.flush()
+            append_whole(self._sockets.fileno(), event.model_dump_json().encode() + b"\n")
         except OSError as error:
             raise OutputError(unwritable_message(self._path.with_name(SOCKETS_NAME), error)) from error
 
     def append_long_tasks(self, tasks: Iterable[LongTask]) -> None:
-        """Write and flush long tasks of a page; ignored once the files are closed.
+        """Write long tasks of a page; ignored once the files are closed.
 
         Raises:
             OutputError: the file cannot be written.
@@ -232,9 +230,9 @@ class NetworkWriter(IndexWriter):
             return
         path = self._path.with_name(LONG_TASKS_NAME)
         try:
-            self._long_tasks = self._long_tasks or path.open("xb")
-            self._long_tasks.write(b"".join(task.model_dump_json().encode() + b"\n" for task in tasks))
-            self._long_tasks.flush()
+            self._long_tasks = self._long_tasks or open_new_file(path)
+            lines = b"".join(task.model_dump_json().encode() + b"\n" for task in tasks)
+            append_whole(self._long_tasks.fileno(), lines)
         except OSError as error:
             raise OutputError(unwritable_message(path, error)) from error
 
@@ -460,7 +458,7 @@ def _shorten_line(line: bytes) -> str:
 
 def unwritable_message(path: Path, error: OSError) -> str:
     """Return the message for a recording file that cannot be written."""
-    return f"{path}: cannot write the network recording: {error.strerror}. Choose a writable folder."
+    return f"{path}: cannot write the network recording: {error.strerror}; {write_advice(error)}"
 
 
 class NetworkAppender(IndexWriter):
@@ -482,7 +480,7 @@ class NetworkAppender(IndexWriter):
         for event in recording.sockets:
             self._places.claim_event(event, str(self._path))
         try:
-            self._index = self._path.open("r+b")
+            self._index = self._path.open("r+b", buffering=0)
             *lines, rest = self._index.read().split(b"\n")
             if rest and len(recording.exchanges) > len(lines):
                 self._index.write(b"\n")  # the line is complete except for its line break

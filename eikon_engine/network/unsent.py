@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.exchange import CACHED_TYPES, FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import has_equal_answer
 from eikon_engine.network.saves import PUT_OFF_MS, SAVE_METHOD, SavesOfReplay, SentSave
@@ -157,7 +157,7 @@ def _is_from_browser(request: RecordedRequest) -> bool:
     is_hint = "prefetch" in headers.get("sec-purpose", headers.get("purpose", ""))
     is_own = (
         request.resource_type in BROWSER_TYPES
-        or urlsplit(request.url).path.endswith("/favicon.ico")
+        or split_url(request.url).path.endswith("/favicon.ico")
         or "access-control-request-method" in headers
     )
     return is_hint or (is_own and request.method in SAFE_METHODS)

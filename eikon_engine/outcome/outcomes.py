@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import AliasChoices, AwareDatetime, Field, JsonValue, field_validator
+from pydantic import AliasChoices, AwareDatetime, Field, JsonValue, field_validator, model_validator
 
 from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.files.text import shorten, shorten_pair
@@ -73,6 +73,17 @@ class RequestTime(FileModel):
     """The status, or the browser's error; empty if there is none yet."""
 
 
+_StepT = TypeVar("_StepT", "ActionOutcome", "SkillOutcome")
+
+
+def _require_divergence(step: _StepT) -> _StepT:
+    """Check that a step that diverged says how: reports show its first divergence."""
+    if step.verdict == "diverged" and not step.divergences:
+        message = f"the verdict of {step.id} is diverged: expected divergences, got none"
+        raise ValueError(message)
+    return step
+
+
 class ActionOutcome(FileModel):
     """The result of replaying one action."""
 
@@ -101,6 +112,8 @@ class ActionOutcome(FileModel):
     dependents: tuple[Consequence, ...] = ()
     """Later steps expected to fail because of this one. Only set for the first action that diverged."""
 
+    _check_divergences = model_validator(mode="after")(_require_divergence)
+
 
 class SkillOutcome(FileModel):
     """The result of rerunning one skill."""
@@ -117,6 +130,8 @@ class SkillOutcome(FileModel):
     unverifiable: tuple[str, ...] = ()
     duration_ms: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
+
+    _check_divergences = model_validator(mode="after")(_require_divergence)
 
 
 StepOutcome: TypeAlias = Annotated[ActionOutcome | SkillOutcome, Field(discriminator="kind")]

@@ -12,7 +12,7 @@ from eikon_engine.errors import FixtureFolderError, OutputError
 from eikon_engine.files.limits import read_document
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import safe_file_name
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folder, make_folders, write_atomically, write_error_message
 from eikon_engine.outcome.outcomes import Verdict
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | N
     while True:
         folder = runs / (expected if number == 1 else f"{expected}_{number}")
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
+            make_folders(folder.parent)
+            make_folder(folder)
         except FileExistsError as error:
             if run_id is not None:
                 message = f"{folder}: a run with this id exists. Choose another --run-id."

@@ -16,6 +16,8 @@ SUITE_VERSION: Literal[1] = 1
 
 MissionVerdict: TypeAlias = Literal["faithful", "diverged", "unverifiable", "failed"]
 """The verdict of the replay and its gates; `failed` if it ended with an error."""
+ShardName: TypeAlias = Annotated[str, Field(pattern=r"^([1-9][0-9]{0,5}/[1-9][0-9]{0,5})?$")]
+"""Such as `2/8`, the second of eight; empty for a whole suite."""
 _WORST_FIRST: Final = (1, 70, 69, 78, 65, 2, 3)
 """Exit statuses: a divergence outweighs everything, then what failed; what is unverifiable, what is faithful."""
 
@@ -88,7 +90,7 @@ class SuiteResult(FileModel):
     """All replays of a suite, or of one shard: suite.json."""
 
     suite_version: Literal[1] = SUITE_VERSION
-    shard: str = ""
+    shard: ShardName = ""
     """Such as `2/8`; empty for a whole suite."""
     started_at: AwareDatetime
     ended_at: AwareDatetime
@@ -97,7 +99,7 @@ class SuiteResult(FileModel):
     """In the order of `planned`."""
     ended_early: str = ""
     """Why some replays were not made; empty if all were."""
-    missing_shards: tuple[str, ...] = ()
+    missing_shards: tuple[ShardName, ...] = ()
     """Shards whose results were not merged."""
     gates: SuiteGates = Field(default_factory=SuiteGates)
     """Those of the whole suite."""

@@ -188,7 +188,7 @@ class ActionLog(ABC, Generic[OpenActionT]):
         if loop is None:
             self.write_if_complete(action)
         else:  # the agent's next call, which closes it, is sent first
-            loop.call_soon(self._write_closed, action)
+            loop.call_soon(self.write_or_keep_error, action)
 
     def spawn(self, action: OpenActionT, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start work that must finish before the action is written."""
@@ -212,8 +212,8 @@ class ActionLog(ABC, Generic[OpenActionT]):
         finally:
             self._written.set()
 
-    def _write_closed(self, action: OpenActionT) -> None:
-        """Write a closed action; an error is kept, as those of other listeners are."""
+    def write_or_keep_error(self, action: OpenActionT) -> None:
+        """Write an action once it is complete; an error is kept, as those of other listeners are."""
         try:
             self.write_if_complete(action)
         except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded

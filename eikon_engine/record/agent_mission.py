@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anyio import CancelScope
-from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.attach.context import require_context, take_snapshot
 from eikon_engine.browser.launch import ignore_calls_to_gone_browser
@@ -22,6 +21,7 @@ from eikon_engine.browser.playwright_internals import (
     run_while_connected,
 )
 from eikon_engine.errors import EikonError, UsageError
+from eikon_engine.interrupts import open_portal
 from eikon_engine.record.agent_recorder import AgentRecorder
 from eikon_engine.record.attempts import status_for_error
 from eikon_engine.record.options import AttachOptions
@@ -288,7 +288,7 @@ class RecordedMission:
         self._recording.finish(error)
         options = self._certify_options(error)
         if options is not None:
-            with self._warns_without_result(), start_blocking_portal() as portal:
+            with self._warns_without_result(), open_portal() as portal:
                 self._conclude(portal.call(self._prepare_or_close, options))
 
     async def __aenter__(self) -> AgentMission:
@@ -307,7 +307,7 @@ class RecordedMission:
         self._recording.finish(error)
         options = self._certify_options(error)
         if options is not None:
-            with self._warns_without_result(), start_blocking_portal() as portal:
+            with self._warns_without_result(), open_portal() as portal:
                 running = portal.start_task_soon(self._prepare_or_close, options)
                 self._conclude(await asyncio.wrap_future(running))
 

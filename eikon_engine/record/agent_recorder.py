@@ -687,7 +687,7 @@ class AgentRecorder(ActionLog[PendingAction]):
             self._session.timeline.mark_acting()
             if element.unix_ms is not None and not pending.is_hit_reported:
                 self._correct_acting(element.unix_ms)
-        self.write_if_complete(pending)
+        self.write_or_keep_error(pending)
 
     def _on_report(self, page: object, _document: tuple[object, ...], report: Mapping[str, Any]) -> None:
         """Note when the current action acted, if its page was busy after it was probed."""

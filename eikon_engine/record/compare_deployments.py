@@ -11,17 +11,18 @@ import json
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.findings import collect_findings
 from eikon_engine.certify.options import MIN_RUNS, CertifyOptions, show_on_terminal
 from eikon_engine.certify.runs import ReplayedRun
 from eikon_engine.errors import ActionError, CompletionError, SkillError, UsageError
+from eikon_engine.files.origins import split_url
 from eikon_engine.files.paths import safe_file_name
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.wall_clock import utc_now
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.comparison import DeploymentComparison
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.rerecord import require_rerecordable, rerecord, with_recorded_environment
@@ -169,7 +170,7 @@ def parse_deployment(
 def _site_of(trace: ExecutionTrace, option: str) -> str:
     """Return the origin of the first URL that the mission opens."""
     actions = (step.action for subgoal in trace.subgoal_traces for step in subgoal.actions_taken)
-    first = next((urlsplit(action.url) for action in actions if isinstance(action, Navigate)), None)
+    first = next((split_url(action.url) for action in actions if isinstance(action, Navigate)), None)
     if first is None or first.scheme not in {"http", "https"}:
         message = f"{option}: the mission starts with no http or https URL; use OLD=NEW to name the one to replace"
         raise UsageError(message)
@@ -191,8 +192,8 @@ async def compare_deployments(bundle: Bundle, options: CompareOptions) -> Deploy
         raise UsageError(message)
     if options.network == "recorded-api":
         return await _compare_front_ends(bundle, options)
-    with TemporaryDirectory(prefix="eikon-compare-") as folder:
-        recorded = Path(folder) / "base"
+    with temporary_folder("compare") as folder:
+        recorded = folder / "base"
         try:
             await _record_base(bundle, recorded, options, urls)
         except (ActionError, SkillError, CompletionError) as error:
@@ -245,7 +246,7 @@ def _with_mapped_start(chosen: RecordOptions, urls: BaseUrlMap, folder: Path, ba
 
 
 def _write_json(path: Path, value: object) -> Path:
-    path.write_text(json.dumps(value), encoding="utf-8")
+    write_atomically(path, json.dumps(value).encode())
     return path
 
 
@@ -312,10 +313,10 @@ async def _replay_head(recorded: Path, options: CompareOptions) -> Run:
 async def _compare_front_ends(bundle: Bundle, options: CompareOptions) -> DeploymentComparison:
     """Replay the recording with the front end of each deployment; base has to do what was recorded."""
     runs = []
-    with TemporaryDirectory(prefix="eikon-compare-") as folder:
+    with temporary_folder("compare") as folder:
         for number in range(options.runs):
             options.progress(f"replaying the recording with the front end of base, {options.base.name}")
-            chosen = _front_end_options(options, options.base, Path(folder) / str(number))
+            chosen = _front_end_options(options, options.base, folder / str(number))
             runs.append(ReplayedRun(outcome=_outcome(await run_replay(bundle, chosen, ()))))
     options.progress(f"replaying the recording with the front end of head, {options.head.name}")
     named = safe_file_name(bundle.trace.mission_id, "mission")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.writing import copy_file, copy_folder, write_advice
 from eikon_engine.importers.har_file import HarFile, HarNode
 from eikon_engine.importers.har_network import import_entries, import_har
 from eikon_engine.importers.imported_mission import ImportedMission, build_trace
@@ -135,12 +136,12 @@ def _copy_artifacts(older: MigratedTrace, folder: Path) -> None:
         )
         try:
             if source.is_dir():
-                shutil.copytree(source, to, dirs_exist_ok=True)
+                copy_folder(source, to)
             elif source.is_file():
-                to.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, to)
-        except (OSError, shutil.Error) as error:
-            message = f"cannot copy {source} to {to}: {error}; choose a writable folder"
+                with source.open("rb") as file:
+                    copy_file(file, to)
+        except OSError as error:  # shutil.Error is one
+            message = f"cannot copy {source} to {to}: {error}; {write_advice(error)}"
             raise OutputError(message) from error
 
 

@@ -22,6 +22,7 @@ from eikon_engine.record.gestures import (
     merge,
     navigation_gesture,
 )
+from eikon_engine.secrets.names import is_secret_field
 from eikon_engine.trace.actions import AnswerDialog, FileInput
 from eikon_engine.trace.execution import Failed
 
@@ -231,8 +232,11 @@ class InteractiveRecorder(ActionLog[InteractiveAction]):
         self._timer = asyncio.get_running_loop().call_later(wait, self.close_current)
 
     def _redact_password(self, action: InteractiveAction) -> None:
-        """Treat text typed into a password field as a secret from now on."""
-        if action.gesture.kind == "input" and action.gesture.is_secret:
+        """Treat text typed into a field for secrets as one from now on."""
+        target = action.gesture.target
+        identity = None if target is None else target.identity
+        is_secret = action.gesture.is_secret or (identity is not None and is_secret_field(identity.attributes))
+        if action.gesture.kind == "input" and is_secret:
             self._session.redact_typed_secret(action.gesture.text)
 
     def _add_files(self, gesture: Gesture) -> bool:

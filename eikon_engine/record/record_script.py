@@ -15,7 +15,7 @@ from typing import IO, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from eikon_engine.browser.executable import find_browser
+from eikon_engine.browser.executable import find_browser, require_open_files
 from eikon_engine.errors import InterruptedRunError, UsageError
 from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.secrets.search import RedactionRules
@@ -59,6 +59,8 @@ class ScriptResult(BaseModel):
     recorded: tuple[RecordedContext, ...] = ()
     not_recorded: tuple[str, ...] = ()
     """Contexts that could not be recorded, with the reason."""
+    incomplete: tuple[str, ...] = ()
+    """Recordings that end early because a file could not be written, with the reason."""
 
 
 FORWARD_AFTER_S: Final = 5.0
@@ -90,22 +92,26 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     Raises:
         UsageError: the script is missing, or its process died without a result.
         OutputError: a recording exists already, or the folder cannot be written.
-        BrowserMissingError: the requested browser cannot be used.
+        BrowserError: the requested browser, or any, cannot be used.
         KeyboardInterrupt: the command was stopped, and the script left no result.
     """
     script = Path(request.script.partition("::")[0])
     if not script.is_file():
         message = f"{script}: no such Python script or pytest test; check the path"
         raise UsageError(message)
+    require_open_files()
     BundleWriter(request.directory).discard()  # before the script acts
     if request.browser_path is not None:
         find_browser(request.browser_path, environ=os.environ)
     request_in, request_out = os.pipe()
     result_in, result_out = os.pipe()
-    command = [sys.executable, "-m", "eikon_engine.record.script_host", str(request_in), str(result_out)]
-    with _start_host(command, (request_in, result_out)) as child:
-        os.close(request_in)
-        os.close(result_out)
+    alive_in, alive_out = os.pipe()
+    alive = os.fdopen(alive_out, "wb")  # open until this process ends, however it does
+    theirs = (request_in, result_out, alive_in)
+    command = [sys.executable, "-m", "eikon_engine.record.script_host", *map(str, theirs)]
+    with _start_host(command, theirs) as child, alive:
+        for each in theirs:
+            os.close(each)
         with suppress(BrokenPipeError), os.fdopen(request_out, "wb") as pipe:  # it died; its status says how
             pipe.write(request.model_dump_json().encode())
         interrupt: KeyboardInterrupt | None = None
@@ -123,7 +129,7 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     raise UsageError(_died_message(request, status))
 
 
-def _start_host(command: list[str], descriptors: tuple[int, int]) -> subprocess.Popen[bytes]:
+def _start_host(command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
     """Start the process of a script; it blocks Ctrl-C until it can complete its recordings."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

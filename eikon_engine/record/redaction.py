@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import ResponseFolderError, TraceError
 from eikon_engine.record.mission_id import redact_mission_id
 from eikon_engine.redact.rewrite_bundle import redact_bundle, redact_values, validate_redacted
-from eikon_engine.redact.scan import find_in_files
+from eikon_engine.redact.scan import find_in_files, unpacked_files
 from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH
 from eikon_engine.secrets.encodings import ENCODINGS
 from eikon_engine.secrets.redaction import Redaction, TypedSecret
 from eikon_engine.secrets.stand_ins import character_classes, make_password_stand_in
 from eikon_engine.trace.actions import Drop, Fill, InsertText, SecretRef, SetValue, TypeText
-from eikon_engine.trace.trace_file import read_trace, write_trace
+from eikon_engine.trace.bundle import DOM_FOLDER
+from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.redact.secret_detector import SecretDetector
     from eikon_engine.trace.actions import Action, DropData, Text
 
 
@@ -68,6 +71,8 @@ def redact_recording(directory: Path, session: Session) -> None:
     warnings = [SHORT_PASSWORD] if session.has_short_password else []
     try:
         session.digest_memory.late_bodies = session.request_bodies.late
+        if session.secret_detector is not None:
+            _find_in_pages(directory, session.secret_detector)
         if session.secret_detector is not None or session.request_bodies.late or values:
             redact_bundle(directory, session.redactor, session.digest_memory.changed_digests(session.redactor))
     except (ResponseFolderError, TraceError) as error:
@@ -92,6 +97,13 @@ def redact_recording(directory: Path, session: Session) -> None:
         if chosen is not None:
             typed.append(TypedSecret(name=name, stand_in=chosen))
     _write_redaction(directory, Redaction(found=found, typed=tuple(typed)), tuple(warnings), session)
+
+
+def _find_in_pages(directory: Path, detector: SecretDetector) -> None:
+    """Search pages, console messages and texts of agents for tokens, such as those that a page put together."""
+    for path, content in unpacked_files(directory):
+        if path.parent.name == DOM_FOLDER or path.name in {TRACE_FILE, JOURNAL_FILE}:
+            detector.add(detector.search.by_format(content.decode("utf-8", "replace")), by_page=True)
 
 
 def _write_redaction(directory: Path, redaction: Redaction, warnings: tuple[str, ...], session: Session) -> None:

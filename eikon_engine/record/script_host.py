@@ -6,14 +6,17 @@ import os
 import runpy
 import signal
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import BROWSER_PATH, find_browser
-from eikon_engine.browser.playwright_internals import DeferredInterrupts, impl_of
-from eikon_engine.errors import BrowserMissingError, InterruptedRunError
+from eikon_engine.browser.playwright_internals import DeferredInterrupts, impl_of, place_driver_files
+from eikon_engine.errors import BrowserMissingError, InterruptedRunError, OutputError
+from eikon_engine.files.temporary import process_folder
+from eikon_engine.process_group import kill_descendants
 from eikon_engine.record.agent_mission import AgentRecording
 from eikon_engine.record.attempts import describe_error
 from eikon_engine.record.options import AttachOptions
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from eikon_engine.browser.playwright_internals import Connection
 
 
+ORPHANED_S: Final = 3.0
+"""Wall time that a script has to end, and to complete its recordings, once its recorder was killed."""
 _CALLER_FILES: Final = frozenset({__file__, runpy.run_path.__code__.co_filename})
 """Files of the functions that call a script."""
 
@@ -46,6 +51,7 @@ class ScriptHost:
         """Node id of the running test."""
         self.recorded: list[RecordedContext] = []
         self.not_recorded: list[str] = []
+        self.incomplete: list[str] = []
         self._count = 0
 
     async def on_context_opened(self, wrapper: object) -> None:
@@ -101,6 +107,9 @@ class ScriptHost:
             except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
                 self.not_recorded.append(f"{recording.directory}: {describe_error(fault)}")
                 continue
+            failure = next((each for each in recording.recording.errors if isinstance(each, OutputError)), None)
+            if failure is not None:
+                self.incomplete.append(f"{recording.directory}: the recording ends early: {describe_error(failure)}")
             self.recorded.append(
                 RecordedContext(
                     directory=recording.directory,
@@ -136,10 +145,12 @@ def _choose_browser(request: ScriptRequest) -> None:
 def main() -> int:
     """Read the request from the first file descriptor, run it, and write the result to the second.
 
-    Ctrl-C is blocked until here, as nothing reports it while the modules of this process are imported.
+    The third is open until the recorder ends: if that is killed, this process and the browser end, too. Ctrl-C is
+    blocked until here, as nothing reports it while the modules of this process are imported.
     """
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    request_fd, result_fd = int(sys.argv[1]), int(sys.argv[2])
+    request_fd, result_fd, alive_fd = map(int, sys.argv[1:])
+    threading.Thread(target=_end_with_recorder, args=(alive_fd,), daemon=True).start()
     with os.fdopen(request_fd, "rb") as pipe:
         request = ScriptRequest.model_validate_json(pipe.read())
     _choose_browser(request)
@@ -150,6 +161,7 @@ def main() -> int:
         lambda: find_browser(None, environ=os.environ, headless=request.headless is not False).path,
         headless=request.headless,
     )
+    place_driver_files(process_folder())
     run = _run_pytest if request.runner == "pytest" else _run_script
     error: BaseException | None = None
     try:
@@ -160,9 +172,21 @@ def main() -> int:
     finally:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the command may send another one
         host.finish(error)
-        answer = ScriptResult(recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded))
+        answer = ScriptResult(
+            recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded), incomplete=tuple(host.incomplete)
+        )
         with suppress(BrokenPipeError), os.fdopen(result_fd, "wb") as pipe:  # the command was killed
             pipe.write(answer.model_dump_json().encode())
+
+
+def _end_with_recorder(alive_fd: int) -> None:
+    """Wait until the recorder has ended, then complete the recordings; what takes too long is killed."""
+    with suppress(OSError):
+        os.read(alive_fd, 1)
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(ORPHANED_S)
+    kill_descendants()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _run_script(request: ScriptRequest, _host: ScriptHost) -> int:

@@ -24,7 +24,7 @@ from eikon_engine.browser.attach.element_probe import (
 )
 from eikon_engine.browser.page_reports import add_report_listener, stop_listening
 from eikon_engine.record.pending_action import TargetCandidates
-from eikon_engine.secrets.detection import is_password_name
+from eikon_engine.secrets.names import is_password_name, is_secret_field
 from eikon_engine.trace.execution import Succeeded
 from eikon_engine.trace.playwright_calls import effect_of, is_read
 
@@ -478,10 +478,10 @@ class TargetProbe:
             pending.params = {**pending.params, "x": snapshot.point[0], "y": snapshot.point[1]}
 
     def _redact_password(self, pending: PendingAction) -> None:
-        """Treat text typed into a password field as a secret from now on."""
+        """Treat text typed into a password field, or one for a code or answer, as a secret from now on."""
         identity = pending.element.identity if pending.element is not None else None
         text = pending.params.get("value", pending.params.get("text"))
-        if identity is not None and ("type", "password") in identity.attributes and isinstance(text, str):
+        if identity is not None and is_secret_field(identity.attributes) and isinstance(text, str):
             self._redact_lines(text)
 
     def redact_named_password(self, pending: PendingAction) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import OutputError
 from eikon_engine.files.limits import open_file
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.temporary import temporary_folder
+from eikon_engine.files.writing import copy_file, copy_folder, write_atomically, write_error_message
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, STATE_FILE, response_files
 from eikon_engine.network.store import BLOBS_NAME, INDEX_NAME, LONG_TASKS_NAME, SOCKETS_NAME, read_network
 from eikon_engine.redact.bundle_secrets import BundleSecrets
@@ -70,8 +70,8 @@ def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes,
         OutputError: the file cannot be written.
     """
     bundle = open_bundle(source)
-    with tempfile.TemporaryDirectory(prefix="eikon-export-") as folder:
-        copy = Path(folder) / (bundle.root.resolve().name or "bundle")
+    with temporary_folder("export") as folder:
+        copy = folder / (bundle.root.resolve().name or "bundle")
         packed = _packed_files(bundle)
         for relative in packed:
             _copy_file(bundle.root, relative, copy)
@@ -132,9 +132,7 @@ def _copy_file(root: Path, relative: str, copy: Path) -> None:
     target = copy / relative
     try:
         with open_file(resolve_inside(root, relative, "bundle"), root=root) as source:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as file:
-                shutil.copyfileobj(source, file)
+            copy_file(source, target)
     except OSError as error:
         message = f"cannot copy {root / relative}: {error}; check permissions and free disk space"
         raise OutputError(message) from error
@@ -174,14 +172,14 @@ def _storage_mask(name: str) -> Mask:
     return Mask(name=f"storage {name}", part=StoragePart(name=name), reason=reason)
 
 
-def copy_folder(root: Path, copy: Path) -> None:
+def copy_without_links(root: Path, copy: Path) -> None:
     """Copy a bundle, without symbolic links.
 
     Raises:
         OutputError: a file cannot be read, or the copy cannot be written.
     """
     try:
-        shutil.copytree(root, copy, ignore=_symlinks)
+        copy_folder(root, copy, ignore=_symlinks)
     except (OSError, shutil.Error) as error:
         message = f"cannot copy {root}: {error}; check permissions and free disk space"
         raise OutputError(message) from error
@@ -200,7 +198,7 @@ def _write_zip(root: Path, target: Path) -> None:
                 if path.is_file():
                     entry = zipfile.ZipInfo(path.relative_to(root.parent).as_posix(), _ZIP_EPOCH)
                     entry.compress_type = zipfile.ZIP_STORED if path.suffix == ".zst" else zipfile.ZIP_DEFLATED
-                    entry.external_attr = 0o644 << 16
+                    entry.external_attr = 0o600 << 16
                     archive.writestr(entry, path.read_bytes())
     except OSError as error:
         raise OutputError(write_error_message(target, error)) from error

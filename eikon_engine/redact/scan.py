@@ -7,20 +7,23 @@ import binascii
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import zstandard
 
-from eikon_engine.errors import TraceError, UsageError
-from eikon_engine.files.limits import MAX_BLOB_BYTES, read_file, require_size
-from eikon_engine.redact.secret_detector import secret_segments
-from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, find_tokens, has_high_entropy, is_password_name
+from eikon_engine.errors import EikonError, TraceError, UsageError
+from eikon_engine.files.limits import MAX_BLOB_BYTES, parse_json, read_document, read_file, require_size
+from eikon_engine.redact.secret_detector import secret_parts
+from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH, MIN_SECRET_LENGTH, is_short
+from eikon_engine.secrets.names import is_password_name, is_secret_field
 from eikon_engine.secrets.search import AUTHORIZATION_HEADERS, RedactionRules, SecretMatch, SecretSearch
-from eikon_engine.secrets.stand_ins import looks_like_stand_in
+from eikon_engine.secrets.stand_ins import alone_pattern, looks_like_stand_in
+from eikon_engine.secrets.token_formats import find_tokens
+from eikon_engine.trace.trace_file import find_trace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -46,13 +49,18 @@ def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def find_in_files(root: Path, needles: set[bytes]) -> set[bytes]:
-    """Return the needles that occur in a file below a folder, blobs decompressed."""
+    """Return the needles that occur in a file below a folder, blobs decompressed; short ones where they stand alone."""
     left, present = {each for each in needles if each}, set()
     for _, content in unpacked_files(root):
-        found = {each for each in left if each in content}
+        found = {each for each in left if _occurs(each, content)}
         present |= found
         left -= found
     return present
+
+
+def _occurs(needle: bytes, content: bytes) -> bool:
+    text = needle.decode("utf-8", "replace")
+    return needle in content and (not is_short(text) or re.search(alone_pattern(text).encode(), content) is not None)
 
 
 def _decompress(content: bytes, source: str) -> bytes:
@@ -60,13 +68,13 @@ def _decompress(content: bytes, source: str) -> bytes:
     return zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_BLOB_BYTES)
 
 
-MARKER_FILES: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
+_OUTCOME_FILE: Final = "outcome.json"
+MARKER_FILES: Final = ("trace.json", "journal.jsonl", _OUTCOME_FILE, "events.jsonl")
 """Every bundle and every run folder has one of these."""
 BINARY_SIGNATURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"PK\x03\x04", b"\x1f\x8b")
 _EXCERPT_LENGTH: Final = 2
 _BASE64: Final = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{40,65536}={0,2}")
 _PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:[^{}]*\}\}")
-_PASSWORD: Final = re.compile(r"(?=.*\d)(?=.*[A-Za-z])\S{6,128}")
 _DEFAULT_RULES: Final = RedactionRules()
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]+")
 
@@ -131,9 +139,22 @@ def scan_folder(root: Path, allow_rules: tuple[AllowRule, ...]) -> tuple[Suspect
         message = f"{root}: neither a bundle nor a run folder; pass the folder that contains trace.json"
         raise TraceError(message, code="trace-missing")
     files = [(path.relative_to(root).as_posix(), content) for path, content in unpacked_files(root)]
-    known = frozenset(each for _, content in files for each in _stand_ins(content))
+    known = frozenset(
+        each for content in (*dict(files).values(), _replayed_trace(root)) for each in _stand_ins(content)
+    )
     found = (each for path, content in files for each in _scan_file(path, content, known))
     return tuple(each for each in dict.fromkeys(found) if not any(one.matches(each) for one in allow_rules))
+
+
+def _replayed_trace(root: Path) -> bytes:
+    """Return the trace that a run replayed, whose stand-ins its files have; nothing if there is none."""
+    try:
+        outcome = parse_json(read_document(root / _OUTCOME_FILE, root=root))
+        bundle = Path(str(outcome.get("trace_path"))) if isinstance(outcome, dict) else root
+        file = find_trace_file(bundle)
+        return read_document(file, root=file.parent)
+    except (OSError, ValueError, EikonError):
+        return b""
 
 
 def _stand_ins(content: bytes) -> Iterator[str]:
@@ -167,17 +188,10 @@ def _describe(path: str, text: str, match: SecretMatch, segment: str) -> Suspect
 
 
 def _suspicious_segments(match: SecretMatch, known: frozenset[str]) -> Iterator[str]:
-    segments = secret_segments(match)
-    if is_password_name(match.name) and not match.is_token:
-        segments = (match.value,) if _PASSWORD.fullmatch(match.value) else ()
-    elif (
-        not match.is_token
-        and not match.is_unreadable_by_pages
-        and not _DEFAULT_RULES.is_secret(match.name, in_address=True)
-    ):
-        segments = tuple(filter(has_high_entropy, segments))
+    """Yield what redaction replaces and no stand-in is."""
     long = tuple(each for each in known if len(each) >= MIN_SECRET_LENGTH)
-    for each in segments:
+    for part in secret_parts(match, _DEFAULT_RULES):
+        each = part.text
         if not looks_like_stand_in(each) and each not in known and not any(one in each for one in long):
             yield each
 
@@ -228,10 +242,20 @@ def _in_object(discover: SecretSearch, value: dict[str, JsonValue]) -> Iterator[
             yield from discover.in_cookie(name, stored, is_hidden=bool(value["httpOnly"]))
         else:
             yield from discover.in_storage(name, stored)
-    if isinstance(text, str) and value.get("type") in {"fill", "type", "set_value"}:
-        target = json.dumps(value.get("target"))
-        if is_password_name(target):
-            yield SecretMatch(kind="body", name="typed password", value=text)
+    if isinstance(text, str) and len(text) >= MIN_PASSWORD_LENGTH and _types_secret(value):
+        yield SecretMatch(kind="body", name="typed password", value=text, is_typed_secret=True)
+
+
+def _types_secret(action: dict[str, JsonValue]) -> bool:
+    """Return whether an action types into a field for secrets."""
+    target = action.get("target")
+    if action.get("type") not in {"fill", "type", "set_value"}:
+        return False
+    identity = target.get("identity") if isinstance(target, dict) else None
+    pairs = identity.get("attributes") if isinstance(identity, dict) else None
+    if not isinstance(pairs, list):
+        return is_password_name(json.dumps(target))
+    return is_secret_field((str(each[0]), str(each[1])) for each in pairs if isinstance(each, list) and len(each) == 2)  # noqa: PLR2004 - a pair
 
 
 def _in_base64(text: str) -> Iterator[SecretMatch]:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from eikon_engine.secrets.detection import (
-    MIN_SECRET_LENGTH,
-    find_tokens,
-    has_high_entropy,
-    looks_random,
-    random_segments,
-)
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, has_high_entropy, looks_random, random_segments
 from eikon_engine.secrets.encodings import ENCODINGS
+from eikon_engine.secrets.names import is_plain_secret
 from eikon_engine.secrets.redaction import FoundSecret
 from eikon_engine.secrets.search import AUTHORIZATION_HEADERS, SecretKind, SecretMatch, SecretSearch
-from eikon_engine.secrets.stand_ins import PUBLIC_KEY, StandInMap, looks_like_stand_in, make_stand_in
+from eikon_engine.secrets.stand_ins import (
+    PUBLIC_KEY,
+    StandInMap,
+    alone_pattern,
+    is_replaced_alone,
+    looks_like_stand_in,
+    make_plain_stand_in,
+    make_stand_in,
+)
+from eikon_engine.secrets.token_formats import find_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from eikon_engine.secrets.search import RedactionRules
 
@@ -49,6 +53,7 @@ class SecretDetector:
         self._rules = rules
         self._key = key
         self._replaced: dict[str, FoundSecret] = {}
+        self._replaced_alone: dict[str, FoundSecret] = {}
         self._replaced_in_place: dict[str, FoundSecret] = {}
         self._known_stand_ins = {each.stand_in for each in known}
         self._exempt = set(self._known_stand_ins)
@@ -57,16 +62,21 @@ class SecretDetector:
     @property
     def table(self) -> tuple[FoundSecret, ...]:
         """Return the found secrets without their values."""
-        return (*self._replaced.values(), *self._replaced_in_place.values())
+        return tuple(found for _, found in self._all)
+
+    @property
+    def _all(self) -> Iterator[tuple[str, FoundSecret]]:
+        for each in (self._replaced, self._replaced_alone, self._replaced_in_place):
+            yield from each.items()
 
     @property
     def values_by_stand_in(self) -> dict[str, str]:
         """Return the values for requests to the site that issued them; they are never written."""
-        return {each.stand_in: value for value, each in (*self._replaced.items(), *self._replaced_in_place.items())}
+        return {found.stand_in: value for value, found in self._all}
 
     def __contains__(self, value: str) -> bool:
         """Return whether a value is replaced."""
-        return value in self._replaced
+        return value in self._replaced or value in self._replaced_alone
 
     def add(self, matches: Iterable[SecretMatch], *, by_page: bool = False) -> None:
         """Replace the findings from now on; `by_page` means that a page sent or stored them first."""
@@ -132,31 +142,62 @@ class SecretDetector:
         return any(each.name == name and each.stand_in == value for each in self._replaced_in_place.values())
 
     def _add(self, match: SecretMatch, *, by_page: bool) -> None:
-        if self._rules.is_user_secret(match.name):
-            match = replace(match, is_user_listed=True)
-        for segment in secret_segments(match):
-            if (
-                segment in self._exempt
-                or looks_like_stand_in(segment)
-                or any(each in segment for each in self._replaced)
-            ):
+        for part in secret_parts(match, self._rules):
+            is_known = looks_like_stand_in(part.text) or any(each in part.text for each in self._replaced)
+            if part.text in self._exempt or part.text in self._replaced_alone or is_known:
                 continue  # known already, completely or in part
-            by_name = (
-                match.is_token or match.is_unreadable_by_pages or self._rules.is_secret(match.name, in_address=True)
-            )
-            is_random = has_high_entropy(segment)
-            if not (is_random or by_name):
+            if part.is_plain:
+                self._add_plain(match, part.text)
                 continue
-            key = PUBLIC_KEY if is_random or by_page else self._key
-            replacement = make_stand_in(segment, key)
-            self._replaced[segment] = FoundSecret(kind=match.kind, name=match.name, stand_in=replacement)
-            self._exempt.add(replacement)
-            self._known_stand_ins.add(replacement)
-            self.stand_ins.add(segment, replacement)
+            key = PUBLIC_KEY if part.is_unguessable or by_page else self._key
+            replacement = self._register(self._replaced, match, part.text, make_stand_in(part.text, key))
+            self.stand_ins.add(part.text, replacement)
+
+    def _add_plain(self, match: SecretMatch, text: str) -> None:
+        """Replace a text that could be guessed from a stand-in made with the public key."""
+        replacement = make_plain_stand_in(text, self._key)
+        if is_replaced_alone(text):
+            self.stand_ins.add_alone(text, self._register(self._replaced_alone, match, text, replacement))
+        else:
+            self.stand_ins.add(text, self._register(self._replaced, match, text, replacement))
+
+    def _register(self, table: dict[str, FoundSecret], match: SecretMatch, text: str, replacement: str) -> str:
+        table[text] = FoundSecret(kind=match.kind, name=match.name, stand_in=replacement)
+        self._exempt.add(replacement)
+        self._known_stand_ins.add(replacement)
+        return replacement
+
+
+@dataclass(frozen=True, slots=True)
+class SecretPart:
+    """A part of a value that is replaced."""
+
+    text: str = field(repr=False)
+    is_unguessable: bool = False
+    is_plain: bool = False
+    """Whether only its name says that it is a secret."""
+
+
+def secret_parts(match: SecretMatch, rules: RedactionRules) -> Iterator[SecretPart]:
+    """Yield the parts of a value that are replaced, by redaction, and reported, by a scan."""
+    if rules.is_user_secret(match.name):
+        match = replace(match, is_user_listed=True)
+    by_name = match.is_token or match.is_unreadable_by_pages or rules.is_secret(match.name, in_address=True)
+    segments = secret_segments(match)
+    is_plain = not rules.is_exempt(match.name) and is_plain_secret(match.name, match.value)
+    if match.is_in_code:
+        is_plain = is_plain and match.value.isdigit()
+    if (is_plain or match.is_typed_secret) and match.value not in segments:
+        yield SecretPart(match.value, is_plain=True)
+        return
+    for each in segments:
+        is_unguessable = has_high_entropy(each)
+        if is_unguessable or by_name:
+            yield SecretPart(each, is_unguessable=is_unguessable)
 
 
 def secret_segments(match: SecretMatch) -> tuple[str, ...]:
-    """Return the parts of a value to replace: the secret part of tokens, and everything that looks random.
+    """Return the parts of a value that look random, and the secret parts of tokens in it.
 
     The rest stays, because pages read it, such as the claims of a JWT.
     """
@@ -181,7 +222,11 @@ class SecretRestorer:
         pairs = {encode(old): encode(new) for old, new in values.items() for _, encode in ENCODINGS}
         self._values = {old.encode(): new.encode() for old, new in pairs.items()}
         longest_first = sorted(self._values, key=lambda each: (-len(each), each))
-        self._pattern = re.compile(b"|".join(map(re.escape, longest_first)))
+        alone = {encode(old).encode() for old in values if is_replaced_alone(old) for _, encode in ENCODINGS}
+        patterns = (
+            alone_pattern(each.decode()).encode() if each in alone else re.escape(each) for each in longest_first
+        )
+        self._pattern = re.compile(b"|".join(patterns))
 
     def restore_bytes(self, data: bytes) -> bytes:
         """Return bytes with the secret values."""

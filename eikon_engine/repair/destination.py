@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.writing import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 BACKUP_SUFFIX: Final = "before-repair"
 WORK_PREFIX: Final = ".eikon-fix-"
@@ -69,16 +68,8 @@ class Destination:
         near = None
         if self.is_set:
             near = self.root.resolve().parent if self.output is None else self.output.absolute().parent
-        try:
-            if near is not None:
-                near.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix=WORK_PREFIX, dir=near))
-        except OSError as error:
-            raise OutputError(write_error_message(near or Path(tempfile.gettempdir()), error)) from error
-        try:
+        with temporary_folder("fix", near=near) as folder:
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def move(self, repaired: Path) -> tuple[Path | None, Path | None]:
         """Move the repaired bundle to its destination; return its path, and that of the old bundle if moved.

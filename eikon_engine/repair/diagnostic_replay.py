@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.browser_storage import database_names
 from eikon_engine.errors import ReplayDivergenceError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.replay.options import Halt, Proceed
 from eikon_engine.trace.trace_file import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import PerformedAction
@@ -78,11 +78,11 @@ async def replay_until_divergence(bundle: Bundle, chosen: ReplayOptions) -> Diag
     async def look(step: PlannedStep, session: Session) -> None:
         databases[step.subgoal.id, step.step.sequence] = await database_names(session)
 
-    with tempfile.TemporaryDirectory(prefix="eikon-fix-") as folder:
+    with temporary_folder("diagnosis") as folder:
         engine = ReplayEngine(
             replace(
                 chosen,
-                artifacts_dir=Path(folder),
+                artifacts_dir=folder,
                 on_divergence="continue",
                 reports=(),
                 controller=halting,

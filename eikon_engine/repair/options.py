@@ -70,7 +70,14 @@ def parse_against(text: str) -> Against:
         return "live"
     if text == "recording":
         return "recording"
-    if not text or not Path(text).exists():
+    if not text or not _exists(text):
         message = f"--against: expected live, recording, a bundle or a HAR file, got {text!r}, which does not exist."
         raise UsageError(message)
     return Path(text)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no path of a file can be like this
+        return False

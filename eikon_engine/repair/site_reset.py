@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from eikon_engine.divergence.causes import LOGIN_PATH
 from eikon_engine.errors import FixError, UsageError
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.replay.reset_command import run_reset_command
 from eikon_engine.trace.execution import ActionTrace
@@ -41,7 +41,7 @@ def first_write(trace: ExecutionTrace) -> str | None:
         seen = step.observation if isinstance(step, ActionTrace) else None
         for key in () if seen is None else _write_requests(seen):
             method, url, *_ = key.split(" ")
-            if LOGIN_PATH.search(urlsplit(url).path) is None:
+            if LOGIN_PATH.search(split_url(url).path) is None:
                 return f"{method} {url} at step {step.sequence} of {attempt.subgoal_id}"
     return None
 

@@ -11,7 +11,7 @@ from eikon_engine.divergence.pixel_diff import compare_images
 from eikon_engine.dom import render_html
 from eikon_engine.errors import BrowserError, OutputError
 from eikon_engine.files.blobs import BlobStore
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.replay.pictures import draw_page, recorded_resources
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
@@ -46,7 +46,7 @@ class ArtifactsFolder:
         self.root = root
         try:
             _move_earlier_run(root)
-            root.mkdir(parents=True, exist_ok=True)
+            make_folders(root)
         except OSError as error:
             raise OutputError(write_error_message(root, error)) from error
 

@@ -8,8 +8,9 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
+from eikon_engine.files.origins import split_url
 from eikon_engine.files.text import ELLIPSIS
 from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
 from eikon_engine.network.matching import Playback
@@ -239,7 +240,7 @@ class CausedRequests:
             exchange = self._exchanges.get(key)
             request = None if exchange is None else recorded_request(exchange, self._recording.body)
             fields = {} if request is None else body_fields(request.body, request.media_type)
-            fields |= dict(parse_qsl(urlsplit(key.split(" ")[1]).query))
+            fields |= dict(parse_qsl(split_url(key.split(" ")[1]).query))
             self._operations[key] = frozenset(
                 (name, shorten_value(value)) for name, value in fields.items() if _OPERATION.fullmatch(name)
             )
@@ -373,7 +374,7 @@ class _OwnRequests:
 
 def site_of(url: str) -> str:
     """Return the domain that a host is registered under, or an IP address: pages and their servers mostly share it."""
-    host = urlsplit(url).hostname or ""
+    host = split_url(url).hostname or ""
     labels = host.split(".")
     if ":" in host or labels[-1].isdigit():
         return host

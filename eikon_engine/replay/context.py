@@ -12,8 +12,6 @@ from collections import Counter
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 from eikon_engine.browser.environment import (
@@ -34,6 +32,7 @@ from eikon_engine.divergence.detectors.environment import GIVEN_PROPERTIES
 from eikon_engine.errors import InternalError, RequirementError, TraceSyntaxError
 from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.network.retiming import apply_timeline
 from eikon_engine.network.store import read_network
 from eikon_engine.secrets.redaction import Redactor
@@ -109,8 +108,8 @@ def open_network_source(options: ReplayOptions) -> Iterator[NetworkSource | None
     elif options.har is not None:
         from eikon_engine.importers.har_network import import_har  # noqa: PLC0415 - see above
 
-        with TemporaryDirectory(prefix="eikon-har-") as folder:
-            har = import_har(options.har, Path(folder), Redactor(options.secrets))
+        with temporary_folder("har") as folder:
+            har = import_har(options.har, folder, Redactor(options.secrets))
             yield NetworkSource(recording=har.recording, warnings=har.warnings)
     else:
         yield None

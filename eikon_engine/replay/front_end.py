@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from eikon_engine.errors import UsageError
+from eikon_engine.files.origins import split_url
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.network.front_end import FrontEndPatterns, FrontEndSource
 from eikon_engine.network.store import read_network
@@ -39,7 +39,7 @@ def find_front_end(bundle: Bundle, urls: BaseUrlMap, options: ReplayOptions) -> 
         return FrontEndSource(urls=urls, patterns=patterns)
     for _, step in iter_steps(bundle.trace):
         if isinstance(step, ActionTrace) and isinstance(step.action, Navigate):
-            url = urlsplit(step.action.url)
+            url = split_url(step.action.url)
             origin = f"{url.scheme}://{url.netloc}"
             return FrontEndSource(urls=build_url_map({origin: origin}), patterns=patterns)
     message = f"{bundle.root}: --network recorded-api needs --base-url OLD=NEW, since the mission navigates nowhere"

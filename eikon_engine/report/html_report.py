@@ -18,7 +18,7 @@ from eikon_engine.divergence.response_diff import FIRST_ERROR_STATUS
 from eikon_engine.errors import EventsError, TraceError
 from eikon_engine.files.limits import MAX_RECORDED_VALUES, read_document, read_file
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, read_digits
 from eikon_engine.network.exchange import ABORTED_ERROR
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.outcome.events import ActionPerformed, SkillRun, ToolResult
@@ -135,7 +135,7 @@ class _RequestBar:
     def has_failed(self) -> bool:
         """Whether it failed, or got a status of 400 or more; the page may have cancelled it."""
         what = self.time.what
-        return int(what) >= FIRST_ERROR_STATUS if what.isdecimal() else what not in {"", ABORTED_ERROR}
+        return read_digits(what) >= FIRST_ERROR_STATUS if what.isdecimal() else what not in {"", ABORTED_ERROR}
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from eikon_engine.errors import EikonError, InterruptedRunError, ScenarioError, UsageError
 from eikon_engine.files.wall_clock import random_key, utc_now
+from eikon_engine.files.writing import make_folder
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.outcome.run_record import FIXTURES_FOLDER, RunRecord, make_run_folder, versions
 from eikon_engine.replay.option_checks import OptionChecks
@@ -204,7 +205,7 @@ class AgentRun:
         if options.mission is not None:
             readers.add(_MissionNotes(options.mission))
         if self._recorded is not None:
-            (root / FIXTURES_FOLDER).mkdir()
+            make_folder(root / FIXTURES_FOLDER)
             return ReplayingCalls(self._recorded, options.secrets, readers, is_ordered=options.ordered)
         secrets = SecretFinder(options.secrets, RedactionRules() if options.redact else None, options.new_key())
         return RecordingCalls(root / FIXTURES_FOLDER, root.name, secrets, options.now, readers)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ScenarioError
 from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.text import read_digits
 from eikon_engine.secrets.redaction import secret_names_in
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _member(value: JsonValue, part: str, mark: str, path: str) -> JsonValue:
         case dict() if part in value:
             return value[part]
         case list() if part.isascii() and part.isdigit() and int(part) < len(value):
-            return value[int(part)]
+            return value[read_digits(part)]
         case _:
             raise ScenarioError(
                 f"{mark}: expected {part} in {path}, got {_describe_content(value)}. Fix the reference."

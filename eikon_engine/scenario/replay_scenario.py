@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import FixtureFolderError, ReplayDivergenceError, ReplayError
 from eikon_engine.files.limits import parse_json, read_document
+from eikon_engine.files.writing import make_folder
 from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import read_complete_folder
 from eikon_engine.outcome.events import RunStart
@@ -109,7 +110,7 @@ class _ScenarioReplay:
             versions=versions(),
         )
         folder = RunFolder(root, note, options.now, watch=watch, readers=options.readers)
-        (root / FIXTURES_FOLDER).mkdir()
+        make_folder(root / FIXTURES_FOLDER)
         calls = ReplayingCalls(self.recording.fixtures, options.secrets, folder.events)
         folder.update_record(
             variables={name: calls.secrets.redactor.redact_text(value) for name, value in self.variables.items()}

@@ -14,14 +14,9 @@ import shlex
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus, unquote
 
-from eikon_engine.secrets.detection import (
-    MIN_SECRET_LENGTH,
-    PRIVATE_KEY,
-    find_tokens,
-    is_password_name,
-    is_secret_name,
-    looks_random,
-)
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, looks_random
+from eikon_engine.secrets.names import is_password_name, is_secret_name
+from eikon_engine.secrets.token_formats import find_private_keys, find_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -180,7 +175,10 @@ REPLACEMENT: Final = "<secret>"
 def hide_tokens(text: str) -> str:
     """Replace each private key and token of a known format by `<secret>`."""
     spans = sorted(
-        {*((each.secret_start, each.end) for each in find_tokens(text)), *(key.span(1) for key in _private_keys(text))}
+        {
+            *((each.secret_start, each.end) for each in find_tokens(text)),
+            *(key.span(1) for key in find_private_keys(text)),
+        }
     )
     parts, behind = [], 0
     for start, end in spans:
@@ -188,8 +186,3 @@ def hide_tokens(text: str) -> str:
             parts += [text[behind:start], REPLACEMENT]
         behind = max(behind, end)
     return "".join((*parts, text[behind:]))
-
-
-def _private_keys(text: str) -> Iterator[re.Match[str]]:
-    """Find private keys; the substring test is faster than the pattern."""
-    return PRIVATE_KEY.finditer(text) if "PRIVATE KEY" in text else iter(())

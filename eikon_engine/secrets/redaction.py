@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.secrets.detection import is_short
 from eikon_engine.secrets.encodings import ENCODINGS
-from eikon_engine.secrets.stand_ins import StandInMap
+from eikon_engine.secrets.stand_ins import StandInMap, alone_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,6 +35,8 @@ class Redactor:
     def __init__(self, secrets: Mapping[str, str], stand_ins: StandInMap | None = None) -> None:
         """Prepare the replacements; longer values take precedence over values they contain.
 
+        A short value is replaced where it stands alone: it is also a part of words and numbers by chance.
+
         `stand_ins` may learn more values while it is used.
         """
         self.stand_ins = stand_ins or StandInMap()
@@ -48,8 +51,10 @@ class Redactor:
         self._byte_placeholders = {value.encode(): mark.encode() for value, mark in marks.items()}
         self._values = values
         longest_first = sorted(marks, key=lambda value: (-len(value), value))
-        self._secret_pattern = re.compile("|".join(map(re.escape, longest_first)))
-        self._secret_bytes_pattern = re.compile(b"|".join(re.escape(value.encode()) for value in longest_first))
+        alone = {encode(value) for value in secrets.values() if is_short(value) for _, encode in ENCODINGS}
+        patterns = [alone_pattern(value) if value in alone else re.escape(value) for value in longest_first]
+        self._secret_pattern = re.compile("|".join(patterns))
+        self._secret_bytes_pattern = re.compile("|".join(patterns).encode())
         self._placeholder_pattern = re.compile(b"|".join(map(re.escape, values)))
 
     @property

@@ -7,16 +7,12 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote, unquote_plus
 
 from eikon_engine.errors import UsageError
-from eikon_engine.secrets.detection import (
-    MIN_SECRET_LENGTH,
-    PRIVATE_KEY,
-    find_tokens,
-    is_secret_name,
-    is_secret_parameter,
-)
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
+from eikon_engine.secrets.names import is_secret_name, is_secret_parameter, plain_secret_kind
+from eikon_engine.secrets.token_formats import find_private_keys, find_tokens, find_url_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,15 +36,15 @@ _HARMLESS_HEADERS: Final = frozenset(
 )
 """Headers with random-looking values that are not credentials."""
 _URL_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{2,64})=([^&#;\s\"'<>\\]+)")
-_QUOTED_VALUE: Final = re.compile(r"[:=]\s{0,4}\\?[\"']([^\"'\\\s<>]{8,8192})")
+_QUOTED_VALUE: Final = re.compile(r"[:=]\s{0,4}\\?[\"']([^\"'\\\s<>]{4,8192})")
 _REVERSED_NAME: Final = re.compile(r"[\w.$-]{1,64}")
 _NAME_WINDOW: Final = 72
 """Characters before a value that are searched for its name."""
-_ELEMENT: Final = re.compile(r">([^<>\s]{8,8192})</([\w.:-]{1,64})>")
+_ELEMENT: Final = re.compile(r">([^<>\s]{4,8192})</([\w.:-]{1,64})>")
 _TAG: Final = re.compile(r"<(?:input|meta)\b[^<>]{0,8192}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _MULTIPART_FIELD: Final = re.compile(
-    r"name=\"([^\"]{1,128})\"(?:\r\n[^\r\n]{0,256}){0,4}?\r\n\r\n([^\r\n]{8,8192})\r\n"
+    r"name=\"([^\"]{1,128})\"(?:\r\n[^\r\n]{0,256}){0,4}?\r\n\r\n([^\r\n]{3,8192})\r\n"
 )
 
 
@@ -64,6 +60,10 @@ class SecretMatch:
     """Whether it has a known token shape, so that it needs no further check."""
     is_user_listed: bool = False
     """Whether a user rule names it, whatever it looks like."""
+    is_typed_secret: bool = False
+    """Whether it was typed into a field for secrets, so that it is one whatever it looks like."""
+    is_in_code: bool = False
+    """Whether it is quoted in a script, where words beside such names are seldom secrets."""
     is_unreadable_by_pages: bool = False
     """Whether pages cannot read it there, so that any value may be replaced in place."""
 
@@ -109,9 +109,6 @@ class SecretSearch:
         """Search query, fragment, path parameters and user info of a URL."""
         yield from self._in_parameters("address", url)
         yield from self._by_shape("address", url)
-        password = _url_password(url)
-        if password:
-            yield SecretMatch(kind="address", name="password", value=password)
 
     def in_body(self, data: bytes, content_type: str) -> Iterator[SecretMatch]:
         """Search a body; binary bodies have no findings."""
@@ -135,6 +132,10 @@ class SecretSearch:
         yield from self._in_tags(text)
         yield from self._by_shape("body", text)
 
+    def by_format(self, text: str) -> Iterator[SecretMatch]:
+        """Search what a page shows: for tokens of known formats, because names beside values are only words there."""
+        yield from self._by_shape("body", text)
+
     def in_values(self, kind: SecretKind, value: JsonValue, name: str = "") -> Iterator[SecretMatch]:
         """Search a JSON value by its keys."""
         waiting = [(name, value)]
@@ -144,6 +145,9 @@ class SecretSearch:
                 waiting.extend(each.items())
             elif isinstance(each, list):
                 waiting.extend((key, one) for one in each)
+            elif plain_secret_kind(key) is not None and isinstance(each, str | int) and not isinstance(each, bool):
+                if self.rules.is_secret(key):
+                    yield SecretMatch(kind=kind, name=key, value=str(each))
             elif isinstance(each, str) and len(each) >= MIN_SECRET_LENGTH:
                 if (key and self.rules.is_secret(key)) or (self.is_strict and len(each) <= MAX_TOKEN_LENGTH):
                     yield SecretMatch(kind=kind, name=key, value=each)
@@ -183,7 +187,7 @@ class SecretSearch:
             before = text[max(0, found.start() - _NAME_WINDOW) : found.start()].rstrip(" \t\r\n\"'\\")
             name = _REVERSED_NAME.match(before[::-1])
             if name is not None and self.rules.is_secret(name[0][::-1]):
-                yield SecretMatch(kind="body", name=name[0][::-1], value=found[1])
+                yield SecretMatch(kind="body", name=name[0][::-1], value=found[1], is_in_code=True)
         for value, name_after in _ELEMENT.findall(text):
             if self.rules.is_secret(name_after):
                 yield SecretMatch(kind="body", name=name_after, value=value)
@@ -200,10 +204,11 @@ class SecretSearch:
     def _by_shape(self, kind: SecretKind, text: str) -> Iterator[SecretMatch]:
         for token in find_tokens(text):
             yield SecretMatch(kind="token", name=f"{token.kind} in a {kind}", value=token.secret, is_token=True)
-        if "PRIVATE KEY" in text:
-            for lines in PRIVATE_KEY.findall(text):
-                for line in re.split(r"\s+|\\n", lines):
-                    yield SecretMatch(kind="token", name=f"private key in a {kind}", value=line, is_token=True)
+        for key in find_private_keys(text):
+            for line in re.split(r"(?:\s|\\n|\\r)+", key[1]):
+                yield SecretMatch(kind="token", name=f"private key in a {kind}", value=line, is_token=True)
+        for password in find_url_passwords(text):
+            yield SecretMatch(kind="address", name="password", value=unquote(password))
         for value in self.rules.find_matches(text):
             yield SecretMatch(
                 kind="token", name=f"pattern in a {kind}", value=value, is_token=True, is_user_listed=True
@@ -213,13 +218,6 @@ class SecretSearch:
 def _split_pair(text: str) -> tuple[str, str]:
     name, _, value = text.strip().partition("=")
     return name.strip(), value.strip().strip('"')
-
-
-def _url_password(url: str) -> str:
-    try:
-        return urlsplit(url).password or ""
-    except ValueError:
-        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,4 +268,5 @@ def _is_secret(rules: RedactionRules, name: str, in_address: bool) -> bool:  # n
     """Cache the result by name: documents repeat names thousands of times."""
     if rules.is_exempt(name):
         return False
-    return rules.is_user_secret(name) or (is_secret_parameter(name) if in_address else is_secret_name(name))
+    is_secret = is_secret_parameter(name) if in_address else is_secret_name(name)
+    return is_secret or rules.is_user_secret(name) or plain_secret_kind(name) is not None

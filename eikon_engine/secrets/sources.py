@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import UsageError
 from eikon_engine.files.limits import MAX_SETTINGS_BYTES, read_file
 from eikon_engine.files.origins import parse_origin
+from eikon_engine.files.text import require_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,12 +37,13 @@ def collect_bound_secrets(
     Several origins are separated by commas.
 
     Raises:
-        UsageError: an option or line has another form, or the file cannot be read.
+        UsageError: an option or line has another form, a value is not UTF-8, or the file cannot be read.
     """
     environment = os.environ if environ is None else environ
     found = BoundSecrets()
     for name, value in environment.items():
         if name.startswith(ENVIRONMENT_PREFIX):
+            require_utf8(value, name, is_secret=True)
             found.values[name.removeprefix(ENVIRONMENT_PREFIX)] = value
     for text, where in (*_secret_lines(file), *((option, "--secret") for option in options)):
         name, origins, value = _parse_secret(text, where)
@@ -86,6 +88,7 @@ def _secret_lines(file: Path | None) -> list[tuple[str, str]]:
 
 def _parse_secret(text: str, where: str) -> tuple[str, tuple[str, ...], str]:
     """Return name, origins and value."""
+    require_utf8(text, where, is_secret=True)
     left, equals, value = text.partition("=")
     name, at, origins = left.partition("@")
     if not equals or not name.isidentifier():

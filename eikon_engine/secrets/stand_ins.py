@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, is_hex, looks_random
 from eikon_engine.secrets.encodings import ENCODINGS
+from eikon_engine.secrets.token_formats import find_tokens, may_have_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -43,6 +44,16 @@ def make_stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
         if drawn != value:
             return drawn
     return value
+
+
+def make_plain_stand_in(value: str, key: bytes) -> str:
+    """Return the stand-in of a value that may be a number: it has no zero in front unless the value has one."""
+    drawn = make_stand_in(value, key)
+    for attempt in range(256):
+        if drawn != value and (value[:1] == "0" or drawn[:1] != "0"):
+            break
+        drawn = make_stand_in(value, key + bytes([attempt]))
+    return drawn
 
 
 def looks_like_stand_in(text: str) -> bool:
@@ -120,6 +131,11 @@ def alone_pattern(value: str) -> str:
     return f"{_ALONE_BEGIN}{re.escape(value)}{_ALONE_END}"
 
 
+def is_replaced_alone(value: str) -> bool:
+    """Return whether a found value is only replaced where it stands alone: a short one, or a number."""
+    return len(value) < MIN_SECRET_LENGTH or (value.isdigit() and not looks_random(value))
+
+
 _CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,}")
 _ENCODED_CANDIDATE: Final = re.compile(r"[A-Za-z0-9_+/-]{8,}")
 """Occurs in every text that contains such a value, also in Base64."""
@@ -162,6 +178,16 @@ class StandInMap:
                 self._replacements.setdefault(encode(value), encode(replacement))
         self._replacements = dict(sorted(self._replacements.items(), key=lambda pair: (-len(pair[0]), pair[0])))
         self._byte_replacements = {old.encode(): new.encode() for old, new in self._replacements.items()}
+
+    def add_alone(self, value: str, replacement: str) -> None:
+        """Replace a value from now on where it is no part of a word or number."""
+        self._search_alone((value, replacement))
+        self.add(value, replacement)
+
+    def _search_alone(self, values: Iterable[str]) -> None:
+        for each in values:
+            self._alone.update(encode(each) for _, encode in ENCODINGS)
+            self._shortest = min(self._shortest, len(each))
 
     def replace_text(self, text: str) -> str:
         """Return a text with values replaced by stand-ins."""
@@ -323,20 +349,25 @@ class RecordedStandIns(StandInMap):
             self._segments = dict(sorted(self._segments.items(), key=lambda pair: len(pair[0])))
             return
         for value, replacement in recorded.items():
-            for each in (value, replacement):
-                if len(each) < MIN_SECRET_LENGTH:
-                    self._alone.update(encode(each) for _, encode in ENCODINGS)
-                    self._shortest = min(self._shortest, len(each))
+            self._search_alone(each for each in (value, replacement) if len(each) < MIN_SECRET_LENGTH)
             for _, encode in ENCODINGS:
                 self._replacements.pop(encode(value), None)
                 self._restorations[encode(replacement).encode()] = encode(value).encode()
         self.add_all(recorded)
 
     def _recognize(self, candidates: Iterable[str]) -> None:
-        for each in candidates:
-            if len(each) not in self._lengths or each in self._seen:
+        """Recognize values, and the secret parts of tokens that begin with a prefix."""
+        shortest = min(self._lengths)
+        for candidate in candidates:
+            if len(candidate) >= shortest and candidate not in self._seen:
+                self._seen.add(candidate)
+                tokens = find_tokens(candidate) if may_have_token(candidate) else ()
+                self._recognize_exactly(candidate, *(token.secret for token in tokens))
+
+    def _recognize_exactly(self, *values: str) -> None:
+        for each in values:
+            if len(each) not in self._lengths:
                 continue
-            self._seen.add(each)
             replacement = make_stand_in(each)
             if replacement in self._known and each not in self._known:
                 self.add(each, replacement)

@@ -7,6 +7,7 @@ import unicodedata
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.files.text import read_digits
 from eikon_engine.skills.document import normalize_text, parent_element, selector_of, text_of
 from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
@@ -268,7 +269,7 @@ def _page_links(document: Document, members: list[tuple[int, LexborNode]], shown
 
 
 def _digits(text: str) -> int:
-    return int("".join(str(unicodedata.digit(each)) for each in text))
+    return read_digits("".join(str(unicodedata.digit(each)) for each in text))
 
 
 def _is_current(node: LexborNode) -> bool:

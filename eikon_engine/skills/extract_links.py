@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from pydantic import Field
 
+from eikon_engine.files.origins import split_url
 from eikon_engine.skills.document import normalize_text, select_scopes, text_of
 from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
@@ -125,7 +126,7 @@ def _kind(document: Document, href: str, url: str | None, *, is_download: bool) 
 
 def _kind_by_parts(document: Document, href: str, url: str, *, is_download: bool) -> LinkKind:
     try:
-        parts, here = urlsplit(url), urlsplit(document.url)
+        parts, here = split_url(url), split_url(document.url)
         host, own_host = parts.hostname or "", here.hostname or ""
     except ValueError:
         return "malformed"

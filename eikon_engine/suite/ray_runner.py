@@ -7,18 +7,18 @@ the result. So nodes need the package and a browser, and the bundles under the s
 from __future__ import annotations
 
 import socket
-import tempfile
 from collections import deque
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.errors import InternalError, OutputError, RequirementError
 from eikon_engine.files.extras import install_command
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.files.wall_clock import utc_now
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import copy_file, write_error_message
 from eikon_engine.outcome.suite_results import MissionResult
 from eikon_engine.replay.engine import SharedBrowsers
 from eikon_engine.suite.runner import REPLAYS_AT_ONCE, Retries
@@ -27,6 +27,7 @@ from eikon_engine.suite.worker import replay_job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from eikon_engine.suite.worker import Answer, Job
 
@@ -169,8 +170,7 @@ class _ReplayActor:
 
     async def replay(self, job: Job) -> tuple[Answer, Mapping[str, bytes]]:
         """Return the result of a job, and its artifacts by their paths in the folder of the suite."""
-        with tempfile.TemporaryDirectory(prefix="eikon-ray-") as made:
-            folder = Path(made)
+        with temporary_folder("ray") as folder:
             answer = await replay_job(replace(job, suite_folder=folder), self._browsers)
             return answer, _read_files(folder)
 
@@ -198,7 +198,6 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         path = folder / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            copy_file(BytesIO(data), path)
         except OSError as error:
             raise OutputError(write_error_message(path, error)) from error

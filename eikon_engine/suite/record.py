@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.paths import safe_file_name
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,8 @@ def record_scripts(
 ) -> Iterator[RecordedScript]:
     """Record each script into a bundle in a folder, named as the script; yield each as it ends.
 
-    Ctrl-C reaches the recorders, too, which complete what they have. `arguments` are further ones of `eikon record`;
+    Ctrl-C reaches the recorders, too, which complete what they have; so they do if this process is stopped or killed in
+    another way. `arguments` are further ones of `eikon record`;
     with `replaces`, one of them is --force, and existing bundles are accepted.
 
     Raises:
@@ -56,18 +58,22 @@ def record_scripts(
     if missing is not None:
         raise UsageError(f"{missing}: no such Python script or pytest test; check the path")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
     except OSError as error:
         raise OutputError(write_error_message(folder, error)) from error
-    with ThreadPoolExecutor(workers) as pool:
-        running = [pool.submit(_record, script, bundle, arguments) for script, bundle in bundles.items()]
-        try:
-            for each in as_completed(running):
-                yield each.result()
-        except BaseException:
-            for each in running:
-                each.cancel()
-            raise
+    alive_in, alive_out = os.pipe()  # tells the recorders that this process has ended
+    try:
+        with ThreadPoolExecutor(workers) as pool, os.fdopen(alive_out, "wb"):
+            running = [pool.submit(_record, script, bundle, arguments, alive_in) for script, bundle in bundles.items()]
+            try:
+                for each in as_completed(running):
+                    yield each.result()
+            except BaseException:
+                for each in running:
+                    each.cancel()
+                raise
+    finally:
+        os.close(alive_in)
 
 
 def _bundles(scripts: Sequence[str], folder: Path) -> dict[str, Path]:
@@ -86,11 +92,17 @@ def _name(script: str) -> str:
     return ".".join(filter(None, (Path(path).stem, *test.split("::"))))
 
 
-def _record(script: str, bundle: Path, arguments: Sequence[str]) -> RecordedScript:
-    command = [sys.executable, "-m", "eikon_engine", "record", "--script", script, "--output", str(bundle), *arguments]
+def _record(script: str, bundle: Path, arguments: Sequence[str], alive_fd: int) -> RecordedScript:
+    recorder = [sys.executable, "-m", "eikon_engine.suite.recorder", str(alive_fd)]
+    command = [*recorder, "record", "--script", script, "--output", str(bundle), *arguments]
     begin = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own command, with a script of the user
-        command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(alive_fd,),
     )
     log = bundle.with_name(bundle.name + LOG_SUFFIX)
     write_atomically(log, done.stdout)

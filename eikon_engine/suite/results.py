@@ -15,8 +15,8 @@ from eikon_engine.errors import OutputError, TraceError, UsageError
 from eikon_engine.files.limits import read_document, read_lines
 from eikon_engine.files.locking import is_locked, try_lock
 from eikon_engine.files.models import FileModel, validation_error
-from eikon_engine.files.writing import write_error_message
-from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, SuiteResult
+from eikon_engine.files.writing import append_whole, make_folders, write_error_message
+from eikon_engine.outcome.suite_results import MissionResult, PlannedReplay, ShardName, SuiteResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class SuitePlan(FileModel):
     """What a suite is to replay: the first line of its journal."""
 
     journal_version: Literal[1] = 1
-    shard: str = ""
+    shard: ShardName = ""
     started_at: AwareDatetime
     planned: tuple[PlannedReplay, ...]
     settings: dict[str, str] = Field(default_factory=dict)
@@ -59,9 +59,9 @@ class SuiteJournal:
         self.path = folder / JOURNAL_FILE
         self._lock = ExitStack()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folders(folder)
             _require_free(folder, is_free=self._lock.enter_context(try_lock(self.path)))
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600)
             os.ftruncate(self._file, size)
             os.lseek(self._file, 0, os.SEEK_END)
         except OSError as error:
@@ -129,10 +129,8 @@ class SuiteJournal:
         self._lock.close()
 
     def _append(self, record: FileModel) -> None:
-        rest = record.model_dump_json().encode() + b"\n"
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            append_whole(self._file, record.model_dump_json().encode() + b"\n")
             os.fsync(self._file)
         except OSError as error:
             raise OutputError(write_error_message(self.path, error)) from error

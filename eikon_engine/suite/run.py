@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from eikon_engine.browser.executable import require_open_files
 from eikon_engine.errors import TraceError
 from eikon_engine.files.limits import read_file
 from eikon_engine.files.paths import safe_file_name
@@ -161,6 +162,7 @@ class _SuiteEnd:
 
 def _runner(options: SuiteOptions, should_stop: Callable[[], str]) -> Runner:
     if options.engine == "local":
+        require_open_files()
         return SuiteRunner(options.workers, should_stop=should_stop)
     from eikon_engine.suite.ray_runner import RayRunner  # noqa: PLC0415 - an extra
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from eikon_engine.errors import InternalError
 from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.suite_results import MissionResult
-from eikon_engine.suite.worker import STOP_S, work
+from eikon_engine.suite.worker import STOP_S
+from eikon_engine.suite.worker_process import run_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -191,7 +192,7 @@ def default_workers() -> int:
 def _start_worker() -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs,), name="eikon-suite-worker")
+    process = context.Process(target=run_worker, args=(theirs,), name="eikon-suite-worker")
     resource_tracker.ensure_running()  # it unblocks signals when it starts
     with _interrupts_deferred():  # until it is in a session of its own
         process.start()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoMissionsError, OutputError, TraceError
 from eikon_engine.files.paths import safe_file_name
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import make_folders, write_error_message
 from eikon_engine.replay.artifacts import OUTCOME_FILE
 from eikon_engine.suite.missions import HEAD_BYTES, UNKNOWN_S, SuiteMission, recorded_seconds, recorded_seconds_in
 from eikon_engine.suite.object_storage import StorageFolder, StoredFile, require_safe_name
@@ -118,7 +118,7 @@ class StoredBundles:
 
     def _download(self, bundle: _StoredBundle, path: Path) -> None:
         with _write_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(path.parent)
             temporary = Path(tempfile.mkdtemp(prefix=".download-", dir=path.parent))
         try:
             bundle.storage.download({bundle.name_of(name): temporary / name for name in bundle.files})

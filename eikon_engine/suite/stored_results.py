@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import EikonError, OutputError, UsageError
 from eikon_engine.files.limits import read_file
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import make_folder, make_folders, write_error_message
 from eikon_engine.replay.artifacts import OUTCOME_FILE
 from eikon_engine.report.html_report import REPORT_FILE
 from eikon_engine.suite.object_storage import StorageFolder, require_safe_name
@@ -190,7 +190,8 @@ def download_results(url: str, folder: Path) -> SuiteResult:
     for name in wanted:
         require_safe_name(storage.url, name)
     try:
-        folder.mkdir(parents=True)
+        make_folders(folder.parent)
+        make_folder(folder)
     except OSError as error:
         raise OutputError(write_error_message(folder, error)) from error
     storage.download({name: folder / name for name in wanted})
@@ -211,7 +212,7 @@ def _require_suite(url: str, names: Iterable[str]) -> None:
 
 def _temporary_folder(cache: Path) -> Path:
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        make_folders(cache)
         return Path(tempfile.mkdtemp(prefix="suite-", dir=cache))
     except OSError as error:
         raise OutputError(write_error_message(cache, error)) from error

@@ -15,6 +15,8 @@ from urllib.parse import quote, urlsplit
 
 from eikon_engine.dom import DomNode, PageSnapshot
 from eikon_engine.errors import UsageError
+from eikon_engine.files.origins import split_url
+from eikon_engine.files.text import require_utf8
 from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.masks import RequestPart
 
@@ -212,6 +214,7 @@ def parse_base_url(text: str, option: str = "--base-url") -> BaseUrl:
     Raises:
         UsageError: the text is not an absolute HTTP URL, or has a user, query or fragment.
     """
+    require_utf8(text, option)
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -355,7 +358,7 @@ def restore_page_links(page: PageSnapshot, urls: BaseUrlMap) -> PageSnapshot:
 
 
 def _restore_frame_links(frame: FrameSnapshot, urls: BaseUrlMap) -> FrameSnapshot:
-    if urlsplit(frame.url).scheme not in {"http", "https"}:
+    if split_url(frame.url).scheme not in {"http", "https"}:
         return frame
     done: dict[int, DomNode] = {}
     for node in reversed(list(frame.root.walk())):

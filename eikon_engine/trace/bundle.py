@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from eikon_engine.errors import BundlePathError, OutputError, TraceError, UsageE
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.writing import copy_file, write_error_message
 from eikon_engine.trace.accepted import ACCEPTED_FILE
 from eikon_engine.trace.actions import Drop, ReadValue, SetInputFiles
 from eikon_engine.trace.certificate import CERTIFICATE_FILE, LAST_CERTIFICATION_FILE
@@ -363,8 +362,6 @@ def _copy_file(path: Path, target: Path) -> None:
         raise TraceError(message)
     with source:
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as file:
-                shutil.copyfileobj(source, file)
+            copy_file(source, target)
         except OSError as error:
             raise OutputError(write_error_message(target, error)) from error

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 
 from eikon_engine.errors import TraceFieldError, UsageError
 from eikon_engine.files.models import validation_error
+from eikon_engine.files.text import require_utf8
 from eikon_engine.trace.actions import ACTION_ADAPTER, Action
 from eikon_engine.trace.edits import DeleteStep, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
 from eikon_engine.trace.patch import TracePatch, apply_patch
 from eikon_engine.trace.steps import iter_steps, locate_step
-from eikon_engine.trace.variables import referenced_names, require_utf8, require_variable_names
+from eikon_engine.trace.variables import referenced_names, require_variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

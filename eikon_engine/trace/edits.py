@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel, FiniteJson, validation_error
+from eikon_engine.files.text import read_digits
 from eikon_engine.trace.actions import Action, Drag, RequestCondition, ResponseCondition, TrafficCondition, WaitFor
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -309,7 +310,7 @@ def _parse_path(model: BaseModel, path: str, name: str) -> list[str | int]:
         if found.start() != end:
             break
         end = found.end()
-        parts.append(found[1] if found[1] is not None else int(found[2]))
+        parts.append(found[1] if found[1] is not None else read_digits(found[2]))
     known = EDITABLE_FIELDS[type(model)]
     if end != len(path) or not parts or parts[0] not in known:
         message = f"{name}: expected a field in {', '.join(known)}, such as {_example_field(model)}, got {path!r}"

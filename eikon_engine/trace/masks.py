@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from eikon_engine.dom.css import CssSelector
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import read_digits
 from eikon_engine.trace.read_values import value_text
 from eikon_engine.trace.rules import checked_pattern, matches_pattern
 
@@ -295,6 +296,6 @@ def _parse_step(text: str) -> PathStep:
         return PathStep(tag=text)
     if text.endswith(")") and ":nth(" in text:
         tag, _, number = text[:-1].rpartition(":nth(")
-        return PathStep(tag=tag, number="every" if number == "*" else int(number))
+        return PathStep(tag=tag, number="every" if number == "*" else read_digits(number))
     tag, _, identity = text.partition("#")
     return PathStep(tag=tag, id=identity)

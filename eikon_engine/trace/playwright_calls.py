@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 from pydantic import BaseModel, ValidationError
 
+from eikon_engine.files.text import is_utf8
 from eikon_engine.trace.actions import (
     ACTION_ADAPTER,
     DEFAULT_NAVIGATION_TIMEOUT_MS,
@@ -569,8 +570,11 @@ _READ_READERS: Final[Mapping[str, Callable[[Params, CallContext], Fields]]] = {
 
 def _target(params: Params, name: str, context: CallContext) -> Target:
     selector = params.get(name)
-    if not isinstance(selector, str) or not selector.rpartition(ENTER_FRAME)[2]:
-        message = f"the parameter {name} is missing"
+    if not isinstance(selector, str) or not all(selector.split(ENTER_FRAME)):
+        message = f"the parameter {name} is missing or empty"
+        raise UnsupportedCallError(message)
+    if not is_utf8(selector):
+        message = f"the parameter {name} is no text in UTF-8"
         raise UnsupportedCallError(message)
     return parse_target(selector, context.frames)
 

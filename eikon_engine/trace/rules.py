@@ -46,7 +46,7 @@ def checked_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> str:
     """
     try:
         re.compile(pattern, flags)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         message = f"expected a regular expression, got {pattern!r} ({error})"
         raise ValueError(message) from error
     return pattern

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from pydantic import Field
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import read_digits
 from eikon_engine.trace.generated_ids import is_generated_id
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Target(FileModel):
 
     selector: str = Field(min_length=1)
     """Playwright selector, as recorded."""
-    frames: tuple[str, ...] = ()
+    frames: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Selectors of the enclosing iframes, outermost first; empty for the main frame."""
     alternatives: tuple[str, ...] = ()
     """Other selectors known at recording; shown in explanations, never tried."""
@@ -196,7 +197,7 @@ def _age_s(match: re.Match[str]) -> int:
     count, unit = match["count"], match["unit"]
     if unit is None:
         return 0
-    return (int(count) if count.isdecimal() else 1) * (60 if unit[0] in "mM" else 1)
+    return (read_digits(count) if count.isdecimal() else 1) * (60 if unit[0] in "mM" else 1)
 
 
 def identity_weakness(identity: Identity) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.files.text import require_utf8
 from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace import actions
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 _REFERENCE: Final = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
-
-
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-"""Lone surrogates: command line bytes that are not UTF-8, which no file can hold."""
 
 
 def variable_reference(name: str) -> str:
@@ -101,17 +98,6 @@ def require_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
         if trace.variables[name] is None and name not in given:
             message = f"variable {name} of the trace has no value; use --var {name}=…"
             raise RequirementError(message, code="variable-missing")
-
-
-def require_utf8(text: str, where: str) -> None:
-    """Check that a command line text can be written to a file; `where` names the option in messages.
-
-    Raises:
-        UsageError: the text is not valid UTF-8.
-    """
-    if _SURROGATE.search(text):
-        message = f"{where}: expected text in UTF-8, got {text!r}"
-        raise UsageError(message)
 
 
 def require_variable_names(names: Iterable[str], where: str) -> None:

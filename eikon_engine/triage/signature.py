@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
-from eikon_engine.files.text import shorten
+from eikon_engine.files.origins import split_url
+from eikon_engine.files.text import read_digits, shorten
 from eikon_engine.outcome.triage import CauseSignature
 from eikon_engine.secrets.detection import looks_random
 
@@ -142,7 +143,7 @@ def _failed_response(first: Divergence) -> _Part | None:
         return None if found is None else _Part("response", normalize_key(found["request"]), found["ending"])
     end = first.observed.rpartition(_REDIRECTED)[2]
     loaded = _STATUS_OF_URL.fullmatch(end) if first.code == "status-changed" else None
-    if loaded is None or int(loaded["status"]) < _ERROR:
+    if loaded is None or read_digits(loaded["status"]) < _ERROR:
         return None
     return _Part("response", normalize_key(f"GET {loaded['url']}"), f"status {loaded['status']}")
 
@@ -209,7 +210,7 @@ def normalize_key(key: str) -> str:
     """Return the method and path of a request, with `{id}` for drawn segments and the names of its parameters."""
     method, _, rest = key.partition(" ")
     url = rest.split(" ", 1)[0]
-    location = urlsplit(url)
+    location = split_url(url)
     segments = ("{id}" if each.isdigit() or _is_id(each) else each for each in location.path.split("/"))
     names = sorted({name for name, _ in parse_qsl(location.query, keep_blank_values=True)})
     return f"{method} {'/'.join(segments)}{'?' + '&'.join(names) if names else ''}"
@@ -237,5 +238,5 @@ def _sites(outcome: ReplayOutcome) -> list[str]:
     for subgoal in outcome.subgoals:
         for step in subgoal.steps:
             if step.kind == "action" and step.observation is not None and step.observation.pages:
-                return sorted({urlsplit(page.url).netloc for page in step.observation.pages})
+                return sorted({split_url(page.url).netloc for page in step.observation.pages})
     return []

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 INTERNALS = "eikon_engine.browser.playwright_internals"
 BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
-NOT_PLAYWRIGHT = {"_get_running_loop", "_replace"}
-"""Names of asyncio and of named tuples."""
+NOT_PLAYWRIGHT = {"_exit", "_get_running_loop", "_replace"}
+"""Names of os, of asyncio and of named tuples."""
 
 
 def test_only_one_module_imports_the_internals_of_playwright() -> None:

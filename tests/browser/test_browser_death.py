@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser import worker
+from eikon_engine.browser import page_calls
+from eikon_engine.browser.actions import pointer
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
-from eikon_engine.errors import BrowserDiedError
+from eikon_engine.errors import BrowserDiedError, PageCrashedError, PageUnresponsiveError
 from eikon_engine.trace.actions import Action, Click, FunctionCondition, Navigate, Screenshot, WaitFor
 from tests.browser.desk import Room, at
 
@@ -86,7 +87,7 @@ def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str)
         desk.show("<p>page")
         begin = time.monotonic()
 
-        with pytest.raises(BrowserDiedError):
+        with pytest.raises(PageCrashedError, match="crashed"):
             desk.do(Navigate(url=url))
 
         assert time.monotonic() - begin < IDLE_TIMEOUT_S
@@ -94,20 +95,48 @@ def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str)
         another.show("<p>alive")
 
 
-def test_an_unresponsive_page_ends_the_action(
-    portal: BlockingPortal, site: PageSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An expression that loops forever fails after a deadline."""
-    monkeypatch.setattr(worker, "HANG_TIMEOUT_S", 2.0)
-    endless = WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=100)
-    with (
-        portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,
-        Room(portal, launched.browser, site, launched.api_request).desk() as desk,
-    ):
-        desk.show("<p>Here</p>")
+BUSY: dict[str, tuple[str, Action]] = {
+    "expression": ("<p>", WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=1000)),
+    "click": ("<button id=b onclick='for (;;);'>", Click(target=at("#b"), timeout_ms=1000)),
+    "timer": (
+        "<button id=b onclick='setTimeout(() => { for (;;); }, 20)'>",
+        Click(target=at("#b"), timeout_ms=1000),
+    ),
+    "promises": (
+        "<button id=b onclick='const go = () => Promise.resolve().then(go); go()'>",
+        Click(target=at("#b"), timeout_ms=1000),
+    ),
+}
 
-        with pytest.raises(BrowserDiedError, match="does not respond"):
-            desk.do(endless)
+
+@pytest.mark.parametrize("script", BUSY)
+def test_a_page_that_a_script_keeps_busy_ends_the_action_at_its_deadline(
+    live_browser: Room, site: PageSite, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    """All waits for the page share the deadline of the action; the error says what kept it."""
+    monkeypatch.setattr(page_calls, "MIN_RESPONSE_S", 0.5)
+    monkeypatch.setattr(page_calls, "BUSY_S", 0.5)
+    monkeypatch.setattr(pointer, "ACT_TIMEOUT_MS", 1000.0)
+    html, action = BUSY[script]
+    with live_browser.desk() as desk:
+        desk.show(html)
+        begin = time.monotonic()
+
+        with pytest.raises(PageUnresponsiveError, match="a script keeps"):
+            desk.do(action)
+
+        assert time.monotonic() - begin < 5
+
+
+def test_a_page_that_computes_for_longer_than_its_action_has_time_is_waited_for(
+    live_browser: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine, a short computation takes that long: only processor time tells it from an endless loop."""
+    monkeypatch.setattr(page_calls, "MIN_RESPONSE_S", 0.1)
+    computes = "for (let n = 0; n < 2e9; n += 1); this.id = 'done'"
+    with live_browser.desk() as desk:
+        desk.show(f'<button id=b onclick="{computes}">')
+        desk.ok(Click(target=at("#b"), timeout_ms=100))
 
 
 def test_a_sandbox_that_the_system_refuses_is_named(portal: BlockingPortal, tmp_path: Path) -> None:

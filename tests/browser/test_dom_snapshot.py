@@ -10,7 +10,7 @@ import pytest
 
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.observation import capture_page
-from eikon_engine.browser.page_scripts.loader import load_script, stored_scripts_init
+from eikon_engine.browser.page_scripts.loader import join_scripts, load_script, stored_scripts_init
 from eikon_engine.dom import DomNode, PageSnapshot, encode_snapshot, page_digest, render_html
 from eikon_engine.dom.digest import snapshot_json
 from eikon_engine.errors import BrowserError
@@ -60,8 +60,8 @@ HTML = "text/html"
 
 
 @asynccontextmanager
-async def a_context(*, scripts: bool = True) -> AsyncIterator[BrowserContext]:
-    """Start a browser with one context."""
+async def a_context(*stored: str, scripts: bool = True) -> AsyncIterator[BrowserContext]:
+    """Start a browser with one context, and `stored` among its init scripts."""
     from playwright.async_api import async_playwright
 
     binary = find_browser(None, environ=os.environ)
@@ -70,7 +70,8 @@ async def a_context(*, scripts: bool = True) -> AsyncIterator[BrowserContext]:
         browser = await driver.chromium.launch(executable_path=binary.path, args=flags)
         context = await browser.new_context(java_script_enabled=scripts)
         if scripts:
-            await context.add_init_script(load_script("init_dom_access.js"))
+            first = map(load_script, ("init_natives.js", "init_dom_access.js"))
+            await context.add_init_script(join_scripts((*first, *stored)))
         yield context
         await browser.close()
 
@@ -331,8 +332,7 @@ def test_child_frames_are_found_wherever_they_are(place: str) -> None:
     """Each frame has the document with its name, and the element of its parent that shows it."""
 
     async def run() -> tuple[PageSnapshot, PageSnapshot]:
-        async with a_context() as context:
-            await context.add_init_script(stored_scripts_init())
+        async with a_context(stored_scripts_init()) as context:
             page = await context.new_page()
             await page.route(
                 "**/*", lambda route: route.fulfill(body=_framed(route.request.url, place), content_type=HTML)

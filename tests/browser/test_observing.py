@@ -150,13 +150,13 @@ def test_a_query_reports_movement_once(desk: Desk, place: str) -> None:
 def test_a_second_look_sees_what_the_first_one_triggered(
     desk: Desk, frames: str, script: str, *, is_seen: bool
 ) -> None:
-    """The page notices each look, which reads a property, and is no longer loaded when it has processed a message."""
+    """The page notices each look, which reads its timers, and opens its document again when it gets a message."""
     desk.show(f"<p>here{frames}")
     desk.js("""{
       const { port1, port2 } = new MessageChannel();
-      let state = 'complete';
-      port1.onmessage = () => { state = 'loading' };
-      Object.defineProperty(document, 'readyState', { get() { port2.postMessage(0); return state } });
+      port1.onmessage = () => document.open();
+      const clock = __pwClock.controller, timers = clock._timers;
+      void Object.defineProperty(clock, '_timers', { get() { port2.postMessage(0); return timers; } });
     }""")
 
     seen = desk.portal.call(query_activity, desk.worker.session.tracker, script)

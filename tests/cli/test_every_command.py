@@ -360,6 +360,28 @@ def test_ctrl_c_at_work_is_one_line(name: str, tmp_path: Path) -> None:
         json.loads(path.read_bytes())
 
 
+@pytest.mark.parametrize("name", sorted(set(LONG) - {"demo", "events", "fix loop", "run", "show", "suite record"}))
+def test_too_few_open_files_are_one_line(name: str, tmp_path: Path) -> None:
+    """A command that opens a browser says at once how many files it needs; a browser with fewer would hang."""
+    _write_inputs(tmp_path)
+    given = ["http://127.0.0.1:9" if word == "SILENT" else word for word in LONG[name][0]]
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", sys.executable, "-m", "eikon_engine", *name.split(), *given],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=GENEROUS_S,
+        check=False,
+    )
+
+    assert done.returncode == 69, done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "eikon: the limit of open files is too low for a browser: expected at least 256, got 64. "
+        "Run `ulimit -n 1024` first. (code browser)"
+    )
+    assert_no_fault(done.stderr)
+
+
 @pytest.mark.browser
 def test_sigterm_at_work_has_a_status_of_its_own(tmp_path: Path) -> None:
     """A replay stopped by SIGTERM ends with 143, like a program that the signal has killed."""

@@ -20,7 +20,7 @@ from eikon_engine.dom.fast_html import render_stored_frames
 from eikon_engine.errors import BundlePathError, EikonError, TooLargeError, TraceFieldError
 from eikon_engine.files import limits
 from eikon_engine.files.blobs import BlobRef, BlobStore, blob_ref
-from eikon_engine.files.limits import LineBuffer, parse_toml, require_values
+from eikon_engine.files.limits import LineBuffer, parse_json, parse_toml, require_values
 from eikon_engine.importers.foreign_file import open_foreign_file
 from eikon_engine.importers.har_file import open_har
 from eikon_engine.network.store import read_network
@@ -241,6 +241,18 @@ def test_a_snapshot_with_too_many_nodes_is_refused(read: Callable[[bytes], objec
     """The values of a snapshot are counted before they are parsed."""
     with pytest.raises(TooLargeError, match="expected at most 4,000,000 values"):
         read(b"[" + b"[]," * 2_100_000 + b"0]")
+
+
+@pytest.mark.parametrize("text", ["1e309", "[-1e0999]", '{"a": ' + "9" * 250 + "e99}"])
+def test_a_number_that_no_computer_has_is_refused(text: str) -> None:
+    """The parser makes it infinite, and what is infinite cannot be written again."""
+    with pytest.raises(ValueError, match="a number that is too large"):
+        parse_json(text)
+
+
+def test_large_numbers_are_read() -> None:
+    """As exactly as they are written."""
+    assert parse_json(b'[1.5e308, 1e-999, "1e999", ' + b"9" * 250 + b"]") == [1.5e308, 0.0, "1e999", int("9" * 250)]
 
 
 def test_text_does_not_count_as_values() -> None:

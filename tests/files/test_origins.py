@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from eikon_engine.errors import UsageError
-from eikon_engine.files.origins import is_public_address, is_public_host, parse_origin, url_origin, url_scheme
+from eikon_engine.files.origins import (
+    is_public_address,
+    is_public_host,
+    parse_origin,
+    split_url,
+    url_origin,
+    url_scheme,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +78,9 @@ def test_names_and_addresses_of_the_internet_are_public(host: str) -> None:
     """A name may be public; only its address tells."""
     assert is_public_host(host)
     assert not is_public_address("shop.example")
+
+
+@pytest.mark.parametrize("text", ["http://[", "http://[v1.a/", "//\u2100.example/", "http://[::1"])
+def test_a_text_that_is_no_url_has_no_parts(text: str) -> None:
+    """A page may call anything a URL, so that nothing that reads one may fail."""
+    assert not any(split_url(text))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
@@ -207,3 +209,22 @@ def test_many_runs_are_stored_and_listed_quickly(tmp_path: Path) -> None:
         history.add(runs)
         assert len(history.last_runs(10)) == 100
     assert time.monotonic() - begin < 60
+
+
+@pytest.mark.parametrize("form", ["", "{0}/new/runs.db", "sqlite:///{0}/runs.db"])
+def test_a_new_database_is_for_its_user_only(tmp_path: Path, form: str) -> None:
+    """With the files that SQLite writes beside it, and the folders; the runs tell about pages."""
+    place = find_history(tmp_path, {"EIKON_HISTORY": form.format(tmp_path)})
+    assert place is not None
+    before = os.umask(0)
+    try:
+        add_pending(place, make_runs("+")[0])
+        with open_history(place) as history:
+            history.add(make_runs("+-"))
+            written = list(tmp_path.rglob("*"))
+            modes = {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in written}
+    finally:
+        os.umask(before)
+
+    assert modes == {(True, 0o700), (False, 0o600)}
+    assert any(path.name.endswith("-wal") for path in written)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+from pydantic import ValidationError
+
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome, RequestDifference, ResumePoint
+from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome, RequestDifference, ResumePoint, SkillOutcome
 
 MISS = NetworkMiss(
     key="GET http://shop/help?page=2",
@@ -41,3 +44,9 @@ def test_earlier_names_of_fields_are_read() -> None:
         data = value.model_dump(mode="json")
         data[earlier] = data.pop(name)
         assert type(value).model_validate_json(json.dumps(data)) == value
+
+
+def test_a_step_that_diverged_says_how() -> None:
+    """Reports show its first divergence."""
+    with pytest.raises(ValidationError, match="the verdict of s is diverged: expected divergences, got none"):
+        SkillOutcome(id="s", sequence=1, skill="extract_table", verdict="diverged")

@@ -103,7 +103,7 @@ CLOSED: Final = "TargetClosedError: Page.click: Target page, context or browser 
         ("closes_browser", ["", "page-missing"], CLOSED, "the agent's browser was closed before"),
         (
             "crashes_page",
-            ["", "navigation-failed", "browser-died"],
+            ["", "navigation-failed", "page-crashed"],
             "Error: Page.click: Target crashed",
             "page 0 crashed",
         ),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.kills.checks import MARK, marked_processes
 from eikon_engine.browser.executable import find_browser
 from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
@@ -17,6 +19,7 @@ from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, PageSite
 from tests.record.recorded_page import kinds, steps
 from tests.replay.conftest import replay
+from tests.until import GENEROUS_S, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -342,3 +345,41 @@ def test_a_script_with_a_syntax_error_is_reported_as_python_does(tmp_path: Path)
     assert done.stderr.startswith(f'  File "{script}", line 1\n')
     assert "SyntaxError" in done.stderr
     assert "runpy" not in done.stderr
+
+
+STUBBORN = """import signal
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    subprocess.run(["sleep", "1000"], start_new_session=True)
+"""
+ENDLESS = """
+import pathlib, subprocess, sys, time
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.goto(sys.argv[1])
+    page.click("button")
+    page.click("button")
+    pathlib.Path(sys.argv[2]).touch()
+    {wait}
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the processes are listed by /proc")
+@pytest.mark.parametrize("wait", ["page.wait_for_timeout(10**6)", STUBBORN], ids=["waits", "ignores Ctrl-C"])
+def test_a_script_and_its_browser_end_with_a_killed_recorder(wait: str, button: str, tmp_path: Path) -> None:
+    """So does what the script has started, if it does not end by itself; what was recorded reads back."""
+    script = written(tmp_path, "agent.py", ENDLESS.format(wait=wait))
+    command = [sys.executable, "-m", "eikon_engine", "record", "--script", str(script), "-o", str(tmp_path / "b")]
+    environ = {
+        **os.environ,
+        MARK: str(tmp_path),
+        "EIKON_BROWSER_PATH": str(find_browser(None, environ=os.environ).path),
+    }
+    with subprocess.Popen([*command, "--", button, str(tmp_path / "ready")], env=environ) as process:
+        wait_until((tmp_path / "ready").exists, "the end of the mission", GENEROUS_S)
+        process.send_signal(signal.SIGKILL)
+
+    wait_until(lambda: not marked_processes(str(tmp_path)), "the end of the script and its browser", GENEROUS_S)
+    assert kinds(tmp_path / "b")[:1] == ["click"]

@@ -18,6 +18,7 @@ from tests.record.recorded_page import recorded_actions, recorded_page
 pytestmark = pytest.mark.browser
 
 PASSWORD = "lime-grove-88"
+CODE = "204916"
 LOGIN = """<form method=post action=/in><input id=name name=name aria-label=Name>
 <input id=password name=password type=password aria-label=Password><button>Sign in</button></form>"""
 
@@ -52,6 +53,17 @@ def insert_text(page: Page) -> None:
     page.keyboard.insert_text(PASSWORD)
 
 
+def fill_code(page: Page) -> None:
+    """Fill a field for a code."""
+    page.fill("#otp", CODE)
+
+
+def type_code(page: Page) -> None:
+    """Type a code into the focused element."""
+    page.click("#otp")
+    page.keyboard.type(CODE)
+
+
 def echo(asked: Asked) -> Answer:
     """Return a greeting with everything that was sent."""
     return Answer(body=f"<h1>Signed in</h1><p>{asked.body.decode()}")
@@ -74,6 +86,19 @@ def test_a_password_is_in_no_file(
     assert SecretRef(secret="PASSWORD") in texts
     assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
     assert any(PASSWORD.encode() in asked.body for asked in site.asked)
+
+
+@pytest.mark.parametrize("give", [fill_code, type_code])
+def test_a_code_is_in_no_file(chromium: Browser, site: PageSite, tmp_path: Path, give: Callable[[Page], None]) -> None:
+    """What is typed into a field for codes is a secret, though it is shown."""
+    url = site.put("<form><input id=card name=card><input id=otp name=otp autocomplete=one-time-code></form>")
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(url)
+        give(agent.page)
+
+    texts = [deed.text for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Fill | InsertText)]
+    assert texts == [SecretRef(secret="PASSWORD")]
+    assert find_in_files(tmp_path / "b", {CODE.encode()}) == set()
 
 
 @pytest.mark.parametrize("where", ["frame", "shadow"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from eikon_engine.errors import UsageError
-from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.redact.secret_detector import SecretDetector, SecretRestorer
 from eikon_engine.secrets.search import RedactionRules, SecretSearch
 
 VALUE = "kJ83hdPq0zLmWv7T"
@@ -84,14 +87,14 @@ def test_headers_are_searched(header: tuple[str, str]) -> None:
 
 
 def test_a_short_value_is_replaced_only_where_no_page_reads_it() -> None:
-    """A PIN in an HttpOnly cookie is replaced there; the same text in a document is not."""
+    """A short value in an HttpOnly cookie is replaced there; the same text in a document is not."""
     found = found_by()
-    line = "session_pin=x7q2; Path=/; HttpOnly"
+    line = "session_mark=x7q2; Path=/; HttpOnly"
 
     found.add(found.search.in_headers([("set-cookie", line)]))
 
     assert "x7q2" not in found.redact_header("set-cookie", line, same)
-    assert found.redact_header("set-cookie", line.replace("; HttpOnly", ""), same) == "session_pin=x7q2; Path=/"
+    assert found.redact_header("set-cookie", line.replace("; HttpOnly", ""), same) == "session_mark=x7q2; Path=/"
     assert found.stand_ins.replace_text("x7q2") == "x7q2"
     assert "hunter" not in found.redact_header("authorization", "Basic hunter", same)
 
@@ -106,6 +109,43 @@ def test_claims_of_a_jwt_are_kept() -> None:
 
     assert clean.rpartition(".")[0] == jwt.rpartition(".")[0]
     assert VALUE not in clean
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ('{"pin": 4711, "id": 147110, "note": "PIN 4711"}', {"4711"}),
+        ('{"otp": "required", "refresh": true, "refresh_interval": 3000, "shipping": "4711"}', set()),
+        ('{"security_answer": "Rex", "text": "Rexford"}', {"Rex"}),
+        ('<script>x = {"otp": "204916", password: "step2-of-3"}</script>', {"204916"}),
+        ("see https://ada:plum-4711@shop.test/", {"plum-4711"}),
+    ],
+)
+def test_a_plain_value_is_replaced_where_it_stands_alone(text: str, clean: set[str]) -> None:
+    """Its name says that it is a secret; parts of words and numbers are kept, and JSON stays JSON."""
+    found = found_by()
+
+    found.add(found.search.in_body(text.encode(), "application/json"))
+    redacted = found.stand_ins.replace_text(text)
+
+    expected = text
+    for each in clean:
+        stand_in = next(one.stand_in for one in found.table)
+        expected = re.sub(rf"(?<!\w){each}(?!\w)", stand_in, expected)
+    assert redacted == expected
+    assert (redacted != text) == bool(clean)
+    assert text[0] != "{" or json.loads(redacted)
+
+
+def test_a_found_code_is_restored_for_the_site_where_it_stands_alone() -> None:
+    """A live server gets the real one, and numbers that contain the stand-in as they are."""
+    found = found_by()
+    found.add(found.search.in_body(b'{"pin": "4711"}', "application/json"))
+    (stand_in,) = (each.stand_in for each in found.table)
+
+    restored = SecretRestorer(found).restore_text(f"pin={stand_in}&id=1{stand_in}")
+
+    assert restored == f"pin=4711&id=1{stand_in}"
 
 
 def test_names_and_patterns_can_be_added_and_exempted() -> None:

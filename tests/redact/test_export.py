@@ -12,7 +12,7 @@ import pytest
 from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.record import RecordOptions
-from eikon_engine.redact.export_bundle import copy_folder
+from eikon_engine.redact.export_bundle import copy_without_links
 from eikon_engine.redact.rewrite_bundle import redact_bundle
 from eikon_engine.redact.scan import scan_folder
 from eikon_engine.secrets.redaction import Redactor
@@ -119,7 +119,7 @@ def test_a_redacted_export_has_no_note_of_a_certification(
 ) -> None:
     """Its reason may quote what a page showed only then; an export that is not redacted is a copy."""
     source = tmp_path / "b"
-    copy_folder(in_clear[0], source)
+    copy_without_links(in_clear[0], source)
     if not is_changed:
         source = export(source, tmp_path / "redacted.zip", "--redacted")
     note_certification(source, "a run showed 'Bearer kJ83hdPq0zLmWv7T'")
@@ -131,7 +131,7 @@ def test_a_redacted_export_has_no_note_of_a_certification(
 def test_the_note_of_a_certification_is_rewritten(tmp_path: Path) -> None:
     """Only its texts: it still belongs to the trace that was certified."""
     source = tmp_path / "b"
-    copy_folder(TRACES / "shop_failing", source)
+    copy_without_links(TRACES / "shop_failing", source)
     note_certification(source, "a run showed 'Bearer kJ83hdPq0zLmWv7T'")
 
     assert redact_bundle(source, Redactor({"TOKEN": "kJ83hdPq0zLmWv7T"}), {})

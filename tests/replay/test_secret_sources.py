@@ -53,3 +53,10 @@ def test_what_is_no_origin_binds_no_secret(origins: object) -> None:
     """In options as from the command line."""
     with pytest.raises(UsageError, match=r"ReplayOptions\.secret_origins: expected"):
         ReplayOptions(secret_origins={"PASSWORD": origins})  # type: ignore[dict-item] # of the test
+
+
+@pytest.mark.parametrize(("options", "environ"), [(["ONE=\udcff"], {}), ([], {"EIKON_SECRET_ONE": "\udcff"})])
+def test_a_value_that_is_no_text_is_refused_and_not_shown(options: list[str], environ: dict[str, str]) -> None:
+    """Its bytes could be written to no page and searched in no file."""
+    with pytest.raises(UsageError, match="expected text in UTF-8, got other bytes"):
+        collect_secrets(options, None, environ)

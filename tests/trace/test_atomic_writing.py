@@ -22,15 +22,6 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
-    """The permissions are those of a new file, not those of a temporary one."""
-    (tmp_path / "plain").touch()
-
-    write_atomically(tmp_path / "whole", b"")
-
-    assert (tmp_path / "whole").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
 def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) -> None:
     """The message has the path and the operating system's reason."""
     (tmp_path / "file").touch()

@@ -81,6 +81,19 @@ def test_the_longer_secret_is_found_whole() -> None:
     assert Redactor({"PIN": "1234", "CARD": "12345678"}).redact_text("12345678") == "{{eikon-secret:CARD}}"
 
 
+def test_a_short_secret_is_replaced_where_it_stands_alone() -> None:
+    """Three letters are in many words, and three digits in many numbers."""
+    redactor = Redactor({"WORD": "ab1", "PIN": "903"})
+
+    text = redactor.redact_text("tab1 ab1x ab1, <b>ab1</b> word=ab1&pin=903 1903 9030 9.903 903")
+
+    assert text == (
+        "tab1 ab1x {{eikon-secret:WORD}}, <b>{{eikon-secret:WORD}}</b> word={{eikon-secret:WORD}}&"
+        "pin={{eikon-secret:PIN}} 1903 9030 9.903 {{eikon-secret:PIN}}"
+    )
+    assert redactor.redact_bytes(b"tab1 ab1").decode() == "tab1 {{eikon-secret:WORD}}"
+
+
 def test_without_secrets_nothing_changes() -> None:
     """Without secrets, or with empty ones, nothing is replaced."""
     for redactor in (Redactor({}), Redactor({"EMPTY": ""})):

@@ -112,13 +112,21 @@ def _at_least(least: float, value: float) -> float:
     return max(least, abs(value))
 
 
+def _limited(arguments: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    """Generate values of an `Annotated` type."""
+    pattern = next((each for each in map(_pattern, arguments[1:]) if each is not None), None)
+    if pattern is not None:
+        return st.from_regex(_PATTERNS[pattern])
+    is_long = any(hasattr(each, "min_length") for limit in arguments[1:] for each in getattr(limit, "metadata", ()))
+    return _type(arguments[0]).map(lambda value: value or "x") if is_long else _type(arguments[0])
+
+
 def _type(annotation: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, PLR0911 - one line for each kind of annotation
     origin, arguments = get_origin(annotation), get_args(annotation)
     if "JsonValue" in repr(annotation) and origin is not dict and origin is not tuple:
         return _JSON
     if origin is Annotated:
-        pattern = next((each for each in map(_pattern, arguments[1:]) if each is not None), None)
-        return _type(arguments[0]) if pattern is None else st.from_regex(_PATTERNS[pattern])
+        return _limited(arguments)
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin in {Union, types.UnionType}:

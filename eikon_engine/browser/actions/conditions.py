@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from eikon_engine.browser.actions.effect import ActionEffect, require_page, translated_errors
 from eikon_engine.browser.actions.reads import find_frame
 from eikon_engine.browser.actions.targets import Readiness, ambiguity_message, inspect_target, locate, poll_step_ms
+from eikon_engine.browser.page_calls import answer_timeout
 from eikon_engine.browser.playwright_internals import glob_matches
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
@@ -272,7 +273,7 @@ def _is_alike(live: int | None, recorded: int | None) -> bool:
 async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[bool, str]:
     expression, target = condition.expression, condition.target
     if target is not None:
-        async with translated_errors(f"evaluating {expression} of {target}"):
+        async with translated_errors(f"evaluating {expression} of {target}"), answer_timeout(page, page.url):
             given = [expression, condition.argument]
             found = await locate(page, target).evaluate_all(_EVALUATE_TRUTH_OF_ELEMENT, given)
         if found["count"] > 1:
@@ -285,7 +286,7 @@ async def _evaluate_function(page: Page, condition: FunctionCondition) -> tuple[
         if error.code != "target-missing":
             raise
         return False, error.message
-    async with translated_errors(f"evaluating {expression}"):
+    async with translated_errors(f"evaluating {expression}"), answer_timeout(page, frame.url):
         return bool(await frame.evaluate(_EVALUATE_TRUTH, [expression, condition.argument])), "it is not true"
 
 

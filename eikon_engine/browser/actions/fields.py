@@ -17,6 +17,7 @@ from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import Readiness, bind, readiness_for
 from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.errors import ActionError, ActionRejectedError
+from eikon_engine.secrets.names import is_secret_field
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
 
 if TYPE_CHECKING:
@@ -134,8 +135,8 @@ _KEYS_OF_CHORD: Final = re.compile(r"\+(?=\+|$)|[^+]+")
 
 
 def _redact_secret(session: Session, bound: BoundTarget, action: Fill | TypeText | SetValue) -> None:
-    """Redact a secret, or the text of a password field, before the page can show or send it."""
-    if isinstance(action.text, SecretRef) or ("type", "password") in bound.identity.attributes:
+    """Redact a secret, or the text of a field for one, before the page can show or send it."""
+    if isinstance(action.text, SecretRef) or is_secret_field(bound.identity.attributes):
         session.redact_typed_secret(session.secrets.resolve(action.text))
 
 

@@ -15,7 +15,7 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.secret_origins import allowed_origins
 from eikon_engine.browser.actions.targets import Readiness, bind
-from eikon_engine.browser.page_activity import DOCUMENT_REPLACED
+from eikon_engine.browser.page_calls import DOCUMENT_REPLACED
 from eikon_engine.browser.page_tracker import DialogAnswer
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.errors import ActionRejectedError, NavigationError

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.browser.actions.effect import (
@@ -22,11 +19,14 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
+from eikon_engine.browser.page_calls import answer_timeout
 from eikon_engine.errors import ActionError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.trace.actions import SecretRef, is_forced
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from pathlib import Path
 
     from playwright.async_api import FilePayload, Page, Position
 
@@ -108,7 +108,7 @@ async def click_at(session: Session, page: Page, point: tuple[float, float], opt
         await _hold_at(session, page, point, options)
         return
     async with delivery_barrier(session, page):
-        await _await_input(_click_at_once(session, page, point, options))
+        await _await_input(page, _click_at_once(session, page, point, options))
 
 
 async def _click_at_once(session: Session, page: Page, point: tuple[float, float], options: ClickOptions) -> None:
@@ -133,8 +133,8 @@ async def _hold_at(session: Session, page: Page, point: tuple[float, float], opt
         for count in range(1, options.times + 1):
             async with delivery_barrier(session, page):
                 if count == 1:
-                    await _await_input(move_pointer(session, page, point, steps=options.steps))
-                await _await_input(page.mouse.down(button=options.button, click_count=count))
+                    await _await_input(page, move_pointer(session, page, point, steps=options.steps))
+                await _await_input(page, page.mouse.down(button=options.button, click_count=count))
             async with _released(partial(_release_button, session, page, options.button, count)):
                 await pass_delay()
             if count < options.times:
@@ -143,7 +143,7 @@ async def _hold_at(session: Session, page: Page, point: tuple[float, float], opt
 
 async def _release_button(session: Session, page: Page, button: MouseButton, count: int) -> None:
     async with delivery_barrier(session, page):
-        await _await_input(page.mouse.up(button=button, click_count=count))
+        await _await_input(page, page.mouse.up(button=button, click_count=count))
 
 
 @asynccontextmanager
@@ -177,9 +177,9 @@ async def _change_held_keys(session: Session, page: Page, held: frozenset[str], 
     async with delivery_barrier(session, page):
         for key in MODIFIER_KEYS:
             if key in requested - held:
-                await _await_input(page.keyboard.down(key))
+                await _await_input(page, page.keyboard.down(key))
             elif key in held - requested:
-                await _await_input(page.keyboard.up(key))
+                await _await_input(page, page.keyboard.up(key))
 
 
 def key_of_modifier(modifier: str) -> str:
@@ -201,7 +201,7 @@ async def hover(session: Session, action: Hover) -> ActionEffect:
     bound = await _bind_pointer(session, action, enabled=False)
     async with translated_errors(f"hovering over {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(move_pointer(session, bound.locator.page, point))
+            await _await_input(bound.locator.page, move_pointer(session, bound.locator.page, point))
         else:
             await bound.locator.hover(**_pointer_options(action))
     return ActionEffect(bound=bound)
@@ -212,7 +212,7 @@ async def tap(session: Session, action: Tap) -> ActionEffect:
     bound = await _bind_pointer(session, action, enabled=True)
     async with translated_errors(f"tapping {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(bound.locator.page.touchscreen.tap(*point))
+            await _await_input(bound.locator.page, bound.locator.page.touchscreen.tap(*point))
         else:
             await bound.locator.tap(**_pointer_options(action))
     return ActionEffect(bound=bound)
@@ -285,8 +285,8 @@ def _dropped_files(session: Session, action: Drop) -> Iterator[list[FilePayload]
     if all(each.last_modified_ms is None for each in action.files):
         yield payloads
         return
-    with TemporaryDirectory(prefix="eikon-drop-") as folder:
-        paths = [Path(folder, str(number), each.name) for number, each in enumerate(action.files)]
+    with temporary_folder("drop") as folder:
+        paths = [folder / str(number) / each.name for number, each in enumerate(action.files)]
         for path, file, payload in zip(paths, action.files, payloads, strict=True):
             path.parent.mkdir()
             path.write_bytes(payload["buffer"])
@@ -306,7 +306,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     before = session.tracker.download_count
     async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(_click_at_once(session, bound.locator.page, point, ClickOptions()))
+            await _await_input(bound.locator.page, _click_at_once(session, bound.locator.page, point, ClickOptions()))
         else:
             await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
@@ -347,18 +347,14 @@ def _known_point(session: Session, action: _PointerAction, bound: BoundTarget) -
     return None if session.timeline.is_natural or action.modifiers else bound.point
 
 
-async def _await_input(operation: Awaitable[None]) -> None:
+async def _await_input(page: Page, operation: Awaitable[None]) -> None:
     """Await an operation of mouse, keyboard or touchscreen, which has no timeout of its own.
 
     Raises:
-        ActionError: the page did not respond.
+        PageUnresponsiveError: the page did not respond.
     """
-    try:
-        async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
-            await operation
-    except TimeoutError as error:
-        message = f"the page did not respond to the pointer within {ACT_TIMEOUT_MS:.0f} ms"
-        raise ActionError(message, code="wait-timeout") from error
+    async with answer_timeout(page, page.url, ACT_TIMEOUT_MS / 1000):
+        await operation
 
 
 def _pointer_options(action: _PointerAction) -> dict[str, Any]:

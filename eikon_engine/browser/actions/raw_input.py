@@ -17,6 +17,7 @@ from eikon_engine.browser.actions.targets import POLL_MS, Readiness, bind
 from eikon_engine.browser.page_activity import dispatch_scroll_events
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.errors import ActionError
+from eikon_engine.secrets.names import is_secret_field
 from eikon_engine.trace.actions import SecretRef
 from eikon_engine.trace.target import Identity, identity_differences
 
@@ -120,7 +121,7 @@ async def insert_text(session: Session, action: InsertText) -> ActionEffect:
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
     async with translated_errors("reading the focused element"):
-        is_secret = isinstance(action.text, SecretRef) or await _is_password_focused(page)
+        is_secret = isinstance(action.text, SecretRef) or await _is_secret_focused(page)
     if is_secret:
         session.redact_typed_secret(text)
     async with translated_errors("inserting a text"):
@@ -175,14 +176,17 @@ async def _wait_for_element_at(session: Session, page: Page, action: Mouse | Tou
         waited += POLL_MS
 
 
-async def _is_password_focused(page: Page) -> bool:
-    """Whether a password field has the focus, in any frame; closed shadow roots are not searched."""
+async def _is_secret_focused(page: Page) -> bool:
+    """Whether a field for a secret has the focus, in any frame; closed shadow roots are not searched."""
     frame: Frame | None = page.main_frame
     focused: ElementHandle | None = None
     while frame is not None:
         focused = (await frame.evaluate_handle(FOCUSED_ELEMENT)).as_element()
         frame = None if focused is None else await focused.content_frame()
-    return focused is not None and bool(await focused.evaluate("each => each.type === 'password'"))
+    return focused is not None and is_secret_field(await focused.evaluate(_NAMES_OF_FIELD))
+
+
+_NAMES_OF_FIELD: Final = "each => ['id', 'name', 'type'].map(name => [name, String(each[name] ?? '')])"
 
 
 def _wrong_element_error(action: Mouse | TouchscreenTap, found: Identity | None) -> ActionError:

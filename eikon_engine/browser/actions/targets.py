@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.page_activity import dispatch_scroll_events
+from eikon_engine.browser.page_calls import call_in_frame
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.browser.stabilizer import fast_forward
@@ -185,7 +186,7 @@ async def _inspect_native_css(page: Page, target: Target, readiness: Readiness) 
     engine must be sent to each document first, which takes longer than the whole action.
     """
     asked = [target.frames, target.selector, _readiness_argument(readiness)]
-    answer = await page.main_frame.evaluate(_INSPECT_NATIVE_CSS, asked)
+    answer = await call_in_frame(page.main_frame, _INSPECT_NATIVE_CSS, asked)
     if answer is None:
         return None
     seen = _parse_inspection(answer)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.request_bodies import RequestBodies, content_boundary
+from eikon_engine.files.text import read_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,7 +190,7 @@ async def _content_length(request: Request) -> int | None:
     with suppress(Error, TimeoutError):
         async with asyncio.timeout(CONTENT_TIMEOUT_S):
             length = (await request.all_headers()).get("content-length", "")
-            return int(length) if length.isdecimal() else None
+            return read_digits(length) if length.isdecimal() else None
     return None
 
 

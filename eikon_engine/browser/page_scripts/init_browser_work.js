@@ -20,7 +20,7 @@
   const framesSince = new WeakMap();
   const startingFrames = isStarting => {
     let starting = 0;
-    for (const frame of document.querySelectorAll('iframe')) {
+    for (const frame of own.ofDocument('querySelectorAll', 'iframe')) {
       if (!(frame instanceof HTMLIFrameElement) || frame.getAttribute('loading') === 'lazy') continue;
       if (!frame.hasAttribute('srcdoc') && !frame.getAttribute('src')?.startsWith('blob:')) continue;
       const inside = frame.contentDocument;
@@ -35,16 +35,18 @@
   };
   const isMissing = inside => inside.URL === 'about:blank';
   own.startingFrames = () => startingFrames(inside => isMissing(inside) || inside.readyState !== 'complete');
-  const begin = (longestMs = WORK_MS) => {
+  const begin = own.guardHook((longestMs = WORK_MS) => {
     const work = { until: now() + longestMs };
     works.add(work);
-    return () => { works.delete(work); };
-  };
+    return own.guardHook(() => { works.delete(work); });
+  });
+  const { apply } = Reflect;
   const counted = (place, names, follow) => {
+    const followed = own.guardHook(follow);
     for (const name of names) {
       if (typeof place?.[name] !== 'function') continue;
       place[name] = new Proxy(place[name], {
-        apply: (native, self, values) => follow(Reflect.apply(native, self, values), self),
+        apply: (native, self, values) => followed(apply(native, self, values), self),
       });
     }
   };

@@ -2,7 +2,6 @@
 // animations that end at once but still fire their events. Used in recording and replay alike. `drawsMath` means that no
 // flag of the browser seeds `Math.random`.
 ((seed, drawsMath) => {
-  if (!window.__eikon__) Object.defineProperty(window, '__eikon__', { value: {}, enumerable: false });
   const own = window.__eikon__;
   own.ownSheets = own.ownSheets || new WeakSet();
   own.observePerformance ??= window.PerformanceObserver?.prototype.observe;
@@ -120,9 +119,10 @@
   own.makeDeterministic(window, own.seed, drawsMath);
 
   // The stepped clock stops at a callback that throws; a browser reports the error and continues.
+  const run = own.asPage(Reflect.apply);
   const guarded = callback => typeof callback !== 'function' ? callback : function (...values) {
     try {
-      return callback.apply(this, values);
+      return run(callback, this, values);
     } catch (error) {
       reportError(error);
     }
@@ -135,7 +135,7 @@
       const outer = own.intervalBegun;
       own.intervalBegun = begun;
       try {
-        return callback.apply(this, values);
+        return Reflect.apply(callback, this, values);
       } finally {
         own.intervalBegun = outer;
       }
@@ -145,16 +145,18 @@
   const isReused = 'pending' in own;
   own.pending = 0;
   const { setInterval: setIntervalOfClock, setTimeout: setTimeoutOfClock } = window;
+  const begin = own.guardHook((ofClock, callback, rest) => ofClock.call(window, guarded(callback), ...rest));
+  const beginInterval = own.guardHook((callback, delay, rest) => begin(setIntervalOfClock, callback, [delay, ...rest]));
   window.setInterval = function setInterval(callback, delay, ...rest) {
-    return setIntervalOfClock.call(window, guarded(inInterval(callback)), Math.max(1, Number(delay) || 0), ...rest);
+    return beginInterval(inInterval(callback), Math.max(1, Number(delay) || 0), rest);
   };
   window.setTimeout = function setTimeout(callback, ...rest) {
     if (own.postpone) rest[0] = own.postpone(rest[0] ?? 0);
-    return setTimeoutOfClock.call(window, guarded(callback), ...rest);
+    return begin(setTimeoutOfClock, callback, rest);
   };
   for (const name of ['requestAnimationFrame', 'requestIdleCallback']) {
     const ofClock = window[name];
-    if (ofClock) window[name] = (callback, ...rest) => ofClock.call(window, guarded(callback), ...rest);
+    if (ofClock) window[name] = (callback, ...rest) => begin(ofClock, callback, rest);
   }
 
   // A clock that is paused before it ran reports -1.
@@ -211,7 +213,7 @@
 
   // Count requests without a response: the driver learns of a request only some time after the page sent it. Fetches also by
   // URL: it learns that a response was received before the script that waits for it does.
-  const { URL, Map } = window;
+  const { URL } = window, { apply } = Reflect, { addEventListener } = EventTarget.prototype;
   const fetching = own.fetching ??= new Map();
   own.fetchesOf = url => fetching.get(url) ?? 0;
   const addressOf = input => {
@@ -223,27 +225,28 @@
     }
   };
   if (window.fetch && !isReused) {
+    const count = own.guardHook((answer, input) => {
+      const url = addressOf(input);
+      own.pending += 1;
+      fetching.set(url, own.fetchesOf(url) + 1);
+      return answer.finally(own.guardHook(() => {
+        own.pending -= 1;
+        const left = own.fetchesOf(url) - 1;
+        if (left) fetching.set(url, left);
+        else fetching.delete(url);
+      }));
+    });
     window.fetch = new Proxy(window.fetch, {
-      apply(native, self, values) {
-        const answer = Reflect.apply(native, self, values), url = addressOf(values[0]);
-        own.pending += 1;
-        fetching.set(url, own.fetchesOf(url) + 1);
-        return answer.finally(() => {
-          own.pending -= 1;
-          const left = own.fetchesOf(url) - 1;
-          if (left) fetching.set(url, left);
-          else fetching.delete(url);
-        });
-      },
+      apply: (native, self, values) => count(apply(native, self, values), values[0]),
     });
   }
   if (!isReused) XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
       own.pending += 1;
       let ends = () => { own.pending -= 1; ends = () => {}; };
-      self.addEventListener('loadend', () => ends(), { once: true });
+      apply(addEventListener, self, ['loadend', () => ends(), { once: true }]);
       try {
-        return Reflect.apply(native, self, values);
+        return apply(native, self, values);
       } catch (error) {
         ends();
         throw error;
@@ -269,12 +272,12 @@
   // transition, and a page that measures what it has just changed would see the old size.
   const shortAnimations = '*,*::before,*::after{animation-duration:1ms!important;animation-delay:0s!important;' +
     'animation-iteration-count:1!important;scroll-behavior:auto!important}';
-  const adopt = root => {
+  const adopt = own.guardHook(root => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(shortAnimations);
     own.ownSheets.add(sheet);
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
-  };
+  });
   adopt(document);
   let roots = [];
   const enter = root => {
@@ -289,7 +292,7 @@
   };
   // A declarative shadow root does not pass through attachShadow.
   const declared = place => {
-    for (const each of place.querySelectorAll('*')) {
+    for (const each of own.queryAll(place, '*')) {
       if (!each.shadowRoot || own.entered.has(each.shadowRoot)) continue;
       own.entered.add(each.shadowRoot);
       if (!each.shadowRoot.adoptedStyleSheets.some(sheet => own.ownSheets.has(sheet))) enter(each.shadowRoot);
@@ -297,13 +300,13 @@
     }
   };
   own.entered = new WeakSet();
-  document.addEventListener('readystatechange', () => declared(document));
+  document.addEventListener('readystatechange', own.guard(() => declared(document)));
 
   // Animations have a clock of their own, which nothing can step: finish finite ones now, with their events, and pause
   // infinite ones at their start. Returns how many there were; document.getAnimations omits shadow roots.
   own.endAnimations = () => {
     roots = roots.filter(each => each.deref());
-    const all = [document, ...roots.map(each => each.deref())].flatMap(place => place?.getAnimations() ?? []);
+    const all = [own.ofDocument('getAnimations'), ...roots.map(each => each.deref()?.getAnimations() ?? [])].flat();
     const moving = all.filter(each => each.playState === 'running' && each.timeline === document.timeline);
     for (const each of moving) {
       if (each.effect?.getComputedTiming().endTime < Infinity && each.playbackRate) each.finish();

@@ -1,10 +1,6 @@
-// Init script: store what dom_snapshot.js needs before the page can hide or replace it. Adds one non-enumerable
-// property to window, `__eikon__`, shared by all our init scripts.
+// Init script: store what dom_snapshot.js needs before the page can hide or replace it.
 (() => {
   "use strict";
-  if (!Object.prototype.hasOwnProperty.call(window, "__eikon__")) {
-    Object.defineProperty(window, "__eikon__", { value: {}, enumerable: false });
-  }
   const shared = window.__eikon__;
   if (shared.shadowOf) return;
 
@@ -76,7 +72,7 @@
 
   const openRoots = (place) => [
     place,
-    ...Array.from(place.querySelectorAll("*")).flatMap(({ shadowRoot }) => (shadowRoot ? openRoots(shadowRoot) : [])),
+    ...Array.from(shared.queryAll(place, "*")).flatMap(({ shadowRoot }) => (shadowRoot ? openRoots(shadowRoot) : [])),
   ];
   const hasAncestors = (element, compounds) => {
     const rest = [...compounds];
@@ -89,24 +85,24 @@
 
   // Elements that match a CSS selector; null where Playwright may disagree, because it pierces open shadow roots. There,
   // only compound selectors and their ancestors are evaluated, and only a single match, as the order is another one.
-  shared.query = (selector) => {
+  shared.query = shared.guard((selector) => {
     try {
-      const found = Array.from(document.querySelectorAll(selector)), roots = openRoots(document);
+      const found = Array.from(shared.queryAll(document, selector)), roots = openRoots(document);
       if (roots.length === 1) return found;
       const compounds = selector.match(/(?:\[[^\]]*\]|[^\s[\]])+/g);
       if (!compounds.every(isCompound)) return null;
       const last = compounds.pop();
-      const all = roots.flatMap((root) => Array.from(root.querySelectorAll(last)))
+      const all = roots.flatMap((root) => Array.from(shared.queryAll(root, last)))
         .filter((element) => hasAncestors(element, compounds));
       return all.length > 1 ? null : all;
     } catch {
       return null;
     }
-  };
+  });
 
   // Elements that match a CSS selector in the innermost of a path of frames, with its shared object, and the frames from
   // the outside; null if Playwright must look: a frame is not unique, or out of reach.
-  shared.find = (frames, selector) => {
+  shared.find = shared.guard((frames, selector) => {
     const owners = [];
     let own = shared;
     try {
@@ -121,5 +117,5 @@
     } catch {
       return null;
     }
-  };
+  });
 })();

@@ -1,7 +1,7 @@
 // Runs in every document of an attached context before its own scripts: remembers what an action hit, in its state
 // before the page handled the event, for calls whose element did not exist when they began.
 (() => {
-  const own = window.__eikon__;
+  const own = window.__eikon__, { guard } = own;
   if (own.probeTarget) return;
   const EVENTS = ['pointerdown', 'keydown', 'beforeinput', 'input', 'change', 'click', 'drop'];
   const UNTRUSTED = ['input', 'change']; // Playwright itself raises these, where it chooses options or sets a date
@@ -28,7 +28,7 @@
   const acceptedElements = element =>
     [element, element.closest(WHOLE), element.closest('label')?.control].filter(each => each);
   const isHit = element => acceptedElements(element).some(each => hits.has(each));
-  const remember = event => {
+  const remember = guard(event => {
     if (reportsHit && event.isTrusted) {
       reportsHit = false;
       const at = now();
@@ -45,12 +45,12 @@
     if (event.isTrusted && path.length) innermost ??= { element: path[0], identity: hits.get(path[0]) };
     hasHits ||= event.isTrusted; // events of page scripts do not indicate an action
     expectsHit = isProbed;
-  };
+  });
   for (const type of EVENTS) window.addEventListener(type, remember, { capture: true, passive: true });
-  window.addEventListener('focus', ({ isTrusted, target }) => {
+  window.addEventListener('focus', guard(({ isTrusted, target }) => {
     if (!isTrusted || hasHits || target.nodeType !== 1 || now() <= probedAt + PROMPT_HIT_MS) return;
     focused.set(target, own.inspect([target], { identities: true })[0]);
-  }, { capture: true, passive: true });
+  }), { capture: true, passive: true });
 
   // Whether a page replaced what was hit, both before and after that, and what is found now looks as that did.
   const isReplaced = (identity, known) => innermost && identity && !innermost.element.isConnected && !known?.isConnected &&
@@ -59,7 +59,7 @@
   // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
   // element found earlier, was hit; and its identity before the hit. An element that the page has removed since it was
   // found is no match, unless the action hit it.
-  own.probeTarget = (found, [name, isFirst]) => {
+  own.probeTarget = guard((found, [name, isFirst]) => {
     if (isFirst) {
       hits = new WeakMap(); focused = new WeakMap(); lastElements = {}; innermost = null;
       hasHits = false; expectsHit = false; reportsHit = true;
@@ -77,7 +77,7 @@
     if (isFirst) probedAt = isReady ? at : -Infinity;
     expectsHit ||= !isReady;
     return { ...seen, at, document: documentTime, is_early, was_hit, before };
-  };
+  });
 
   // Browsers hand input to a page before scripts that they were sent earlier, the more so while it is busy. So what lay under
   // the pointer when a button was pressed or released, or the wheel turned, is kept for the call that describes it later; with
@@ -85,7 +85,7 @@
   const POINTER_EVENTS = ['pointerdown', 'pointerup', 'wheel'], CLOCK_STEP_MS = 2, MAX_KEPT = 10;
   let pointed = [], usesRawInput = false;
   own.expectRawInput = () => { usesRawInput = true; };
-  own.elementsAt = (x, y) => {
+  own.elementsAt = guard((x, y) => {
     let hit = document.elementFromPoint(x, y);
     while (hit?.shadowRoot) {
       const inner = hit.shadowRoot.elementFromPoint(x, y);
@@ -93,31 +93,31 @@
       hit = inner;
     }
     return hit ? [hit] : [];
-  };
-  const keep = ({ type, isTrusted, clientX: x, clientY: y }) => {
+  });
+  const keep = guard(({ type, isTrusted, clientX: x, clientY: y }) => {
     const elements = isTrusted ? own.elementsAt(x, y) : [];
     if (!elements.length) return;
     const seen = usesRawInput && type !== 'wheel' ? own.inspect(elements, INSPECTION) : null; // pages turn wheels often
     pointed = [...pointed, { type, at: now(), x, y, elements, seen }].slice(-MAX_KEPT);
-  };
+  });
   for (const type of POINTER_EVENTS) window.addEventListener(type, keep, { capture: true, passive: true });
   const eventSince = (type, begun) => pointed.find(each => each.type === type && each.at > begun - CLOCK_STEP_MS);
   const describe = ({ elements, seen }) =>
     seen ?? own.inspect(elements.every(element => element.isConnected) ? elements : [], INSPECTION);
   // Describes what lay under the pointer at the first event of a call that began at a Unix time, with its place; null if
   // this document received none.
-  own.describeEvent = (type, begun) => {
+  own.describeEvent = guard((type, begun) => {
     usesRawInput = true;
     const event = eventSince(type, begun);
     return event ? { ...describe(event), place: [event.x, event.y] } : null;
-  };
+  });
   // Describes what lay at a point then, or lies there now.
-  own.describeAt = (x, y, type, begun) => {
+  own.describeAt = guard((x, y, type, begun) => {
     const event = eventSince(type, begun);
     usesRawInput = true;
     const isThere = event && Math.abs(event.x - x) < 1 && Math.abs(event.y - y) < 1;
     return isThere ? describe(event) : own.inspect(own.elementsAt(x, y), INSPECTION);
-  };
+  });
 
   // Playwright resolves selectors in a world of its own, in which the selector engine of element_probe.py hands the matches
   // over to us: it raises an event on a target that `document.open` leaves alone, with a node that has the name of the
@@ -126,13 +126,14 @@
   const { parse } = JSON;
   const { get } = Object.getOwnPropertyDescriptor(Node.prototype, 'textContent');
   let matches = [];
-  const take = event => {
+  const take = guard(event => {
     event.stopImmediatePropagation();
     matches.push(event.relatedTarget ?? event.composedPath()[0]);
-  };
-  const listen = place => place.addEventListener('eikon:match', take, true);
+  });
+  const { addEventListener } = EventTarget.prototype;
+  const listen = place => Reflect.apply(addEventListener, place, ['eikon:match', take, true]);
   listen(window);
-  performance.addEventListener('eikon:probe', event => {
+  performance.addEventListener('eikon:probe', guard(event => {
     const carrier = event.relatedTarget;
     matches = [];
     listen(window);
@@ -143,5 +144,5 @@
       own.report({ subject: 'target', probe, seen: own.probeTarget(matches, target) });
       event.preventDefault();
     } catch {} // what it matched is no element
-  });
+  }));
 })();

@@ -1,13 +1,13 @@
 // Runs in every document before its own scripts: lets the driver query whether a document is idle.
 (() => {
-  const own = window.__eikon__;
+  const own = window.__eikon__, { guard } = own;
   // Last pointer position: an element that moved under it is notified with the next frame, at no deterministic time.
   let pointer = null, doubted = null, doubts = 0;
   window.addEventListener('pointermove', event => { pointer = [event.clientX, event.clientY]; }, true);
   window.addEventListener('pointerout', event => { if (!event.relatedTarget) pointer = null; }, true);
   const isPointerStale = () => {
     if (!pointer) return false;
-    let hit = document.elementFromPoint(...pointer);
+    let hit = own.ofDocument('elementFromPoint', ...pointer);
     while (hit?.shadowRoot) {
       const inner = hit.shadowRoot.elementFromPoint(...pointer);
       if (!inner || inner === hit) break;
@@ -47,7 +47,7 @@
   // Animations have a clock of their own, which nothing can step: finish them now, with their events, or pause them.
   const stopAnimations = () => {
     const moving = own.endAnimations?.() ?? 0;
-    for (const each of document.getElementsByTagName('svg')) {
+    for (const each of own.ofDocument('getElementsByTagName', 'svg')) {
       if (each.animationsPaused && !each.animationsPaused()) { each.pauseAnimations(); each.setCurrentTime(0); }
     }
     return !moving;
@@ -55,7 +55,7 @@
 
   // Milliseconds of page time to the next timer of this document; 0 if unknown, as with workers.
   const never = 1e12;
-  own.nextTimer = () => (own.workerCount?.() ? 0 : nextOwnTimer());
+  own.nextTimer = guard(() => (own.workerCount?.() ? 0 : nextOwnTimer()));
   const nextOwnTimer = () => {
     const clock = window.__pwClock?.controller;
     if (!(clock?._timers instanceof Map)) return 0;
@@ -64,40 +64,50 @@
     return Math.max(0, next);
   };
 
+  // Runs the timers until a time, where the driver cannot: its code in the page fails before it reaches the clock.
+  const clock = window.__pwClock?.controller;
+  for (const name of clock ? ['_callFirstTimer', '_firstTimer', '_runTo', 'addTimer', 'clearTimer'] : []) {
+    clock[name] = own.guardHook(clock[name]);
+  }
+  const replayLog = clock && guard(clock._replayLogOnce);
+  if (clock) clock._replayLogOnce = () => { if (clock._log.length) Reflect.apply(replayLog, clock, []); };
+  own.runClockTo = guard(time => {
+    const left = clock ? time - clock.now() : 0;
+    return left > 0 ? clock.runFor(left) : null;
+  });
+
   // Returns: loading or unloading, animating, number of pending fetches, opening sockets and other work, number of
   // workers, next timer.
-  own.activity = () => {
+  own.activity = guard(() => {
     const moves = !stopAnimations() || isPointerStale();
-    const loaded = document.readyState === 'complete' || own.ignoredDocument === document;
+    const loaded = own.ofDocument('readyState') === 'complete' || own.ignoredDocument === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
     const fetching = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
     const pending = fetching + (own.openingSockets?.() ?? 0) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0, own.nextTimer()];
     if (!seen[3]) return seen;
-    return own.settleWorkers().then(({ fetches, untilTimer }) => {
+    return own.settleWorkers().then(guard(({ fetches, untilTimer }) => {
       const loading = seen[0] || (own.ignoredDocument !== document && own.hasStartingWorkers() ? 1 : 0);
       return [loading, seen[1], pending + fetches, seen[3], Math.min(nextOwnTimer(), untilTimer)];
-    });
-  };
+    }));
+  });
 
   // The same from two looks, with what scripts do in between: the second one sees what the first one triggered. Takes
   // what is busier of both, and the timers of the second.
   const later = window.__pwClock?.builtins?.setTimeout ?? window.setTimeout;
-  const turn = () => new Promise(resolve => Reflect.apply(later, window, [resolve, 1]));
+  const turn = guard(() => new Promise(resolve => Reflect.apply(later, window, [resolve, 1])));
   let hasTimers = false; // none ever fires in a sandbox without scripts
   turn().then(() => { hasTimers = true; });
-  own.activityTwice = async () => {
-    const first = await own.activity();
+  const lookAgain = guard(first => {
     if (first[1] || !hasTimers) return first;
-    await turn();
-    await turn();
-    const second = await own.activity();
-    return [...[0, 1, 2].map(part => Math.max(first[part], second[part])), second[3], second[4]];
-  };
+    const busier = guard(second => [...[0, 1, 2].map(part => Math.max(first[part], second[part])), second[3], second[4]]);
+    return turn().then(turn).then(own.activity).then(busier);
+  });
+  own.activityTwice = guard(() => Promise.resolve(own.activity()).then(lookAgain));
 
   // The state of this document and all its frames; null if one is out of reach.
   const { get: count } = Object.getOwnPropertyDescriptor(window, 'length');
-  own.tree = () => {
+  own.tree = guard(() => {
     const all = [own];
     try {
       for (let place = 0; place < Reflect.apply(count, window, []); place++) all.push(...window[place].__eikon__.tree());
@@ -105,15 +115,25 @@
       return null;
     }
     return all;
-  };
+  });
+
+  // Resolves with what a document answers, or as idle once it is removed: its timers no longer fire.
+  own.isRemoved = guard(() => window.closed);
+  const orRemoved = guard((own, answer) => {
+    let isAnswered = false;
+    const wait = guard(() => isAnswered || (own.isRemoved() ? [0, 0, 0, 0, never] : turn().then(wait)));
+    const answered = guard(activity => { isAnswered = true; return activity; });
+    return answer.then ? Promise.race([answer.then(answered), turn().then(wait)]) : answer;
+  });
 
   // The sum over this many documents, with the first of their timers; null, without querying any, if there are more or
   // fewer. A query is not repeated: the animations that it finished would be missing from the second result.
-  own.activityOfTree = async (documents, look) => {
+  own.activityOfTree = guard((documents, look) => {
     const all = own.tree();
     if (all?.length !== documents) return null;
-    const activities = await Promise.all(all.map(each => each[look]()));
-    const sums = [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
-    return [...sums, activities.reduce((next, each) => Math.min(next, each[4]), never)];
-  };
+    return Promise.all(all.map(each => orRemoved(each, each[look]()))).then(guard(activities => {
+      const sums = [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
+      return [...sums, activities.reduce((next, each) => Math.min(next, each[4]), never)];
+    }));
+  });
 })();

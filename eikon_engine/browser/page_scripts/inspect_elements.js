@@ -1,6 +1,9 @@
 // Inspects all elements that a selector matches: their number, what the first one is, and whether it is actionable. One
 // round trip answers everything that binding needs.
 (elements, inspection) => {
+  // <img name="querySelectorAll"> hides the document's own.
+  const queryAll = (root, selector) =>
+    (root === document ? Document.prototype.querySelectorAll.call(root, selector) : root.querySelectorAll(selector));
   const squeeze = text => (text || '').replace(/\s+/g, ' ').trim();
   const ROLES = {
     A: e => (e.hasAttribute('href') ? 'link' : ''), ARTICLE: 'article', ASIDE: 'complementary', BUTTON: 'button',
@@ -67,7 +70,7 @@
     for (let node = parentOf(element); node && ancestors.length < MAX_ANCESTORS; node = parentOf(node)) {
       ancestors.push({ tag: node.localName, id: node.id || '', role: roleOf(node) });
     }
-    const ofTag = Array.from(element.getRootNode().querySelectorAll(element.localName.replace(/[^\w-]/g, '\\$&')));
+    const ofTag = Array.from(queryAll(element.getRootNode(), element.localName.replace(/[^\w-]/g, '\\$&')));
     const ofText = ofTag.filter(each => textOf(each) === text);
     const ordinal = Math.max(0, ofText.indexOf(element));
     const isAlike = other => {
@@ -137,7 +140,7 @@
     return pointOf(element, position);
   };
   const coveredBy = (element, { x, y }) => {
-    let hit = document.elementFromPoint(x, y);
+    let hit = Document.prototype.elementFromPoint.call(document, x, y);
     while (hit?.shadowRoot) {
       const inner = hit.shadowRoot.elementFromPoint(x, y);
       if (!inner || inner === hit) break;

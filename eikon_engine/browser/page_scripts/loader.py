@@ -19,6 +19,12 @@ STORED_SCRIPTS: Final = {
 them."""
 
 
+_KEPT_GLOBALS: Final = (
+    *("Array", "Error", "JSON", "Map", "Math", "Number", "Object", "Promise", "Proxy", "Reflect", "RegExp", "Set"),
+    *("String", "Symbol", "TypeError", "Uint8Array", "WeakMap", "WeakRef", "WeakSet", "reportError"),
+)
+
+
 @cache
 def load_script(name: str) -> str:
     """Read a page script."""
@@ -28,13 +34,17 @@ def load_script(name: str) -> str:
 @cache
 def stored_scripts_init() -> str:
     """Return the init script that puts `STORED_SCRIPTS` into `window.__eikon__`, which an earlier script creates."""
-    kept = ",\n".join(f"{name}: {load_script(file).strip().rstrip(';')}" for file, name in STORED_SCRIPTS.items())
-    return f"Object.assign(window.__eikon__, {{\n{kept}\n}});"
+    functions = {name: load_script(file).strip().rstrip(";") for file, name in STORED_SCRIPTS.items()}
+    return "\n".join(f"window.__eikon__.{name} = window.__eikon__.guard({body});" for name, body in functions.items())
 
 
 def join_scripts(scripts: Iterable[str]) -> str:
-    """Join init scripts: the browser takes a message for each, for each page. One that fails does not stop the next."""
-    return "\n".join(f"try {{\n{script}\n}} catch (error) {{ reportError(error); }}" for script in scripts)
+    """Join init scripts: the browser takes a message for each, for each page. One that fails does not stop the next.
+
+    They keep the global objects of the language that they begin with, whatever the page has instead later.
+    """
+    joined = "\n".join(f"try {{\n{script}\n}} catch (error) {{ reportError(error); }}" for script in scripts)
+    return f"(({{ {', '.join(_KEPT_GLOBALS)} }}) => {{\n{joined}\n}})(window);"
 
 
 @cache
@@ -52,7 +62,7 @@ def call_script(name: str, *arguments: object) -> str:
     return f"{source[begin:].strip()}({', '.join(map(json.dumps, arguments))});"
 
 
-CALL_STORED_SCRIPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(handed) ?? null"
+CALL_STORED_SCRIPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(handed)"
 """Calls a stored script; null where our init scripts did not run."""
 
 

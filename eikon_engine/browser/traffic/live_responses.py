@@ -10,7 +10,7 @@ import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.redaction import redact_body, redact_headers
@@ -25,6 +25,7 @@ from eikon_engine.browser.traffic.response_changes import (
 from eikon_engine.browser.traffic.streams import EVENT_STREAM
 from eikon_engine.divergence.response_diff import ComparedResponse
 from eikon_engine.files.blobs import BlobRef, blob_ref
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.exchange import FETCH_TYPES, Exchange, Hop, RecordedRequest, RecordedResponse
 from eikon_engine.network.matching import Hit
 from eikon_engine.network.store import NumberAllocator
@@ -126,9 +127,9 @@ async def send_live_request(
 
     hops: list[LiveResponse] = []
     async with _api_client(requests, cookies) as client, _api_client(requests, []) as without_cookies:
-        home = urlsplit(sent.url).hostname
+        home = split_url(sent.url).hostname
         while True:
-            is_same_host = is_document or home == urlsplit(sent.url).hostname
+            is_same_host = is_document or home == split_url(sent.url).hostname
             try:
                 response = await _fetch_once(client if is_same_host else without_cookies, sent, timeout_ms)
             except Error as error:
@@ -144,7 +145,7 @@ async def send_live_request(
                 return LiveResult(hops=tuple(hops), failure=_TOO_MANY, reason=f"more than {MAX_REDIRECTS} redirects")
             if not may_follow(following.url):
                 return LiveResult(hops=tuple(hops), failure=_UNSAFE, reason=f"redirected to {following.url}")
-            if urlsplit(following.url).scheme not in SCHEMES:
+            if split_url(following.url).scheme not in SCHEMES:
                 return LiveResult(hops=tuple(hops), failure=_UNSAFE, reason=f"redirected to {following.url}")
             sent = following
 
@@ -155,7 +156,7 @@ async def cookies_for(context: BrowserContext, sent: LiveRequest, *, is_document
     Cookies that the browser withholds from the request itself, as with credentials omitted, are withheld from them too.
     """
     every: list[Mapping[str, Any]] = [dict(each) for each in await context.cookies()]
-    host = urlsplit(sent.url).hostname or ""
+    host = split_url(sent.url).hostname or ""
     if not is_document:
         every = [each for each in every if _is_cookie_for(host, str(each["domain"]))]
     if "cookie" in sent.headers:
@@ -258,7 +259,7 @@ def _client_message(error: Error) -> str:
 
 def origin_of(url: str) -> str:
     """Return the origin of an HTTP URL, unnormalized."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 

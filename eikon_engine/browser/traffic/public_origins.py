@@ -8,9 +8,9 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import urlsplit
 
-from eikon_engine.files.origins import host_and_port, is_public_address, url_origin
+from eikon_engine.files.origins import host_and_port, is_public_address, split_url, url_origin
+from eikon_engine.files.text import read_digits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,7 +112,7 @@ def _body_length(begin: bytes) -> int | None:
     if b"transfer-encoding" in headers:
         return None
     value = headers.get(b"content-length", b"0").strip()
-    return int(value) if value.isdigit() else None
+    return read_digits(value.decode()) if value.isdigit() else None
 
 
 def _headers(begin: bytes) -> Iterable[tuple[bytes, bytes]]:
@@ -123,7 +123,7 @@ def _headers(begin: bytes) -> Iterable[tuple[bytes, bytes]]:
 
 def _request_head(begin: bytes, method: str, target: str) -> bytes:
     """Return the head of a request as the site gets it: one request per connection."""
-    parts = urlsplit(target)
+    parts = split_url(target)
     path = target[len(f"{parts.scheme}://{parts.netloc}") :] or "/"
     lines = begin.split(b"\r\n")[1:]
     kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in _OWN_HEADERS]

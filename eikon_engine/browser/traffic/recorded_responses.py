@@ -8,8 +8,9 @@ import re
 from email.utils import mktime_tz, parsedate_tz
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
+from eikon_engine.files.origins import split_url
 from eikon_engine.network.exchange import FETCH_TYPES
 from eikon_engine.network.websocket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
@@ -43,7 +44,7 @@ def find_status_texts(exchanges: Iterable[Exchange]) -> tuple[dict[str, str], tu
         response = each.response
         if response is None or each.request.resource_type not in FETCH_TYPES:
             continue
-        scheme, host, *_ = urlsplit(response.url)
+        scheme, host, *_ = split_url(response.url)
         origin = f"{scheme}://{host}"
         silent[origin] = silent.get(origin, True) and not response.status_text
         key = f"{response.status} {urldefrag(response.url).url}"
@@ -119,7 +120,7 @@ def cors_denial(exchange: Exchange) -> HeaderPairs:
 
 def _is_cross_origin(exchange: Exchange) -> bool:
     """Whether a request was cross-origin."""
-    origin, theirs = _origin(exchange), urlsplit(exchange.request.url)
+    origin, theirs = _origin(exchange), split_url(exchange.request.url)
     own = f"{theirs.scheme}://{theirs.netloc.rpartition('@')[2]}"
     return origin not in {"", own} and not exchange.request.is_navigation
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.certify import certify, conclude
@@ -24,7 +22,8 @@ from eikon_engine.debug.branches.branch import (
 )
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.paths import resolve_inside
-from eikon_engine.files.writing import write_error_message
+from eikon_engine.files.temporary import temporary_folder
+from eikon_engine.files.writing import make_folders, write_error_message
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import SetObservation, TracePatch, apply_patch, variables_patch, write_patch
@@ -33,6 +32,7 @@ from eikon_engine.trace.trace_file import read_trace, write_trace
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.debug.branches.branch import BranchBundle
@@ -169,9 +169,9 @@ def _read_origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch, int]:
 def _write_branch(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace) -> None:
     """Write a branch to a temporary folder, then rename it; an interrupted write leaves no branch."""
     try:
-        root.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{root.name}.", dir=root.parent) as scratch:
-            fresh = Path(scratch) / root.name
+        make_folders(root.parent)
+        with temporary_folder("branch", near=root.parent) as scratch:
+            fresh = scratch / root.name
             copy_bundle(parent.root, apply_patch(origin, file.patch), fresh, exclude=BRANCH_ONLY_FILES)
             write_trace(origin, fresh / ORIGIN_FILE)
             write_branch_file(fresh, file)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from eikon_engine.divergence.related_responses import describe_change
 from eikon_engine.divergence.response_diff import ENDING_PARTS, FIRST_ERROR_STATUS
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.origins import split_url
+from eikon_engine.files.text import pluralize, read_digits
 from eikon_engine.network.exchange import PASSIVE_TYPES
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def detect_responses(comparison: Comparison) -> Iterator[Divergence]:
     documents = _compared_documents(comparison)
     for change in comparison.response_changes:
         url = change.key.split(" ")[1]
-        if (change.subgoal, change.sequence) != here or url in documents or urlsplit(url).path.endswith("/favicon.ico"):
+        is_here = (change.subgoal, change.sequence) == here
+        if not is_here or url in documents or split_url(url).path.endswith("/favicon.ico"):
             continue
         for value in change.what:
             if value.part in ENDING_PARTS and _is_error(value.recorded) != _is_error(value.live):
@@ -132,7 +133,7 @@ _OPTIONAL_TYPES: Final = PASSIVE_TYPES | {"other", "ping"}
 def _is_error(ending: str) -> bool:
     """Return whether a request ended with an error: a status of 400 or more, or a failure of the network."""
     status = ending.removeprefix("status ")
-    return not status.isdecimal() or int(status) >= FIRST_ERROR_STATUS
+    return not status.isdecimal() or read_digits(status) >= FIRST_ERROR_STATUS
 
 
 def _describe_ending(ending: str) -> str:

@@ -52,7 +52,7 @@ def read_junit_report(path: Path, places: RunPaths) -> JUnitReport | None:
         if path.stat().st_size > MAX_REPORT_BYTES:
             return None
         root = ElementTree.fromstring(path.read_bytes(), forbid_dtd=True)
-    except (OSError, ValueError, ElementTree.ParseError, DefusedXmlException):
+    except (OSError, ValueError, LookupError, ElementTree.ParseError, DefusedXmlException):
         return None
     cases = tuple((case, [found for found in case if found.tag in _FAILURE_TAGS]) for case in root.iter("testcase"))
     failures = tuple(_failure(case, each, places) for case, found in cases for each in found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.text import read_digits
 from eikon_engine.fix.analysis.normalize import shorten
 from eikon_engine.fix.analysis.tracebacks import innermost_own_frame, make_frame
 from eikon_engine.fix.models import TestFailure
@@ -97,7 +98,9 @@ def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: RunPaths) ->
     for line in reversed(lines):
         found = pattern.match(line)
         if found is not None and not found["file"].startswith("node:"):
-            yield make_frame(found["file"].removeprefix("file://"), int(found["line"]), found["name"] or "", places)
+            yield make_frame(
+                found["file"].removeprefix("file://"), read_digits(found["line"]), found["name"] or "", places
+            )
 
 
 def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: RunPaths) -> TestFailure:

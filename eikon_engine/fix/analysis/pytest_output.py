@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.text import read_digits
 from eikon_engine.fix.analysis.normalize import shorten
 from eikon_engine.fix.analysis.tracebacks import innermost_own_frame, pytest_frames, without_captured
 from eikon_engine.fix.models import TestFailure
@@ -159,7 +160,7 @@ def verbose_results(text: str) -> tuple[str, ...] | None:
     for number, word in _COUNT.findall(ended[0]):
         name = "error" if word == "errors" else word
         if name in counts:
-            counts[name] = int(number)
+            counts[name] = read_digits(number)
     if any(sum(outcome == word for _, outcome in results) != counts[name] for word, name in _OUTCOMES.items()):
         return None
     failing = {name for name, outcome in results if outcome not in _NOT_FAILED}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.text import read_digits
 from eikon_engine.fix.analysis.normalize import shorten
 from eikon_engine.fix.models import Frame, TestFailure
 
@@ -25,7 +26,9 @@ _CAPTURED: Final = re.compile(r"^-{3,} Captured .* -{3,}$", re.MULTILINE)
 def pytest_frames(text: str, places: RunPaths) -> tuple[Frame, ...]:
     """Return the frames of one failure in pytest output, outermost first."""
     matches = (_COLON_LINE.match(line) or FILE_LINE.match(line) for line in without_captured(text).split("\n"))
-    frames = (make_frame(each["file"], int(each["line"]), each["name"] or "", places) for each in matches if each)
+    frames = (
+        make_frame(each["file"], read_digits(each["line"]), each["name"] or "", places) for each in matches if each
+    )
     return skip_foreign_frames(tuple(frames), places)
 
 
@@ -114,7 +117,7 @@ def _failure(lines: Sequence[str], begin: int, end: int, places: RunPaths) -> Te
         return None
     last = max((number for number in range(begin, end) if lines[number].strip() == _HEAD), default=begin)
     frames = tuple(
-        make_frame(found["file"], int(found["line"]), found["name"] or "", places)
+        make_frame(found["file"], read_digits(found["line"]), found["name"] or "", places)
         for line in lines[last:end]
         if (found := FILE_LINE.match(line)) is not None
     )

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from eikon_engine.errors import ApplierFailedError, FixError, RequirementError
+from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.fix.appliers.edit_text import read_diff
 from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff
 from eikon_engine.fix.change_policy import AllowedFiles
@@ -28,6 +27,7 @@ from eikon_engine.process_group import Command, run_in_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from eikon_engine.fix.models import TextFix
 
@@ -155,9 +155,9 @@ def tree_snapshot(root: Path, ignored: Sequence[str] = ()) -> Iterator[TreeSnaps
         RequirementError: git is not installed.
         ApplierFailedError: git failed.
     """
-    with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
-        repository = Path(name) / "before"
-        run_isolated_git(("init", "--quiet", "--bare", "--template=", str(repository)), Path(name))
+    with temporary_folder("snapshot") as folder:
+        repository = folder / "before"
+        run_isolated_git(("init", "--quiet", "--bare", "--template=", str(repository)), folder)
         (repository / "info").mkdir(exist_ok=True)
         (repository / "info" / "attributes").write_text(_NO_CONVERSION, encoding="utf-8")
         (repository / "info" / "exclude").write_text("".join(f"{each}\n" for each in ignored), encoding="utf-8")
@@ -232,8 +232,7 @@ class AiderApplier:
         given = os.environ if self.environ is None else self.environ
         environ = aider_environment(given, tree, self.aider_model)
         program = self._program(environ)
-        with tempfile.TemporaryDirectory(prefix="eikon-aider-") as name:
-            scratch = Path(name)
+        with temporary_folder("aider") as scratch:
             message_file = scratch / "message.md"
             message_file.write_text(_INSTRUCTION + fix.text, encoding="utf-8")
             options = aider_arguments(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from eikon_engine.errors import FixError
-from eikon_engine.files.text import pluralize
+from eikon_engine.files.text import pluralize, read_digits
 from eikon_engine.fix.models import ReplaceText, UnifiedDiff
 
 if TYPE_CHECKING:
@@ -244,7 +244,9 @@ def _follows_hunk(lines: Sequence[str], number: int) -> bool:
 def _hunk(body: Sequence[str], line: str | None) -> Hunk:
     old = tuple(each[1:] for each in body if not each or each[0] in " -")
     new = tuple(each[1:] for each in body if not each or each[0] in " +")
-    return Hunk(line=None if line is None else int(line), old=old, new=new, ends_with_newline=_ends_with_newline(body))
+    return Hunk(
+        line=None if line is None else read_digits(line), old=old, new=new, ends_with_newline=_ends_with_newline(body)
+    )
 
 
 def _ends_with_newline(body: Sequence[str]) -> bool | None:

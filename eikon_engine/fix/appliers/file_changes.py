@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ApplierFailedError, FixError, OutputError
-from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.files.temporary import temporary_folder
+from eikon_engine.files.writing import write_error_message, write_public
 from eikon_engine.fix.git import run_isolated_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _DIFFERS: Final = 1
 _HEADER: Final = re.compile(rb"^diff --git [ab]/(.+) [ab]/\1$", re.MULTILINE)
@@ -27,8 +27,7 @@ def unified_diff(before: Mapping[str, bytes | None], after: Mapping[str, bytes |
         ApplierFailedError: git failed.
         RequirementError: git is not installed.
     """
-    with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
-        scratch = Path(name)
+    with temporary_folder("diff") as scratch:
         _write_tree(scratch / "a", before)
         _write_tree(scratch / "b", after)
         arguments = ("diff", "--no-index", "--no-prefix", "--no-renames", "--no-ext-diff", "--no-color", "a", "b")
@@ -96,7 +95,7 @@ def _write_or_remove(path: Path, data: bytes | None) -> None:
         if data is None:
             path.unlink(missing_ok=True)
             return
-        write_atomically(path, data)
+        write_public(path, data)
         if mode is not None:
             path.chmod(mode)
     except OSError as error:

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.text import is_utf8
 from eikon_engine.fix.git import split_names, try_git
-from eikon_engine.fix.user_tree import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import time
 from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Final
 from urllib.error import URLError
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 from urllib.request import (
     BaseHandler,
     HTTPErrorProcessor,
@@ -19,6 +19,8 @@ from urllib.request import (
     ProxyHandler,
     Request,
 )
+
+from eikon_engine.files.origins import split_url
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -65,7 +67,11 @@ def web_fetch(
             message = f"expected at most {MAX_REDIRECTS} redirects, got one more to {location}"
             raise FetchError(message)
         redirects.append({"status": answer.status, "url": answer.url})
-        url = urljoin(answer.url, location)
+        try:
+            url = urljoin(answer.url, location)
+        except ValueError as error:
+            message = f"{answer.url}: expected a redirect to a URL, got {location!r}"
+            raise FetchError(message) from error
 
 
 class _Response:
@@ -79,7 +85,7 @@ class _Response:
 
 
 def _fetch(url: str, max_bytes: int, deadline: float) -> _Response:
-    parts = urlsplit(url)
+    parts = split_url(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         message = f"expected an http:// or https:// URL, got {url!r}"
         raise FetchError(message)
