@@ -59,6 +59,8 @@ class CertifyOptions:
     headless: bool = True
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secret_origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Live only: origins of the trace into whose documents a secret may be typed; see `ReplayOptions`."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Values of trace variables; values that differ from the recorded ones become part of the proposed changes."""
     doublings: int = 3
@@ -81,6 +83,7 @@ class CertifyOptions:
         checks.convert_paths("browser_path", "storage_state")
         checks.check_text_mappings("secrets", "variables")
         checks.convert_items("allow_schemes", lambda each: isinstance(each, str), "schemes of URLs, such as 'data'")
+        checks.convert_origins("secret_origins")
         self._require_live()
         checks.check_callables("progress", "now")
 

@@ -222,6 +222,7 @@ def _replay_options(options: CertifyOptions, run_capture: RunCapture, folder: Pa
         storage_state=options.storage_state,
         on_divergence="continue",
         secrets=options.secrets,
+        secret_origins=options.secret_origins,
         reports=(),
         controller=run_capture,
         action_observers=(run_capture.capture,),

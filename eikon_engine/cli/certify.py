@@ -75,11 +75,13 @@ def certify_command(
     others as `eikon replay`.
     """
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.secrets.sources import collect_secrets
+    from eikon_engine.secrets.sources import collect_bound_secrets
     from eikon_engine.trace.variables import parse_variables
 
+    provided = collect_bound_secrets(secrets, secret_file)
     chosen = CertifyOptions(
-        secrets=collect_secrets(secrets, secret_file),
+        secrets=provided.values,
+        secret_origins=provided.origins,
         variables=parse_variables(variables),
         progress=_progress,
         **options,

@@ -215,7 +215,7 @@ def _trace_source(options: _StartOptions) -> tuple[Path, SessionFolder | None]:
 
 def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> ReplayOptions:
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.secrets.sources import collect_secrets
+    from eikon_engine.secrets.sources import collect_bound_secrets
 
     timeout_ms = None if options["timeout"] is None else options["timeout"] * 1000
     browser_path, variables = options["browser_path"], options["variables"]
@@ -225,13 +225,15 @@ def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> Re
         timeout_ms = session.timeout_ms if timeout_ms is None else timeout_ms
         if browser_path is None and session.browser_path is not None:
             browser_path = Path(session.browser_path)
+    provided = collect_bound_secrets(options["secrets"], options["secret_file"])
     return ReplayOptions(
         headless=options["headless"],
         browser_path=browser_path,
         timeout_ms=timeout_ms,
         allow_schemes=options["allow_schemes"],
         variables=variables,
-        secrets=collect_secrets(options["secrets"], options["secret_file"]),
+        secrets=provided.values,
+        secret_origins=provided.origins,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.errors import RequirementError
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.trace_file import TRACE_FILE, write_trace
@@ -71,6 +72,18 @@ def run(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
         timeout=300,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
+
+
+def test_a_secret_is_typed_into_its_origins_only(bundle: Path, helpdesk: OrdinarySite) -> None:
+    """As in a replay, a run ends before it types the secret into a document of another origin."""
+    elsewhere = f"PASSWORD@https://bank.example={HELPDESK_PASSWORD}"
+    helpdesk.restart(None)
+
+    refused = run(bundle, "--network", "live", "--runs", "2", "--secret", elsewhere)
+
+    assert refused.returncode == RequirementError.exit_status, refused.stderr
+    assert "secret PASSWORD" in refused.stderr
+    assert HELPDESK_PASSWORD not in refused.stderr
 
 
 def replay_live(bundle: Path, site: OrdinarySite, folder: Path, change: Change | None = None) -> ReplayOutcome:
