@@ -46,7 +46,7 @@ def configuration_options(command: Callable[..., Returned]) -> Callable[..., Ret
             type=click.Path(path_type=Path),
             metavar="FILE|none",
             help="Configuration.  [default: eikon.toml, or [tool.eikon] of pyproject.toml, in the nearest folder "
-            "upwards]",
+            "upwards from the bundle; the working directory or above]",
         ),
         click.option("--no-config", is_flag=True, help="Use no configuration, as --config none."),
     )
@@ -63,12 +63,13 @@ def find_chosen_configuration(
     `known` has those that were read before, by their files.
 
     Raises:
-        UsageError: the configuration is invalid; there is none although an environment was chosen.
+        UsageError: the configuration is invalid, or may be one of a stranger; there is none although an environment was
+            chosen.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.suite.configuration_search import find_configuration
+    from eikon_engine.suite.configuration_search import find_own_configuration
 
-    path = None if choice.is_ignored else choice.file or find_configuration(start)
+    path = None if choice.is_ignored else choice.file or find_own_configuration(start)
     if path is not None:
         from eikon_engine.suite.configuration import read_configuration
 

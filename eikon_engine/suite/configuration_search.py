@@ -44,6 +44,30 @@ def find_configuration(start: Path, known: MutableMapping[Path, Path | None] | N
     return found
 
 
+def find_own_configuration(start: Path) -> Path | None:
+    """As `find_configuration`, but only a file in the working directory or above it, and not in the bundle.
+
+    A configuration names programs to start and files to read, so that of a stranger is not used unasked.
+
+    Raises:
+        UsageError: as `find_configuration`; the nearest file is elsewhere.
+    """
+    found = find_configuration(start)
+    if found is None:
+        return None
+    from eikon_engine.trace.trace_file import TRACE_FILE
+
+    working, folder = Path.cwd(), found.parent.resolve()
+    is_above = folder in (working, *working.parents)
+    if not is_above or (found.parent == _folder_of(start) and (folder / TRACE_FILE).exists()):
+        where = "in the bundle" if is_above else f"neither in the working directory ({working}) nor above it"
+        raise UsageError(
+            f"{found}: expected a configuration of yours, got one that is {where}; if you trust it, add --config "
+            f"{found}, else --no-config"
+        )
+    return found
+
+
 def searched_folders(start: Path) -> tuple[Path, ...]:
     """Return the folders in which `find_configuration` looks, the nearest first."""
     folder = _folder_of(start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,9 @@ OPTIONS: Mapping[str, Any] = {
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Return a folder with a configuration and two bundles."""
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a configuration and two bundles."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "eikon.toml").write_text(CONFIGURATION)
     shutil.copytree(TRACES / "shop_passing", tmp_path / "shop/passing")
     shutil.copytree(TRACES / "old_format", tmp_path / "old_format")
@@ -133,6 +135,25 @@ def test_no_configuration_is_used_on_request(project: Path, options: tuple[str, 
     assert "no configuration" in done.stdout
     assert "not searched" in done.stdout
     assert_one_line(run("config", project, *options, "--env", "staging"), 2, "--env staging requires a configuration")
+
+
+def test_a_configuration_that_came_with_a_bundle_is_refused(project: Path) -> None:
+    """It could name a program of its own as the browser: one in the bundle, or in a folder beside the work."""
+    shop = project / "shop/passing"
+    evil = f"[replay]\nbrowser_path = '{project / 'evil.sh'}'\n"
+    (project / "evil.sh").write_text(f"#!/bin/sh\ntouch {project / 'ran'}\n")
+    (project / "evil.sh").chmod(0o755)
+    for folder, where in ((project / "shop", "neither in the working directory"), (shop, "neither in")):
+        file = folder / "eikon.toml"
+        file.write_text(evil)
+        for command in (("replay", "--trace", shop), ("config", shop), ("suite", "run", shop)):
+            assert_one_line(run(*command), 2, str(file), where, f"--config {file}", "--no-config")
+
+    os.chdir(shop)
+    assert_one_line(run("replay", "."), 2, "one that is in the bundle")
+    assert not (project / "ran").exists()
+
+    assert run("config", shop, "--config", shop / "eikon.toml").returncode == 0
 
 
 def test_mistakes_are_one_line(project: Path) -> None:

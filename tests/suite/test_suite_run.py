@@ -370,8 +370,8 @@ def test_names_that_are_no_text_fail_alone(tmp_path: Path) -> None:
     assert results(tmp_path / "out") == suite
 
 
-def test_each_bundle_has_its_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file in one bundle does not hold for those beside it."""
+def test_a_configuration_within_a_suite_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bundle puts no mission into quarantine."""
     monkeypatch.chdir(tmp_path)
     bundles(tmp_path, "a")
     copy_bundle("shop_diverging", tmp_path / "traces" / "b")
@@ -381,8 +381,8 @@ def test_each_bundle_has_its_own_configuration(tmp_path: Path, monkeypatch: pyte
 
     done = run_here(suite_command, ["run", "traces", "-j", "1"], "eikon suite")
 
-    assert done.returncode == 1
-    assert "quarantine" not in done.stdout + done.stderr
+    assert done.returncode == 2
+    assert f"--config {tmp_path / 'traces' / 'a' / 'eikon.toml'}, else --no-config" in done.stderr
 
 
 def test_links_to_bundles_are_followed(tmp_path: Path) -> None:
