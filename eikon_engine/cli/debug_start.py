@@ -214,6 +214,7 @@ def _trace_source(options: _StartOptions) -> tuple[Path, SessionFolder | None]:
 
 
 def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> ReplayOptions:
+    from eikon_engine.errors import UsageError
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.secrets.sources import collect_bound_secrets
 
@@ -224,7 +225,10 @@ def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> Re
         variables = {**session.variables, **variables}
         timeout_ms = session.timeout_ms if timeout_ms is None else timeout_ms
         if browser_path is None and session.browser_path is not None:
-            browser_path = Path(session.browser_path)
+            raise UsageError(
+                f"--from-session {earlier.name}: its browser was {session.browser_path}, which may be any program; "
+                "give a browser with --browser-path"
+            )
     provided = collect_bound_secrets(options["secrets"], options["secret_file"])
     return ReplayOptions(
         headless=options["headless"],

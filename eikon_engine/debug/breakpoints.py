@@ -18,6 +18,7 @@ import regex
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import UsageError
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.patterns import compile_pattern, has_verbose_flag
 from eikon_engine.files.text import pluralize, read_digits
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.outcome.debug_events import BreakpointRef, BreakpointType
@@ -270,11 +271,14 @@ class TextPattern:
             UsageError: empty, too long, or not a regular expression.
         """
         _require_length(source, name)
+        if has_verbose_flag(source):
+            message = f"{name}: verbose patterns are not supported, got {source!r}; remove the flag x"
+            raise UsageError(message, code="breakpoint")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # deprecated syntax
                 re.compile(source, re.IGNORECASE)
-            return cls(source, regex.compile(_to_regex_syntax(source, name), regex.IGNORECASE))
+            return cls(source, compile_pattern(source, re.IGNORECASE))
         except (re.error, regex.error, OverflowError, RecursionError) as error:
             message = f"{name}: expected a regular expression, got {source!r} ({error}); escape literal characters"
             raise UsageError(message, code="breakpoint") from error
@@ -341,47 +345,6 @@ def search_texts(pattern: TextPattern | RequestPattern, texts: Sequence[str]) ->
         if found is not SearchResult.NO:
             return found, text
     return SearchResult.NO, ""
-
-
-def _to_regex_syntax(source: str, what: str) -> str:
-    """Rewrite a pattern of Python's `re` so that `regex` reads it the same way.
-
-    `regex` has additional syntax: braces may count errors (`a{e}`), sets may have named parts (`[[:alpha:]]`). In
-    Python these are literal characters.
-
-    Raises:
-        UsageError: the pattern uses verbose mode.
-    """
-
-    def same(token: re.Match[str]) -> str:
-        match token.lastgroup:
-            case "set":
-                return token[0][0] + token[0][1:].replace("\\[", "[").replace("[", "\\[")
-            case "brace":
-                return "\\{"
-            case "up_to":
-                return f"{{0{token['up_to']}}}"
-            case "verbose":
-                message = f"{what}: verbose patterns are not supported, got {source!r}; remove the flag x"
-                raise UsageError(message, code="breakpoint")
-            case _:
-                return token[0]
-
-    return _TOKEN.sub(same, source)
-
-
-_TOKEN: Final = re.compile(
-    r"""
-      \\N\{[^}]*\} | \\. | \(\?\#[^)]*\)
-    | (?P<verbose> \(\? [a-zA-Z]*x[a-zA-Z]* (?:-[a-zA-Z]+)? [:)] )
-    | (?P<set> \[\^?\]? (?:\\.|[^]\\])* \] )
-    | \{\d+(?:,\d*)?\}
-    | \{(?P<up_to>,\d*)\}
-    | (?P<brace> \{ )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Syntax that `regex` may read differently from Python, and what must be skipped to find it."""
 
 
 def _require_length(source: str, what: str) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from eikon_engine.exporters.playwright_values import site_of
 from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal
+from eikon_engine.files.patterns import find_matches
 from eikon_engine.network.response_values import RequestedSegments, comparable_text, path_before, url_location
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.encodings import ENCODINGS
@@ -195,7 +196,7 @@ def _drawn_values(trace: ExecutionTrace, network: NetworkRecording | None) -> It
     values: dict[str, str] = {}
     for rule in by_response:
         for _, text in _recorded_texts(rule, network):
-            for found in re.finditer(rule.pattern, text):
+            for found in find_matches(rule.pattern, text):
                 if found[1]:
                     values |= _written(found[1], rule.value_pattern) | values
     yield from _literals(values)
@@ -212,7 +213,7 @@ def _drawn_segments(rule: ResponseValueRule, url: str, network: NetworkRecording
         urls: dict[str, None] = {}
         drawn: dict[str, None] = {}
         for exchange, text in _recorded_texts(rule, network):
-            for value in filter(None, (found[1] for found in re.finditer(rule.pattern, text))):
+            for value in filter(None, (found[1] for found in find_matches(rule.pattern, text))):
                 here = [each for each in requested.urls_before(value, exchange) if path_before(each) == path]
                 urls |= dict.fromkeys(here)
                 drawn |= dict.fromkeys([value] if here else ())

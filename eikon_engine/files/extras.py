@@ -15,7 +15,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "pixels": ("PIL",),
         "llm": ("openai",),
-        "debug": ("prompt_toolkit", "regex"),
+        "debug": ("prompt_toolkit",),
         "fix": ("bm25s", "defusedxml", "pathspec"),
         "scenario": ("ruamel",),
         "history": ("alembic", "sqlalchemy"),

@@ -15,6 +15,8 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)")
 _STRIPPED: Final = "".join(map(chr, range(0x21)))
 """What browsers strip from both ends of a URL: control characters and spaces."""
+_UNICAST: Final = ip_network("2000::/3")
+"""IPv6 addresses of the Internet (RFC 4291, section 2.4, and IANA's registry of unicast addresses)."""
 _TRANSLATION: Final = ip_network("64:ff9b::/96")
 """IPv6 addresses that stand for those of IPv4 (NAT64)."""
 
@@ -90,6 +92,8 @@ def is_public_address(text: str) -> bool:
             inner = IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return is_public_address(str(inner))
+        if address not in _UNICAST:
+            return False
     return address.is_global and not address.is_multicast
 
 

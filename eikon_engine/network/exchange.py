@@ -229,6 +229,13 @@ class Exchange(FileModel):
         return self
 
     @model_validator(mode="after")
+    def _redirects_lead_to_http(self) -> Self:
+        if self.hops and self.response is not None and not self.response.url.lower().startswith(("http:", "https:")):
+            message = f"expected redirects to end at an http or https URL, got {self.response.url[:_MAX_SHOWN]}"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _key_fits_the_request(self) -> Self:
         expected = f"{canonical_method(self.request.method)} {canonical_url(self.request.url)}"
         if self.key != expected and not self.key.startswith(expected + BODY_MARK):

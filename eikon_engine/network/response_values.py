@@ -14,6 +14,7 @@ from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from eikon_engine.files.patterns import find_matches
 from eikon_engine.network.drawn_values import value_pattern
 from eikon_engine.network.keys import read_json, write_json
 from eikon_engine.network.rules import split_path
@@ -24,6 +25,8 @@ from eikon_engine.trace.rules import ResponseValueRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    import regex
 
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import RuleUsage
@@ -63,7 +66,7 @@ def pair_values(pattern: str, recorded: str, live: str) -> dict[str, str]:
     Values are paired in their order, if the text before them is the same or as many values changed their text. A value
     that would stand for two is skipped, and so are empty ones.
     """
-    ours, theirs = list(re.finditer(pattern, recorded)), list(re.finditer(pattern, live))
+    ours, theirs = list(find_matches(pattern, recorded)), list(find_matches(pattern, live))
     before, after = _texts_between(ours, recorded), _texts_between(theirs, live)
     pairs: dict[str, str] = {}
     for i1, i2, j1, j2 in _paired_runs(before, after):
@@ -78,9 +81,9 @@ def with_recorded_values(rules: Iterable[VolatileRule], url: str, recorded: str,
     for rule in rules:
         if not isinstance(rule, ResponseValueRule) or not matches_wildcard(rule.url, url_location(url)):
             continue
-        ours = (each[1] for each in re.finditer(rule.pattern, recorded))
+        ours = (each[1] for each in find_matches(rule.pattern, recorded))
         parts, end = [], 0
-        for found, value in zip(re.finditer(rule.pattern, live), ours, strict=False):
+        for found, value in zip(find_matches(rule.pattern, live), ours, strict=False):
             parts += [live[end : found.start(1)], value]
             end = found.end(1)
         live = "".join((*parts, live[end:]))
@@ -280,7 +283,7 @@ def _paired_runs(before: list[str], after: list[str]) -> Iterator[tuple[int, int
             yield i1, i2, j1, j2
 
 
-def _texts_between(found: list[re.Match[str]], text: str) -> list[str]:
+def _texts_between(found: list[regex.Match[str]], text: str) -> list[str]:
     """Return the text between each value and the one before it."""
     ends = [0, *(each.end(1) for each in found)]
     return [text[end : each.start(1)] for end, each in zip(ends, found, strict=False)]

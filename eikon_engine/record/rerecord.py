@@ -22,7 +22,13 @@ from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
 from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
-from eikon_engine.trace.variables import action_secret_names, require_secrets, require_values, used_variables
+from eikon_engine.trace.variables import (
+    action_secret_names,
+    require_secrets,
+    require_values,
+    resolve_trace,
+    used_variables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,7 +157,7 @@ def require_rerecordable(bundle: Bundle, options: RecordOptions) -> ExecutionTra
     require_values(bundle.trace, options.variables)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
     _require_skill_pages(trace)
-    require_allowed_schemes(trace, (), advice="Remove the step with `eikon trace delete`")
+    require_allowed_schemes(resolve_trace(trace), (), advice="Remove the step with `eikon trace delete`")
     require_secrets(secret_names_in(" ".join(options.extra_http_headers.values())), options.secrets)
     skills = default_skills()
     for _, step in iter_steps(trace):

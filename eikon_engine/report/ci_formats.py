@@ -57,7 +57,7 @@ def _add_suite(suites: ET.Element, outcome: ReplayOutcome, subgoal: SubgoalOutco
         case = _add_case(suite, outcome, f"{step.sequence:03d} {_label(step)}", step.duration_ms)
         if step.verdict == "diverged":
             first = step.divergences[0]
-            failure = ET.SubElement(case, "failure", message=xml_text(first.message), type=first.code)
+            failure = ET.SubElement(case, "failure", message=xml_text(first.message), type=xml_text(first.code))
             failure.text = xml_text("\n".join(_differences(step)))
         elif step.verdict == "unverifiable":
             ET.SubElement(case, "error", message=xml_text("; ".join(step.unverifiable)), type="unverifiable")
@@ -107,7 +107,7 @@ def _markdown_lines(outcome: ReplayOutcome) -> Iterator[str]:
     explanation = outcome.explanation
     if explanation is not None:
         yield from ("", f"**{markdown_text(explanation.sentence)}**")
-        yield from ("", f"Cause: {explanation.cause}. {markdown_text(explanation.why)}")
+        yield from ("", f"Cause: {markdown_text(explanation.cause)}. {markdown_text(explanation.why)}")
     yield from (line for reason in outcome.reasons for line in ("", markdown_text(reason)))
     differing = [
         (subgoal, step) for subgoal in outcome.subgoals for step in subgoal.steps if step.verdict != "faithful"
@@ -161,10 +161,10 @@ def render_gitlab(outcome: ReplayOutcome) -> str:
     issues = [
         {
             "description": escape_control_characters(f"{_label(step)}: {each.message}"),
-            "check_name": each.code,
+            "check_name": escape_control_characters(each.code),
             "fingerprint": _fingerprint(outcome.trace_id, subgoal.id, str(step.sequence), each.code, each.expected),
             "severity": "major" if each.severity == "divergence" else "minor",
-            "location": {"path": outcome.trace_path, "lines": {"begin": 1}},
+            "location": {"path": escape_control_characters(outcome.trace_path), "lines": {"begin": 1}},
         }
         for subgoal in outcome.subgoals
         for step in subgoal.steps

@@ -50,6 +50,8 @@ _EXPECTED: Final = ("page expected, differences outlined", "screenshot recorded"
 _OBSERVED: Final = ("page observed, differences outlined", "screenshot")
 _DIFFERENCE: Final = "difference of the screenshots"
 _DOM_DIFFERENCE: Final = "DOM difference"
+_MAX_LEVELS: Final = 40
+"""Levels of elements in a DOM difference; deeper ones are shown beside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,9 +344,9 @@ class _Subgoals:
         """Return the file of an artifact; None if it is missing, or out of the folder."""
         try:
             path = resolve_inside(self._folder, artifact.path, artifact.name)
-        except TraceError:
+            return path if path.is_file() else None
+        except (TraceError, OSError):  # such as a name that is too long
             return None
-        return path if path.is_file() else None
 
 
 def _read_scenario_events(folder: Path) -> tuple[Sequence[EventLine], str]:
@@ -382,13 +384,13 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _nest(lines: Iterable[str]) -> Iterator[_Line]:
-    """Nest lines below those before them with a smaller indentation."""
+    """Nest lines below those before them with a smaller indentation, up to some levels."""
     top = _Line("")
     levels = [(-1, top)]
     for line in lines:
         text = line.lstrip(" ")
         indent = len(line) - len(text)
-        while levels[-1][0] >= indent:
+        while levels[-1][0] >= indent or len(levels) > _MAX_LEVELS:
             levels.pop()
         nested = _Line(text)
         levels[-1][1].below.append(nested)

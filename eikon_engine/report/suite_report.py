@@ -95,7 +95,7 @@ def render_suite_junit(suite: SuiteResult) -> str:
         case = ET.SubElement(element, "testcase", classname="eikon.gates", name=gate.gate, time="0.000")
         if gate.passed is not True:
             kind = "error" if gate.passed is None else "failure"
-            ET.SubElement(case, kind, message=gate.message, type=gate.verdict)
+            ET.SubElement(case, kind, message=xml_text(gate.message), type=gate.verdict)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 

@@ -64,7 +64,7 @@ def collect_secrets(
     found = collect_bound_secrets(options, file, environ)
     if found.origins:
         name = next(iter(found.origins))
-        message = f"secret {name}: expected NAME=VALUE, got an origin, which this command does not observe; remove @ORIGIN"
+        message = f"secret {name}: expected NAME=VALUE, got an origin, to which this command binds none; remove @ORIGIN"
         raise UsageError(message)
     return found.values
 

@@ -55,7 +55,7 @@ def find_own_configuration(start: Path) -> Path | None:
     found = find_configuration(start)
     if found is None:
         return None
-    from eikon_engine.trace.trace_file import TRACE_FILE
+    from eikon_engine.trace.trace_file import TRACE_FILE  # noqa: PLC0415 - slow, and rarely used
 
     working, folder = Path.cwd(), found.parent.resolve()
     is_above = folder in (working, *working.parents)

@@ -226,7 +226,7 @@ def _changed_files(root: Path, revision: str) -> Iterator[Path]:
 def _git(folder: Path, *command: str) -> str:
     try:
         done = subprocess.run(  # noqa: S603 - a revision cannot be an option
-            ["git", "-C", str(folder), *command],  # noqa: S607 - that of the user
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *command],  # noqa: S607 - that of the user
             capture_output=True,
             check=True,
         )

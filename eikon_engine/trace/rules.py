@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
 
 from pydantic import Field, field_validator
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.files.patterns import matches_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,12 +54,7 @@ def checked_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> str:
 
 def matches_pattern(pattern: str | None, value: str) -> bool:
     """Return whether a whole value matches the pattern of a rule or mask; everything matches no pattern."""
-    return pattern is None or _compiled(pattern).fullmatch(value) is not None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
+    return pattern is None or matches_whole(pattern, value)
 
 
 class QueryKeyRule(_ValueRule):

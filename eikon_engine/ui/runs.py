@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.errors import EikonError, EventsError
+from eikon_engine.errors import EikonError
 from eikon_engine.files.locking import is_locked
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.history import summarize_run
@@ -127,7 +127,7 @@ class RunList:
     def _read_events(self, folder: Path, file: Path) -> ShownRun:
         try:
             events = [line.event for line in read_events(file).lines]
-        except EventsError as error:
+        except EikonError as error:
             problem = error.message.removeprefix(f"{file}: ")
             return self._make(folder, summary=None, mission_id=folder.name, problem=problem)
         start = next((event for event in events if isinstance(event, RunStart)), None)

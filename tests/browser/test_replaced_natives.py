@@ -76,6 +76,29 @@ def test_a_page_keeps_what_it_has_replaced(shared_desk: Desk) -> None:
     assert seen.pages[0].title == "map2,then2,1,2"
 
 
+def test_a_page_cannot_show_us_another_document(live_browser: Room) -> None:
+    """Playwright evaluates with `eval`, so that its replacement would know when somebody looks; scripts still have it."""
+    hide = """
+        const own = window.eval;
+        const show = text => { document.querySelector('i')?.replaceChildren(text); };
+        const replacement = script => {
+          const called = own(script);
+          return typeof called !== 'function' ? called : (...values) => {
+            show('0');
+            try { return called(...values); } finally { show('1'); }
+          };
+        };
+        window.eval = replacement;
+        try { Object.defineProperty(window, 'eval', { value: replacement }); } catch {}
+        if (eval('1 + 1') !== 2) throw new Error('no eval');
+    """
+
+    with live_browser.desk() as desk:  # whose documents have replaced nothing before
+        expected, seen = _observations(desk, ""), _observations(desk, hide)
+
+    assert [each.pages for each in seen] == [each.pages for each in expected]
+
+
 def test_a_page_with_elements_named_like_properties_of_the_document_is_observed(shared_desk: Desk) -> None:
     """An image with a name is a property of the document, and hides the document's own."""
     names = "querySelectorAll readyState getElementsByTagName documentElement elementFromPoint body"

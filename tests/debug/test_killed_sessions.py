@@ -126,6 +126,21 @@ def test_a_new_session_restores_the_checkpoints_of_a_killed_one(killed: Session)
     assert (about["timeout_ms"], about["keep_checkpoints"]) == (20_000, 20)
 
 
+def test_a_session_starts_no_program_that_it_names(killed: Session) -> None:
+    """It may be that of somebody else; its browser must be given again."""
+    file = killed.folder / "session.json"
+    before = file.read_text()
+    named = str(killed.folder / "browser.sh")
+    file.write_text(before.replace('"browser_path": null', f'"browser_path": "{named}"'))
+
+    output = run_eikon(
+        "debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s5"
+    )
+    file.write_text(before)
+
+    assert (output.status, f"its browser was {named}" in output.err, "--browser-path" in output.err) == (2, True, True)
+
+
 def test_damaged_items_are_skipped_and_reported(killed: Session) -> None:
     """A modified checkpoint, one without its screenshot, and the branch forked there are skipped.
 

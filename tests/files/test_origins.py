@@ -63,7 +63,8 @@ def test_what_is_more_or_less_than_an_origin_is_refused(text: str) -> None:
 PRIVATE = [
     "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0", "10.0.0.8", "192.168.1.1", "169.254.169.254",
     "100.64.0.1", "224.0.0.1", "[::1]", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]",
-    "[2002:7f00:1::]", "localhost", "LOCALHOST.", "shop.localhost", "",
+    "[2002:7f00:1::]", "[fec0::1]", "[::7f00:1]", "[64:ff9b:1::7f00:1]", "[4000::1]",
+    "localhost", "LOCALHOST.", "shop.localhost", "",
 ]  # fmt: skip
 
 

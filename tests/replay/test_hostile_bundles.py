@@ -142,6 +142,30 @@ def test_a_recording_of_it_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "again").exists()
 
 
+def test_a_recording_of_a_variable_with_it_is_refused(tmp_path: Path) -> None:
+    """What counts is the URL with the recorded values, as it would be performed."""
+    hidden = mission(navigate("{{where}}"), variables={"where": {"value": "file:///etc/hostname"}})
+
+    with pytest.raises(RequirementError, match="got the scheme file:", check=has_code("scheme-not-allowed")):
+        in_a_thread(rerecord(bundle_without_files(hidden), tmp_path / "again", RecordOptions()))
+
+
+def test_no_redirect_leads_out_of_the_web(tmp_path: Path) -> None:
+    """A recorded one is performed as a navigation; no browser follows such a redirect."""
+    bundle = copy_bundle("shop_failing", tmp_path)
+    index = bundle / "network" / "index.jsonl"
+    first, _, rest = index.read_text(encoding="utf-8").partition("\n")
+    exchange = json.loads(first)
+    exchange["hops"] = [{"url": exchange["request"]["url"], "status": 302}]
+    exchange["response"]["url"] = "file:///etc/hostname"
+    index.write_text(f"{json.dumps(exchange)}\n{rest}", encoding="utf-8")
+
+    done = run_here(replay_command, (bundle, "--artifacts-dir", tmp_path / "run"), "eikon replay")
+
+    assert done.returncode == 65
+    assert "expected redirects to end at an http or https URL, got file:///etc/hostname" in done.stderr
+
+
 def test_a_scheme_is_allowed_by_its_name() -> None:
     """Only that one."""
     bundle = bundle_without_files(mission(navigate("data:text/html,x"), navigate("about:blank")))
@@ -352,6 +376,23 @@ def test_a_secret_is_not_typed_into_another_origin(
     assert "(code secret-not-bound)" in done.stderr
     assert not any("?" in asked.path for asked in site.asked)
     assert all(SECRET.encode() not in path.read_bytes() for path in (tmp_path / "run").rglob("*.*"))
+
+
+@pytest.mark.browser
+def test_a_page_cannot_lie_about_its_origin(tmp_path: Path, site: PageSite) -> None:
+    """Whatever a script of ours asks, a page that has replaced `eval` may answer."""
+    answer = f"text.includes('location.origin') ? () => {site.url!r} : own(text)"
+    lie = f"<script>const own = eval; window.eval = text => {answer}</script>"
+    path = site.put(FORM + lie).removeprefix(site.url)
+
+    done = replay(
+        mission(navigate(site.elsewhere + path), fill()),
+        tmp_path,
+        "--network", "live", "--secret", f"PASSWORD@{site.url}={SECRET}",
+    )  # fmt: skip
+
+    assert done.returncode == 78, done.stderr
+    assert f"got {site.elsewhere}" in done.stderr
 
 
 @pytest.mark.browser

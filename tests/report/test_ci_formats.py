@@ -6,6 +6,7 @@ import json
 import sys
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
@@ -14,6 +15,9 @@ from xmlschema import XMLSchema10
 
 from eikon_engine.report.ci_formats import render_github, render_gitlab, render_junit, render_markdown
 from tests.report.outcomes import make_outcome
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.outcomes import ReplayOutcome
 
 
 def parse(text: str) -> ET.Element:
@@ -66,12 +70,23 @@ def test_all_formats_are_well_formed(text: str) -> None:
     """XML has no forbidden character, a table has its cells, a command is one line, and JSON is JSON."""
     outcome = make_outcome(text)
 
+    coded = with_code(outcome, text)
+    junit_schema().validate(render_junit(coded))
+    assert all(char not in render_gitlab(coded) for char in "\u202e\u2066")
     junit_schema().validate(render_junit(outcome))
     rows = [line for line in render_markdown(outcome).splitlines() if line.startswith("|")]
     assert [len(row.replace("\\\\", "").replace("\\|", "").split("|")) for row in rows] == [6] * 4
     commands = render_github(outcome).split("\n")
     assert [line.partition(" ")[0] for line in commands] == ["::error", "::warning", ""]
     assert len(json.loads(render_gitlab(outcome))) == 1
+
+
+def with_code(outcome: ReplayOutcome, code: str) -> ReplayOutcome:
+    """Return an outcome whose difference has another code, as a file that somebody wrote may have."""
+    step = outcome.subgoals[0].steps[1]
+    other = step.model_copy(update={"divergences": (step.divergences[0].model_copy(update={"code": code}),)})
+    changed = outcome.subgoals[0].model_copy(update={"steps": (outcome.subgoals[0].steps[0], other)})
+    return outcome.model_copy(update={"subgoals": (changed,), "trace_path": code})
 
 
 def test_a_fingerprint_stays_while_the_observed_value_changes() -> None:

@@ -60,6 +60,23 @@ def test_an_error_is_one_line(end: str) -> None:
     assert len(printed.getvalue().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("::error::forged", "\\x3a:error::forged"),
+        ("    ::add-mask::the", "    \\x3a:add-mask::the"),
+        ("a ##[error]forged", "a \\x23#[error]forged"),
+        ("##vso[task.setvariable variable=a]b", "\\x23#vso[task.setvariable variable=a]b"),
+        ("##teamcity[message]", "\\x23#teamcity[message]"),
+        ("li::before { color: red } ::after", "li::before { color: red } ::after"),
+        ("## [heading]", "## [heading]"),
+    ],
+)
+def test_no_service_obeys_a_line(line: str, printed: str) -> None:
+    """Services for continuous integration read commands from the log of a job."""
+    assert safe_lines(["first", line]) == f"first\n{printed}\n"
+
+
 def test_each_text_is_one_line() -> None:
     """Tabs and words of any language stay."""
     assert safe_lines(["a\tb", "é\n中"]) == "a\tb\né 中\n"

@@ -89,6 +89,20 @@ def test_missing_files_and_files_outside_are_named(tmp_path: Path) -> None:
     assert "secret" not in html
 
 
+def test_a_page_may_be_nested_however_deeply(tmp_path: Path) -> None:
+    """And name files that no disk has."""
+    (tmp_path / "deep.txt").write_text("".join(f"{' ' * level}{level}\n" for level in range(400)))
+    files = (Artifact(name="DOM difference", path="deep.txt"), Artifact(name="long", path="a" * 5_000))
+    outcome = make_outcome()
+    steps = (make_step(1, artifacts=files), *outcome.subgoals[0].steps[1:])
+    subgoal = outcome.subgoals[0].model_copy(update={"steps": steps})
+
+    html = render_report(outcome.model_copy(update={"subgoals": (subgoal,)}), tmp_path)
+
+    assert ">399<" in html
+    assert "Missing: long" in html
+
+
 def test_a_page_is_the_same_each_time(tmp_path: Path) -> None:
     """It depends on the outcome and the artifacts alone."""
     outcome = make_outcome(folder=tmp_path)

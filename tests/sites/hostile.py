@@ -41,6 +41,7 @@ REPLACED: Final = {
     "Promise.then": _replace("Promise.prototype", "then"),
     "Reflect": f"window.Reflect = {{}}; window.Proxy = {FAIL}; Object.defineProperty = {FAIL};",
     "Function.call": _replace("Function.prototype", "call bind"),
+    "eval": f"window.eval = {FAIL};",
     "regular expressions": _replace("RegExp.prototype", "exec test")
     + "String.prototype.replace = String.prototype.split = String.prototype.trim = () => 'x';",
     "methods of elements": _replace("Element.prototype", _ELEMENT)

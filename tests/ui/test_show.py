@@ -183,6 +183,18 @@ def test_a_folder_whose_name_is_no_text_is_listed(night: Path, page: Page) -> No
         page.goto("about:blank")
 
 
+def test_one_run_that_cannot_be_read_hides_no_other(night: Path, tmp_path: Path) -> None:
+    """A link to a file outside it, or a pipe, makes it unreadable."""
+    (tmp_path / "events").write_text("")
+    for name in ("link", "pipe"):
+        (night / name).mkdir()
+    (night / "link/events.jsonl").symlink_to(tmp_path / "events")
+    os.mkfifo(night / "pipe/events.jsonl")
+
+    with shown(night) as url:
+        assert "10 runs: 2 faithful, 5 diverged, 3 unreadable" in get(url)[1]
+
+
 def test_nothing_outside_the_runs_is_sent(night: Path, tmp_path: Path) -> None:
     """Nor to pages that reach it by another name; artifacts are not executed."""
     (tmp_path / "secret.txt").write_text("secret")

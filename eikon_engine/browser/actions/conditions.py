@@ -15,6 +15,7 @@ from eikon_engine.browser.playwright_internals import glob_matches
 from eikon_engine.browser.request_keys import recorded_or_own_key
 from eikon_engine.browser.stabilizer import fast_forward
 from eikon_engine.errors import ActionError
+from eikon_engine.files.patterns import is_in_text
 from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
 from eikon_engine.trace.actions import (
     AssertCount,
@@ -153,7 +154,7 @@ def matches_url(matcher: UrlMatcher, url: str) -> bool:
     """Return whether a URL matches a pattern of an agent, as Playwright for Python does."""
     if matcher.syntax == "glob":
         return glob_matches(matcher.escaped_glob, url)
-    return re.search(matcher.text, url, matcher.compiled_flags) is not None
+    return is_in_text(matcher.text, url, matcher.compiled_flags)
 
 
 def _matches_shown(session: Session, matcher: UrlMatcher, url: str) -> bool:

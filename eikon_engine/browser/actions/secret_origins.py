@@ -13,13 +13,11 @@ from eikon_engine.trace.actions import InsertText, Navigate, SecretRef
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.async_api import Locator
+    from playwright.async_api import Frame, Locator
 
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import Action, Text
 
-_READ_ORIGIN = "() => location.origin"
-"""Pages cannot replace `location`."""
 _OWN_BLANK = frozenset({"", "about:blank", "about:srcdoc"})
 """URLs of frames whose content is from the document around them."""
 
@@ -39,9 +37,22 @@ async def require_target_origin(session: Session, text: Text, locator: Locator) 
     if allowed is None or not isinstance(text, SecretRef):
         return
     async with translated_errors("reading the origin of the target"):
-        origin = await locator.evaluate(_READ_ORIGIN)
-    if origin not in allowed:
-        raise RequirementError(_message(text.secret, str(origin), allowed), code="secret-not-bound")
+        handle = await locator.element_handle()
+        frame = await handle.owner_frame()
+        await handle.dispose()
+    url = "" if frame is None else _document_url(frame)
+    if url_origin(url) not in allowed:
+        raise RequirementError(_message(text.secret, url_origin(url) or url, allowed), code="secret-not-bound")
+
+
+def _document_url(frame: Frame) -> str:
+    """Return the URL that the browser has for a document, or for the one around it that gave it its content.
+
+    A script in the document would get the answers that the page wants.
+    """
+    while frame.url in _OWN_BLANK and frame.parent_frame is not None:
+        frame = frame.parent_frame
+    return frame.url
 
 
 def require_page_origins(session: Session, action: Action) -> None:

@@ -19,6 +19,11 @@
   });
   defineProperty(window, '__eikon__', { value: own });
 
+  // Playwright's own code in the page evaluates ours with `eval`. With another one, a page could answer in our place, or
+  // hide something while we look; so it keeps its own, and what a page assigns has no effect.
+  const { eval: evaluate } = window;
+  defineProperty(window, 'eval', { configurable: false, get: () => evaluate, set: () => {} });
+
   const kept = [];
   const keep = (name, place, keys) => {
     for (const key of place ? keys : []) {
