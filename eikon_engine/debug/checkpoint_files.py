@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.debug.history import Evaluation, History, steps_sha256
 from eikon_engine.debug.state_digest import Sha256, StateDigest
+from eikon_engine.debug.timeline import CheckpointId
 from eikon_engine.errors import CheckpointError, TraceError
 from eikon_engine.files.blobs import BlobRef, BlobStore
 from eikon_engine.files.limits import read_document, read_file
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 CHECKPOINT_VERSION: Literal[1] = 1
 DOM_FOLDER: Final = "dom"
-
-CheckpointId = Annotated[str, Field(pattern=r"^cp_[0-9]+_[0-9]{8}T[0-9]{12}$")]
 
 
 class CheckpointPage(FileModel):

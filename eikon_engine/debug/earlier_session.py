@@ -11,7 +11,8 @@ from eikon_engine.debug.checkpoint_files import checkpoint_path, delete_checkpoi
 from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.debug.timeline import describe_doubts
 from eikon_engine.debug.timeline_queries import find_branch_with_steps, has_passed
-from eikon_engine.errors import CheckpointError, EikonError, OutputError, SessionError
+from eikon_engine.errors import BundlePathError, CheckpointError, EikonError, OutputError, SessionError
+from eikon_engine.files.paths import require_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import copy_folder
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
@@ -178,8 +179,12 @@ def _evaluation_fields(begun: CheckpointFile, branch: Branch) -> dict[str, objec
 
 def _copy_folder(source: Path, target: Path) -> None:
     try:
+        for each in source.rglob("*"):
+            require_inside(source, each)
         if source.is_dir():
             copy_folder(source, target)
+    except BundlePathError as error:
+        raise OutputError(f"{source}: cannot be copied to {target}: {error.message}") from error
     except (OSError, shutil.Error) as error:
         raise OutputError(
             f"{source}: cannot be copied to {target} ({error}); free disk space or check permissions"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
@@ -63,10 +63,14 @@ class SkippedStepEntry(FileModel):
     label: str
 
 
+CheckpointId: TypeAlias = Annotated[str, Field(pattern=r"^cp_[0-9]+_[0-9]{8}T[0-9]{12}$")]
+"""Id of a checkpoint, and the name of its files."""
+
+
 class CheckpointEntry(FileModel):
     """One checkpoint; its file holds the state."""
 
-    id: str
+    id: CheckpointId
     label: str
     iteration: int = Field(ge=0)
     reason: CheckpointReason
@@ -87,7 +91,7 @@ class Branch(FileModel):
     name: str
     parent_branch: str | None = None
     """None for `main`."""
-    fork_point: str | None = None
+    fork_point: CheckpointId | None = None
     """Id of the checkpoint where it was forked; None for `main`."""
     fork_iteration: int = 0
     """Number of steps shared with the parent."""

@@ -252,10 +252,19 @@ class FileInput(FileModel):
 
     @model_validator(mode="after")
     def _check_name(self) -> Self:
-        if self.last_modified_ms is not None and (self.name in {"", ".", ".."} or set(self.name) & {"/", "\0"}):
+        if self.last_modified_ms is not None:
+            self.require_file_name()
+        return self
+
+    def require_file_name(self) -> None:
+        """Check that the name is that of a file, in no folder: it is written to disk where a drop repeats times.
+
+        Raises:
+            ValueError: it is none.
+        """
+        if self.name in {"", ".", ".."} or set(self.name) & {"/", "\0"}:
             message = f"expected a file name without folders, since last_modified_ms is given, got {self.name!r}"
             raise ValueError(message)
-        return self
 
 
 class _Action(FileModel):
@@ -522,6 +531,13 @@ class Drop(_PositionAction):
     type: Literal["drop"] = "drop"
     files: tuple[FileInput, ...] = ()
     data: tuple[DropData, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        if any(each.last_modified_ms is not None for each in self.files):
+            for each in self.files:
+                each.require_file_name()
+        return self
 
 
 class Scroll(_Action):

@@ -77,7 +77,7 @@ def test_a_page_keeps_what_it_has_replaced(shared_desk: Desk) -> None:
 
 
 def test_a_page_cannot_show_us_another_document(live_browser: Room) -> None:
-    """Playwright evaluates with `eval`, so that its replacement would know when somebody looks; scripts still have it."""
+    """Playwright evaluates with `eval`, so that a replacement would know when we look; scripts still have it."""
     hide = """
         const own = window.eval;
         const show = text => { document.querySelector('i')?.replaceChildren(text); };

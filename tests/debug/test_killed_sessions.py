@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -124,6 +125,37 @@ def test_a_new_session_restores_the_checkpoints_of_a_killed_one(killed: Session)
     assert (on_branch["branch"], on_branch["iteration"]) == ("other", 1)
     assert branches["other"]["parent_branch"] == "main"
     assert (about["timeout_ms"], about["keep_checkpoints"]) == (20_000, 20)
+
+
+@pytest.mark.parametrize("name", ["/victim", "../../victim"])
+def test_a_session_deletes_no_file_of_others(killed: Session, name: str) -> None:
+    """A damaged checkpoint is deleted by its id."""
+    file = killed.folder / "timeline.json"
+    before = file.read_text()
+    file.write_text(re.sub(r'"id": ?"cp_[^"]*"', f'"id": "{name}"', before, count=1))
+
+    output = run_eikon(
+        "debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s6"
+    )
+    file.write_text(before)
+
+    assert output.status == 65, output.err
+    assert name in output.err
+
+
+def test_a_session_copies_no_file_of_others(killed: Session, tmp_path: Path) -> None:
+    """A link may lead anywhere."""
+    (tmp_path / "secret.txt").write_text("secret")
+    link = killed.folder / "checkpoints" / "linked.txt"
+    link.symlink_to(tmp_path / "secret.txt")
+
+    output = run_eikon(
+        "debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s7"
+    )
+    link.unlink()
+
+    assert (output.status, "outside through a symbolic link" in output.err) == (2, True), output.err
+    assert not (killed.parent / "s7").exists()
 
 
 def test_a_session_starts_no_program_that_it_names(killed: Session) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
 from eikon_engine.browser.traffic import public_origins
 from eikon_engine.browser.traffic.public_origins import PublicOrigins
@@ -148,6 +149,19 @@ def test_a_recording_of_a_variable_with_it_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(RequirementError, match="got the scheme file:", check=has_code("scheme-not-allowed")):
         in_a_thread(rerecord(bundle_without_files(hidden), tmp_path / "again", RecordOptions()))
+
+
+@pytest.mark.parametrize("name", ["/evil", "../evil", "a/b", "..", ""])
+def test_a_dropped_file_is_written_nowhere_else(name: str) -> None:
+    """A drop that repeats the time of one of its files writes all of them to disk."""
+    content = {"sha256": "0" * 64, "size": 0}
+    timed = {"name": "a.txt", "mime_type": "text/plain", "content": content, "last_modified_ms": 1}
+    other = {"name": name, "mime_type": "text/plain", "content": content}
+    drop = {"type": "drop", "target": {"selector": "h1"}}
+
+    with pytest.raises(ValidationError, match="expected a file name without folders"):
+        mission({**drop, "files": [timed, other]})
+    mission({**drop, "files": [other]})  # the browser makes it
 
 
 def test_no_redirect_leads_out_of_the_web(tmp_path: Path) -> None:

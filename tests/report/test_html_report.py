@@ -19,6 +19,7 @@ from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime, SkillOutco
 from eikon_engine.report import HtmlReport
 from eikon_engine.report.html_report import render_report
 from eikon_engine.report.templates import MAX_LINE_LENGTH
+from eikon_engine.trace.execution import Artifact
 from tests.report.outcomes import NOW, make_outcome, make_step
 
 HOSTILE: Final = st.sampled_from(

@@ -21,6 +21,7 @@ from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.browser.page_calls import answer_timeout
 from eikon_engine.errors import ActionError
+from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.temporary import temporary_folder
 from eikon_engine.trace.actions import SecretRef, is_forced
 
@@ -286,7 +287,7 @@ def _dropped_files(session: Session, action: Drop) -> Iterator[list[FilePayload]
         yield payloads
         return
     with temporary_folder("drop") as folder:
-        paths = [folder / str(number) / each.name for number, each in enumerate(action.files)]
+        paths = [resolve_inside(folder, f"{number}/{each.name}") for number, each in enumerate(action.files)]
         for path, file, payload in zip(paths, action.files, payloads, strict=True):
             path.parent.mkdir()
             path.write_bytes(payload["buffer"])

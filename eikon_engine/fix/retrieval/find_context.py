@@ -92,11 +92,7 @@ def replay_evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
     folder = PurePosixPath(failure.file).parent
     steps = (step for subgoal in outcome.subgoals for step in subgoal.steps if step.divergences)
     for path in dict.fromkeys(artifact.path for step in steps for artifact in step.artifacts):
-        text = (
-            read_source(tree, (folder / path).as_posix())
-            if path.endswith(_TEXT_SUFFIXES) and ".." not in path
-            else None
-        )
+        text = read_source(tree, (folder / path).as_posix()) if path.endswith(_TEXT_SUFFIXES) else None
         if text:
             yield _evidence_piece((folder / path).as_posix(), text, "evidence of the divergence")
 

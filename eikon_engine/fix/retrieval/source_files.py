@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.errors import BundlePathError
+from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import is_utf8
 from eikon_engine.fix.git import split_names, try_git
 
@@ -42,13 +44,13 @@ def source_files(tree: Path) -> dict[str, str]:
 
 
 def read_source(tree: Path, name: str) -> str | None:
-    """Return the text of a file inside a tree; None if it is not showable text."""
-    path = tree / name
+    """Return the text of a file inside a tree; None if it is outside, or not showable text."""
     try:
+        path = resolve_inside(tree, name)
         if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
             return None
         text = path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError):
+    except (BundlePathError, OSError, UnicodeDecodeError):
         return None
     return None if "\0" in text else text
 

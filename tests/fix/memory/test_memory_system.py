@@ -109,19 +109,24 @@ def test_evidence_of_a_replay_is_shown(tree: Path) -> None:
     """Stored texts of the diverged step are shown; pictures, and paths outside of the folder, are not."""
     folder = tree / "artifacts"
     (folder / "subgoal_1").mkdir(parents=True)
-    (folder / "outcome.json").write_text(diverged_outcome().model_dump_json(), encoding="utf-8")
+    (tree.parent / "of_user.txt").write_text("user\n", encoding="utf-8")
+    outcome = diverged_outcome().model_dump_json().replace("../outside.txt", str(tree.parent / "of_user.txt"))
+    for name, text in (("outcome.json", diverged_outcome().model_dump_json()), ("absolute.json", outcome)):
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "subgoal_1" / "002_click_dom_diff.txt").write_text("-Buy\n+Purchase\n", encoding="utf-8")
     (tree / "outside.txt").write_text("out\n", encoding="utf-8")
     replay = TestFailure(id="m s1:2", kind="eikon", message="m", file="artifacts/outcome.json", excerpt="told")
 
-    alone, beside = (
+    absolute = replay.model_copy(update={"file": "artifacts/absolute.json"})
+    alone, beside, named = (
         {piece.text for piece in ContextFinder().find(_query(tree, failures=failures)).pieces}
-        for failures in ((replay,), (FAILURE, replay))
+        for failures in ((replay,), (FAILURE, replay), (absolute,))
     )
 
     assert "-Buy\n+Purchase\n" in alone & beside
     assert ("told\n" in alone, "told\n" in beside) == (False, True)
-    assert "out\n" not in alone | beside
+    assert "-Buy\n+Purchase\n" in named
+    assert not {"out\n", "user\n"} & (alone | beside | named)
 
 
 def test_target_files_rank_before_similar_files(tree: Path) -> None:
