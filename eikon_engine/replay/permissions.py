@@ -97,7 +97,10 @@ def find_permissions(bundle: Bundle, options: ReplayOptions, urls: BaseUrlMap, *
     return Permissions(
         origins=tuple(origins) if is_implied else None,
         secret_origins=bound,
-        announcements=tuple(_announcements(origins, bound, unbound, is_implied=is_implied)),
+        announcements=(
+            *_announcements(origins, bound, unbound, is_implied=is_implied),
+            *(_ungranted(bundle.trace) if is_implied else ()),
+        ),
     )
 
 
@@ -200,6 +203,19 @@ def _announcements(
     for name in unbound:
         visited = _listed(origins) if origins else "no site of its own"
         yield f"secret {name} is bound to no origin, and the trace navigates to {visited}; use --secret {name}@ORIGIN=…"
+
+
+def without_granted_permissions(trace: ExecutionTrace) -> ExecutionTrace:
+    """Return a trace whose pages get no permission of the browser, such as the camera."""
+    if trace.environment is None:
+        return trace
+    return trace.model_copy(update={"environment": trace.environment.model_copy(update={"permissions": ()})})
+
+
+def _ungranted(trace: ExecutionTrace) -> Iterator[str]:
+    """Announce the permissions of the browser that pages had in the recording, and do not get."""
+    if trace.environment is not None and trace.environment.permissions:
+        yield f"pages do not get the recorded permissions: {', '.join(trace.environment.permissions)}"
 
 
 def _listed(origins: list[str]) -> str:

@@ -16,7 +16,12 @@ from eikon_engine.network.store import read_network
 from eikon_engine.outcome.outcomes import SERVED_MODES, ResumePoint
 from eikon_engine.replay.front_end import find_front_end, without_front_end
 from eikon_engine.replay.model_responses import recorded_responses
-from eikon_engine.replay.permissions import Permissions, find_permissions, require_allowed_schemes
+from eikon_engine.replay.permissions import (
+    Permissions,
+    find_permissions,
+    require_allowed_schemes,
+    without_granted_permissions,
+)
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.trace.accepted import AcceptedBaselines, read_accepted, with_accepted
@@ -417,6 +422,8 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     if network == "live" or options.then_network == "live":
         is_implied = network == "live" and options.network is None and not urls
         permissions = find_permissions(bundle, options, urls, is_implied=is_implied)
+        if is_implied:
+            bundle = replace(bundle, trace=without_granted_permissions(bundle.trace))
     return Plan(
         bundle=bundle,
         network=network,

@@ -23,6 +23,7 @@ from eikon_engine.secrets.sources import collect_bound_secrets
 from eikon_engine.trace.actions import ACTION_ADAPTER
 from eikon_engine.trace.bundle import bundle_without_files, open_bundle
 from eikon_engine.trace.certificate import certificate_state
+from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.trace_file import write_trace
 from tests.browser.pages import Answer, redirect, serve_pages
 from tests.browser.test_public_origins import leads_to
@@ -280,6 +281,18 @@ def test_a_live_replay_reaches_only_the_sites_that_it_navigates_to(
     blocked = {each.target for each in outcome_of(tmp_path).network.page_violations}
     assert {"http://cdn.example/x.png", f"{service.url}/redirected", f"{service.url}/worker"} <= blocked
     assert service.url.removeprefix("http://") in blocked
+
+
+def test_pages_get_no_recorded_permission() -> None:
+    """A trace could have been given any; with the network mode, the user trusts it."""
+    machine = Environment(browser_version="1", playwright_version="1", platform="here", clock_start_ms=0, random_seed=1)
+    asking = mission(navigate(SHOP), environment=machine.model_copy(update={"permissions": ("camera",)}))
+
+    ours, trusted = (plan_replay(bundle_without_files(asking), ReplayOptions(network=each)) for each in (None, "live"))
+
+    assert "pages do not get the recorded permissions: camera" in ours.permissions.announcements
+    granted = [plan.trace.environment and plan.trace.environment.permissions for plan in (ours, trusted)]
+    assert granted == [(), ("camera",)]
 
 
 # Secrets
