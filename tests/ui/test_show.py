@@ -192,7 +192,7 @@ def test_one_run_that_cannot_be_read_hides_no_other(night: Path, tmp_path: Path)
     os.mkfifo(night / "pipe/events.jsonl")
 
     with shown(night) as url:
-        assert "10 runs: 2 faithful, 5 diverged, 3 unreadable" in get(url)[1]
+        assert "10 runs: 1 faithful, 6 diverged, 3 unreadable" in get(url)[1]
 
 
 def test_nothing_outside_the_runs_is_sent(night: Path, tmp_path: Path) -> None:
