@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,7 +46,7 @@ def find_configuration(start: Path, known: MutableMapping[Path, Path | None] | N
 
 
 def find_own_configuration(start: Path) -> Path | None:
-    """As `find_configuration`, but only a file in the working directory or above it, and not in the bundle.
+    """As `find_configuration`, but only a file in the working directory or above it, not in the bundle, and the user's.
 
     A configuration names programs to start and files to read, so that of a stranger is not used unasked.
 
@@ -59,13 +60,25 @@ def find_own_configuration(start: Path) -> Path | None:
 
     working, folder = Path.cwd(), found.parent.resolve()
     is_above = folder in (working, *working.parents)
-    if not is_above or (found.parent == _folder_of(start) and (folder / TRACE_FILE).exists()):
-        where = "in the bundle" if is_above else f"neither in the working directory ({working}) nor above it"
+    where = ""
+    if not is_above:
+        where = f"neither in the working directory ({working}) nor above it"
+    elif found.parent == _folder_of(start) and (folder / TRACE_FILE).exists():
+        where = "in the bundle"
+    elif _may_be_of_others(found):
+        where = "of another user, in a folder that everybody may write"
+    if where:
         raise UsageError(
             f"{found}: expected a configuration of yours, got one that is {where}; if you trust it, add --config "
             f"{found}, else --no-config"
         )
     return found
+
+
+def _may_be_of_others(file: Path) -> bool:
+    """Return whether another user put a file into a folder such as /tmp."""
+    is_shared = file.parent.stat().st_mode & stat.S_IWOTH != 0
+    return is_shared and os.name == "posix" and file.stat().st_uid not in {os.getuid(), 0}
 
 
 def searched_folders(start: Path) -> tuple[Path, ...]:

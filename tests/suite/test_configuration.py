@@ -15,6 +15,7 @@ from eikon_engine import suite
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.suite import Configuration, SecretSource, find_configuration, read_configuration
 from eikon_engine.suite.configuration import BundleTable, ConfigurationTables, EnvironmentTable, ReplaySettings
+from eikon_engine.suite.configuration_search import find_own_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -323,6 +324,22 @@ def test_the_nearest_configuration_is_found(tmp_path: Path) -> None:
     (tmp_path / "a/eikon.toml").touch()
     with pytest.raises(UsageError, match=r"expected one configuration, got eikon\.toml and"):
         find_configuration(bundle)
+
+
+def test_a_configuration_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that everybody may write, such as /tmp."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "eikon.toml"
+    file.touch()
+    if os.getuid() == 0:
+        os.chown(file, 65534, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: file.stat().st_uid + 1)
+
+    assert find_own_configuration(tmp_path / "bundle") == file
+    tmp_path.chmod(0o1777)
+    with pytest.raises(UsageError, match=r"eikon\.toml: .* got one that is of another user.* --config"):
+        find_own_configuration(tmp_path / "bundle")
 
 
 def test_folders_that_were_searched_are_known(tmp_path: Path) -> None:
