@@ -63,8 +63,8 @@ class SkippedStepEntry(FileModel):
     label: str
 
 
-CheckpointId: TypeAlias = Annotated[str, Field(pattern=r"^cp_[0-9]+_[0-9]{8}T[0-9]{12}$")]
-"""Id of a checkpoint, and the name of its files."""
+CheckpointId: TypeAlias = Annotated[str, Field(pattern=r"^cp_[0-9A-Za-z_]+$")]
+"""Id of a checkpoint, and the name of its files, so no path."""
 
 
 class CheckpointEntry(FileModel):
