@@ -63,7 +63,7 @@ class SkippedStepEntry(FileModel):
     label: str
 
 
-CheckpointId: TypeAlias = Annotated[str, Field(pattern=r"^cp_[0-9A-Za-z_]+$")]
+CheckpointId: TypeAlias = Annotated[str, Field(pattern=r"^[0-9A-Za-z_]+$")]
 """Id of a checkpoint, and the name of its files, so no path."""
 
 
