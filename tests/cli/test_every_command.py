@@ -237,7 +237,6 @@ def test_a_missing_extra_is_one_line(name: str, ended: Callable[[str, str], Ende
 @pytest.mark.parametrize(
     ("name", "extra"),
     [
-        ("debug start", "debug"),
         ("fix loop", "fix"),
         ("gate", "scenario"),
         ("run", "scenario"),
