@@ -146,7 +146,7 @@ def test_a_recording_of_it_is_refused(tmp_path: Path) -> None:
 
 def test_a_recording_of_a_variable_with_it_is_refused(tmp_path: Path) -> None:
     """What counts is the URL with the recorded values, as it would be performed."""
-    hidden = mission(navigate("{{where}}"), variables={"where": {"value": "file:///etc/hostname"}})
+    hidden = mission(navigate("{{where}}"), variables={"where": "file:///etc/hostname"})
 
     with pytest.raises(RequirementError, match="got the scheme file:", check=has_code("scheme-not-allowed")):
         in_a_thread(rerecord(bundle_without_files(hidden), tmp_path / "again", RecordOptions()))
