@@ -18,8 +18,10 @@ class FakeFrame:
     """A frame in which every evaluation fails."""
 
     error: Exception
+    page: object = None
+    url: str = "about:blank"
 
-    async def evaluate(self, _script: str, _argument: int | None = None) -> object:
+    async def evaluate(self, _script: str, _argument: object = None) -> object:
         """Raise the error."""
         raise self.error
 
