@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
@@ -43,11 +44,13 @@ def compare_images(expected: bytes, observed: bytes) -> PixelDiff | None:
         from PIL import Image  # noqa: PLC0415 - an extra
     except ImportError:
         return None
-    with Image.open(BytesIO(observed), formats=_FORMATS) as after:
+    too_many_pixels = Image.DecompressionBombError, Image.DecompressionBombWarning
+    with warnings.catch_warnings(), Image.open(BytesIO(observed), formats=_FORMATS) as after:
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             with Image.open(BytesIO(expected), formats=_FORMATS) as before:
                 return _compare(before.convert("RGB"), after.convert("RGB"))
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        except (OSError, SyntaxError, ValueError, *too_many_pixels) as error:
             message = f"the recorded screenshot is not a readable PNG ({error}). Restore the bundle."
             raise TraceError(message, code="attachment-corrupt") from error
 

@@ -6,17 +6,17 @@ import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import pytest
 from PIL import Image
 
 from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
 from eikon_engine.divergence.detectors.pixels import detect_pixels
 from eikon_engine.divergence.pixel_diff import MARK_COLOUR, compare_images
+from eikon_engine.errors import TraceError
 from eikon_engine.trace.actions import Screenshot
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 
 if TYPE_CHECKING:
-    import pytest
-
     from eikon_engine.outcome.divergence import Divergence
 
 SIZE = (20, 10)
@@ -85,3 +85,12 @@ def test_without_pillow_the_difference_is_reported_but_not_drawn(monkeypatch: py
 
     assert "Install eikon-engine[pixels]" in one.message
     assert found(white, white) == []
+
+
+def test_a_picture_with_too_many_pixels_is_refused() -> None:
+    """It is small to send: 20,000 x 5,000 equal pixels take kilobytes, and 300 MB when they are compared."""
+    file = BytesIO()
+    Image.new("1", (20_000, 5_000)).save(file, "PNG")
+
+    with pytest.raises(TraceError, match=r"not a readable PNG .*decompression bomb"):
+        compare_images(file.getvalue(), png((0, 0)))
