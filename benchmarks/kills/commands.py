@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tests.sites.shop import ShopServer
 
 EIKON: Final = ("-m", "eikon_engine")
+PYTEST_INTERRUPTED: Final = 2
+"""Exit status of pytest itself, which Ctrl-C may meet before the plugin is loaded."""
 INPUT: Final = "input"
 """Folder of what no command may change."""
 PROJECT: Final = "project"
@@ -83,8 +85,9 @@ class Case:
         return [sys.executable, *self.program, *(word.format(**addresses) for word in words)]
 
     def statuses(self, usual: int) -> set[int]:
-        """Return with which exit statuses it may end when it is not killed."""
-        return {usual} if self.seconds is None else {usual, 0, 1, 143}
+        """Return with which exit statuses it may end, besides those of the signal."""
+        own = {PYTEST_INTERRUPTED} if "pytest" in self.program else set()
+        return own | ({usual} if self.seconds is None else {usual, 0, 1, 143})
 
 
 _BUNDLE: Final = f"{INPUT}/bundle"
