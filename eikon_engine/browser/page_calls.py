@@ -8,6 +8,7 @@ import re
 import time
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -43,14 +44,26 @@ MIN_RESPONSE_S: Final = 5.0
 """Wall time for a page to answer, even if the action has none left."""
 BUSY_S: Final = 5.0
 """Processor time after the wall time, within which a page that computes something still answers."""
-_DEADLINE: Final[ContextVar[float | None]] = ContextVar("deadline", default=None)
-"""When the pages must have performed the action of this task, on the monotonic clock."""
+
+
+@dataclass(slots=True)
+class _ActionDeadline:
+    """When the pages must have performed an action."""
+
+    at: float
+    """On the monotonic clock."""
+    used_before: dict[int, float] | None = None
+    """Processor times of the pages when the first answer was overdue; later ones count from then on."""
+
+
+_DEADLINE: Final[ContextVar[_ActionDeadline | None]] = ContextVar("deadline", default=None)
+"""That of the action of this task."""
 
 
 @contextmanager
 def page_deadline(timeout_ms: float) -> Iterator[None]:
     """Share one deadline between all waits for a page in the block, which performs an action with this timeout."""
-    before = _DEADLINE.set(time.monotonic() + timeout_ms / 1000)
+    before = _DEADLINE.set(_ActionDeadline(time.monotonic() + timeout_ms / 1000))
     try:
         yield
     finally:
@@ -60,7 +73,7 @@ def page_deadline(timeout_ms: float) -> Iterator[None]:
 def response_timeout_s(longest_s: float = PAGE_RESPONSE_S) -> float:
     """Return for how long to wait for a page: what the action has left, within limits."""
     deadline = _DEADLINE.get()
-    return longest_s if deadline is None else min(longest_s, max(MIN_RESPONSE_S, deadline - time.monotonic()))
+    return longest_s if deadline is None else min(longest_s, max(MIN_RESPONSE_S, deadline.at - time.monotonic()))
 
 
 @asynccontextmanager
@@ -68,7 +81,8 @@ async def answer_timeout(page: Page, place: str, timeout_s: float | None = None)
     """Wait for a page in the block, by default for what the action has left; `place` names it in the message.
 
     On a busy machine, a page does little in that time. So the block ends only after the browser's pages have also
-    worked for `BUSY_S` of processor time since then, or after `PAGE_RESPONSE_S` in all.
+    worked for `BUSY_S` of processor time since then, or since the first overdue answer of the same action, or after
+    `PAGE_RESPONSE_S` in all.
 
     Raises:
         PageUnresponsiveError: the page did not answer in time.
@@ -95,7 +109,12 @@ async def _end_if_busy(page: Page, limit: asyncio.Timeout) -> None:
     """End the block of a timeout once a process of the browser's pages has used `BUSY_S` more of processor time."""
     loop = asyncio.get_running_loop()
     last_s = loop.time() + PAGE_RESPONSE_S
-    before = await _processor_times(page)
+    deadline = _DEADLINE.get()
+    before = None if deadline is None else deadline.used_before
+    if before is None:
+        before = await _processor_times(page)
+        if deadline is not None:
+            deadline.used_before = before
     while loop.time() < last_s:
         await asyncio.sleep(BUSY_S / 20)
         now = await _processor_times(page)
