@@ -11,7 +11,6 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -115,24 +114,21 @@ def write_public(path: Path, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes, mode: int) -> None:
-    temporary: Path | None = None
+    temporary = path.parent / f".{path.name}.{os.urandom(4).hex()}.tmp"  # known before it exists: interrupts may come
     try:
         make_folders(path.parent)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        temporary = Path(name)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE_FILE)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(mode)
         temporary.replace(path)
-        temporary = None
     except OSError as error:
         raise OutputError(write_error_message(path, error)) from error
     finally:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def write_error_message(path: Path, error: OSError) -> str:

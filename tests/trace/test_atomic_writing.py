@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,3 +31,19 @@ def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) 
         write_atomically(tmp_path / "file" / "below", b"")
 
     assert raised.value.message.startswith(f"cannot write {tmp_path}/file/below: ")
+
+
+def test_an_interrupt_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that comes while the temporary file is made."""
+    opens = os.open
+
+    def interrupted(path: Path, flags: int, mode: int) -> int:
+        os.close(opens(path, flags, mode))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "file", b"content")
+    monkeypatch.undo()
+
+    assert list(tmp_path.iterdir()) == []
