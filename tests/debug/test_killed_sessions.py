@@ -159,7 +159,7 @@ def test_a_session_copies_no_file_of_others(killed: Session, tmp_path: Path) -> 
 
 
 def test_a_session_starts_no_program_that_it_names(killed: Session) -> None:
-    """It may be that of somebody else; its browser must be given again."""
+    """It may be that of another person; its browser must be given again."""
     file = killed.folder / "session.json"
     before = file.read_text()
     named = str(killed.folder / "browser.sh")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=[0o000, 0o022, 0o277])
 def umask(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Let new files be readable for everyone, as usual, and for nobody."""
+    """Let new files be readable for everyone, as usual, and for their user only."""
     before = os.umask(request.param)
     yield request.param
     os.umask(before)

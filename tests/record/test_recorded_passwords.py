@@ -96,7 +96,7 @@ def test_a_code_is_in_no_file(chromium: Browser, site: PageSite, tmp_path: Path,
         agent.page.goto(url)
         give(agent.page)
 
-    texts = [deed.text for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Fill | InsertText)]
+    texts = [each.text for each in recorded_actions(tmp_path / "b") if isinstance(each, Fill | InsertText)]
     assert texts == [SecretRef(secret="PASSWORD")]
     assert find_in_files(tmp_path / "b", {CODE.encode()}) == set()
 
