@@ -71,10 +71,6 @@ def debug_dir_session(
         UsageError: `--refresh` or `--append` without `--debug-dir`, or both.
         ResponseFolderError: the folder cannot be used, see `open_debug_dir`.
     """
-    from eikon_engine.llm.completion import no_redaction
-    from eikon_engine.llm.debug_dir import DebugDirOptions, open_debug_dir
-    from eikon_engine.llm.openai_client import OpenAIClient
-
     _require_folder(chosen)
     folder = chosen.debug_dir
     with ExitStack() as held:
@@ -83,6 +79,10 @@ def debug_dir_session(
         if folder is None:
             yield None
             return
+        from eikon_engine.llm.completion import no_redaction
+        from eikon_engine.llm.debug_dir import DebugDirOptions, open_debug_dir
+        from eikon_engine.llm.openai_client import OpenAIClient
+
         make = live or (lambda: held.enter_context(OpenAIClient.from_environment()))
         options = DebugDirOptions(redact=redact or no_redaction, report=_print_line)
         yield held.enter_context(

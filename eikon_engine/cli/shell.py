@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ SIGTERM_STATUS: Final = 143
 """What a shell reports for a program killed by SIGTERM: 128 + 15."""
 _MAX_SIGNALS: Final = 4096
 """Bytes that are read of the recorded signals, one for each."""
+_COLLECTION_THRESHOLDS: Final = (20_000, 10, 10)
+"""See `gc.set_threshold`; Python's default begins with some hundred or thousand new objects."""
 
 
 def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
@@ -34,7 +37,7 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     A command returns its exit status (None for 0) or raises. `EIKON_TRACEBACK=1` prints the traceback of an internal
     error instead of writing it to a file.
     """
-    with _recorded_signals() as has_received, ignored_interrupts_repeated():
+    with _recorded_signals() as has_received, ignored_interrupts_repeated(), _rare_collections():
         try:
             _handle_signals()
             with restored_streams():
@@ -54,6 +57,17 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
         _discard_broken_output()
     is_terminated = status == InterruptedRunError.exit_status and InterruptedRunError.signal == signal.SIGTERM.name
     return SIGTERM_STATUS if is_terminated else status
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect reference cycles less often: the objects of modules stay, and each full collection visits all of them."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def end_process(status: int) -> NoReturn:

@@ -14,7 +14,6 @@ from eikon_engine.network.exchange import REPEATABLE_METHODS, REUSED_TYPES
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
 from eikon_engine.network.nearest import MAX_SHOWN_PARTS, BodyReader, NearestRequest, RequestIndex
 from eikon_engine.network.poll_series import find_series
-from eikon_engine.network.rule_learner import PlayedExchanges
 from eikon_engine.network.rules import blank_exchange, blank_request, has_telemetry_rule, header_rules, recorded_request
 from eikon_engine.network.saves import SAVE_METHOD, group_saves
 from eikon_engine.outcome.outcomes import NetworkMiss, RequestDifference, RuleApplied
@@ -532,6 +531,8 @@ class Playback:
         """Learn rules that make a request equal to a recorded one, and match it by them; None if there are none."""
         if self.learner is None:
             return None
+        from eikon_engine.network.rule_learner import PlayedExchanges  # noqa: PLC0415 - few replays learn rules
+
         by_rules = {hit.exchange.ordinal for hit in self._hits if hit.rules}
         played = PlayedExchanges(
             exchanges=self._exchanges,

@@ -27,7 +27,6 @@ from eikon_engine.outcome.stored_values import InlineValue, StoredValue
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, MissionStatus, Result
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.schema import build_schema
 
 EVENTS_VERSION: Literal[2] = 2
 
@@ -329,6 +328,8 @@ EVENTS_SCHEMA_ID: Final = f"urn:eikon-engine:events:{EVENTS_VERSION}"
 
 def events_schema() -> dict[str, object]:
     """Return the schema of version 2 of a line, in JSON Schema 2020-12."""
+    from eikon_engine.trace.schema import build_schema  # noqa: PLC0415 - nothing else needs it
+
     return build_schema(
         EventLine,
         schema_id=EVENTS_SCHEMA_ID,

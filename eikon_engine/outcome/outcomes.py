@@ -14,7 +14,6 @@ from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.schema import build_schema
 
 
 class GateResult(FileModel):
@@ -495,6 +494,8 @@ class ReplayOutcome(FileModel):
 
 def outcome_schema() -> dict[str, object]:
     """Return the schema of version 1 of an outcome, in JSON Schema 2020-12."""
+    from eikon_engine.trace.schema import build_schema  # noqa: PLC0415 - nothing else needs it
+
     return build_schema(
         ReplayOutcome,
         schema_id=f"urn:eikon-engine:outcome:{OUTCOME_VERSION}",

@@ -10,7 +10,6 @@ from pydantic import AwareDatetime
 from eikon_engine.files.models import FileModel
 from eikon_engine.outcome.divergence import Cause
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.trace.schema import build_schema
 
 TRIAGE_VERSION: Literal[1] = 1
 
@@ -174,6 +173,8 @@ class Triage(FileModel):
 
 def triage_schema() -> dict[str, object]:
     """Return the schema of version 1 of a triage, in JSON Schema 2020-12."""
+    from eikon_engine.trace.schema import build_schema  # noqa: PLC0415 - nothing else needs it
+
     return build_schema(
         Triage,
         schema_id=f"urn:eikon-engine:triage:{TRIAGE_VERSION}",

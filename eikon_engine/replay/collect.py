@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.environment import environment_differences, possible_environment_cause
-from eikon_engine.divergence.explain import explain_first_divergence
 from eikon_engine.divergence.masks import unmasked_changes, unmasked_keys, unmasked_misses
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
@@ -187,6 +186,10 @@ class Collector:
     def _explanation(
         self, subgoals: tuple[SubgoalOutcome, ...], network: NetworkOutcome, possible_causes: tuple[str, ...]
     ) -> Explanation | None:
+        if not any(step.divergences for each in subgoals for step in each.steps):
+            return None
+        from eikon_engine.divergence.explain import explain_first_divergence  # noqa: PLC0415 - see step.py
+
         by_other = self.plan.other_network is not None
         environments = (self.plan.trace.environment, self._environment)
         return explain_first_divergence(

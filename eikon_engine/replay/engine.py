@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from eikon_engine.browser.launch import run_in_loop
-from eikon_engine.divergence.explain import after_certification
 from eikon_engine.errors import (
     BrowserDiedError,
     EikonError,
@@ -291,6 +290,8 @@ def _with_certificate(outcome: ReplayOutcome, plan: Plan) -> ReplayOutcome:
     explanation, last = outcome.explanation, state.last_certification
     is_certified = state.status == "certified"  # then the certification that failed was another one
     if explanation is not None and last is not None and not is_certified and last.network_mode == plan.network:
+        from eikon_engine.divergence.explain import after_certification  # noqa: PLC0415 - see step.py
+
         explanation = after_certification(explanation, last)
     return outcome.model_copy(
         update={

@@ -1,4 +1,7 @@
-"""Plan a replay before a browser starts: the ordered steps, everything they need, and where to resume."""
+"""Plan a replay before a browser starts: the ordered steps, everything they need, and where to resume.
+
+What few replays need is imported when it is used.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD, find_telemetry_rule, has_telemetry_rule
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.outcomes import SERVED_MODES, ResumePoint
-from eikon_engine.replay.front_end import find_front_end, without_front_end
 from eikon_engine.replay.model_responses import recorded_responses
 from eikon_engine.replay.permissions import (
     Permissions,
@@ -28,7 +30,6 @@ from eikon_engine.trace.accepted import AcceptedBaselines, read_accepted, with_a
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, unused_base_urls
 from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage
-from eikon_engine.trace.patch import apply_patch, variables_patch
 from eikon_engine.trace.variables import action_secret_names, require_secrets, require_values, resolve_trace
 
 if TYPE_CHECKING:
@@ -407,6 +408,8 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     front_end = None
     if network == "recorded-api":
+        from eikon_engine.replay.front_end import find_front_end, without_front_end  # noqa: PLC0415 - see above
+
         front_end = find_front_end(bundle, urls, options)
         bundle = replace(bundle, trace=without_front_end(bundle, front_end))
         urls = BaseUrlMap()  # the pages keep the recorded URLs
@@ -481,7 +484,11 @@ def order_steps(trace: ExecutionTrace) -> tuple[PlannedSubgoal, ...]:
 def substitute_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
     """Substitute variables, and drop observations recorded with other values."""
     require_values(bundle.trace, given)
-    trace = apply_patch(bundle.trace, variables_patch(bundle.trace, given))
+    trace = bundle.trace
+    if given:
+        from eikon_engine.trace.patch import apply_patch, variables_patch  # noqa: PLC0415 - see above
+
+        trace = apply_patch(trace, variables_patch(trace, given))
     return replace(bundle, trace=resolve_trace(trace))
 
 

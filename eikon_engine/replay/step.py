@@ -36,7 +36,6 @@ from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.attributed_changes import AttributedChanges, received_at
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.documents import DocumentComparer
-from eikon_engine.replay.live_comparison import PAGE_AHEAD, LiveComparer
 from eikon_engine.replay.model_responses import completion_client_for
 from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange
     from eikon_engine.replay.effects_policy import EffectsPolicy
+    from eikon_engine.replay.live_comparison import LiveComparer
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.replay.unsettled import UnsettledComparer
@@ -299,7 +299,8 @@ class StepRunner:
         self._options = options
         self._completion_client = completion_client_for(plan, options)
         self._clock = environment.clock
-        self._live = LiveComparer(plan, options.now)
+        self._live = _live_comparer(plan, options) if plan.visits_site else None
+        """Adapts comparisons with the live site; None if no step visits it."""
         self._documents = DocumentComparer(plan)
         self._unsettled = _unsettled_comparer(plan) if plan.network == "live" else None
         self._network_mode: NetworkMode = plan.network
@@ -361,7 +362,7 @@ class StepRunner:
             return _unperformed_outcome(recorded, changed)
         begin, session = time.perf_counter(), self._worker.session
         self._performed_before = self.last_performed
-        if self._network_mode == "live":
+        if self._live is not None and self._network_mode == "live":
             session.is_same_text = self._live.begin_step(recorded)
         performed, late_ms = await self._perform(planned, recorded, is_expected)
         self.last_performed = performed
@@ -369,7 +370,8 @@ class StepRunner:
         await self._notify_observers(planned, performed)
         compared = self._compare(planned, recorded, performed)
         self._last_comparison = compared
-        self._live.end_step(recorded, performed.observation)
+        if self._live is not None:
+            self._live.end_step(recorded, performed.observation)
         self._documents.end_step(recorded, performed.observation)
         if self._unsettled is not None:
             self._unsettled.end_step(recorded, performed, self._worker.session.timeline.lag_ms)
@@ -401,7 +403,9 @@ class StepRunner:
     def _response_delay_ms(self, recorded: ActionTrace) -> float:
         """Return the wall time by which a live response was later than any in the recording; 0 if it was not."""
         longest_s = self._worker.session.tracker.requests.take_longest_s()
-        return self._live.response_delay_ms(recorded, longest_s * 1000) if self.plan.network == "live" else 0.0
+        if self._live is None or self.plan.network != "live":
+            return 0.0
+        return self._live.response_delay_ms(recorded, longest_s * 1000)
 
     async def _notify_observers(self, planned: PlannedStep, performed: PerformedAction) -> None:
         """Call the watchers and inspectors of the options."""
@@ -584,8 +588,10 @@ class StepRunner:
         The pages of a live replay may be ahead of the recording: they may show what the agent saw in its next reads.
         """
         compared = self._compare_pages(planned, recorded, performed, recorded)
-        if self._network_mode != "live" or not (compared.divergences or compared.findings):
+        if self._live is None or self._network_mode != "live" or not (compared.divergences or compared.findings):
             return compared
+        from eikon_engine.replay.live_comparison import PAGE_AHEAD  # noqa: PLC0415 - see above
+
         for later in self._live.later_states(recorded):
             ahead = self._compare_pages(planned, recorded, performed, later)
             if not ahead.divergences and (compared.divergences or len(ahead.findings) < len(compared.findings)):
@@ -628,7 +634,7 @@ class StepRunner:
         if self._unsettled is not None:
             lag_ms = self._worker.session.timeline.lag_ms
             comparison = self._unsettled.compare(comparison, recorded, performed, lag_ms)
-        if self._network_mode == "live":
+        if self._live is not None and self._network_mode == "live":
             comparison, hidden = self._live.adapt(comparison)
         masked = apply_masks(comparison, self._masks)
         hidden += masked.names
@@ -689,7 +695,7 @@ class StepRunner:
 
     def _adapted_change(self, change: ResponseChange, planned: PlannedStep) -> ResponseChange:
         """Return a changed response; one of a live replay that differs only in present times has no changed values."""
-        if self._network_mode == "live" and isinstance(planned.step, ActionTrace):
+        if self._live is not None and self._network_mode == "live" and isinstance(planned.step, ActionTrace):
             return self._live.adapt_response(change, planned.step)
         return change
 
@@ -758,6 +764,12 @@ class StepRunner:
         if document is None:
             return f"the stored snapshot has no frame {source.frame!r}"
         return SkillInput(html=render_plain_html(document), url=source.url)
+
+
+def _live_comparer(plan: Plan, options: ReplayOptions) -> LiveComparer:
+    from eikon_engine.replay.live_comparison import LiveComparer  # noqa: PLC0415 - see above
+
+    return LiveComparer(plan, options.now)
 
 
 def _unsettled_comparer(plan: Plan) -> UnsettledComparer:

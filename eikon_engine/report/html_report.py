@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ReplayOutcome, RequestTime, ResponseChange, StepOutcome, SubgoalOutcome
     from eikon_engine.trace.execution import Artifact, Result
 
-REPORT_FILE: Final = "report.html"
 MAX_PICTURE_BYTES: Final = 4_000_000
 """Size of a picture that is part of the page; larger ones are linked."""
 MAX_TEXT_LINES: Final = 400
@@ -52,22 +51,6 @@ _DIFFERENCE: Final = "difference of the screenshots"
 _DOM_DIFFERENCE: Final = "DOM difference"
 _MAX_LEVELS: Final = 40
 """Levels of elements in a DOM difference; deeper ones are shown beside each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class HtmlReport:
-    """Render an outcome as a page; with `for_all`, also a faithful one."""
-
-    for_all: bool = False
-
-    @property
-    def file_name(self) -> str:
-        """Return the name of the file."""
-        return REPORT_FILE
-
-    def render(self, outcome: ReplayOutcome, folder: Path) -> str | None:
-        """Return the page, with the pictures in `folder`; None for a faithful replay, unless `for_all` is set."""
-        return render_report(outcome, folder) if self.for_all or outcome.exit_status else None
 
 
 def render_report(outcome: ReplayOutcome, folder: Path, *, is_beside: bool = True, runs_page: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
@@ -12,7 +11,6 @@ from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
 from eikon_engine.outcome.outcomes import describe_network
 from eikon_engine.outcome.terminal import safe_lines
-from eikon_engine.report.html_report import HtmlReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,29 +27,9 @@ if TYPE_CHECKING:
         SubgoalOutcome,
     )
 
-SUMMARY_FILE = "replay_summary.txt"
 _LABEL_WIDTH: Final = 12
 _CERTIFIED: Final = {"certified": "yes", "stale": "no longer", "none": "no"}
 _RESUMED: Final = {"sealed": "from the recording", "live": "every request sent to the site"}
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryReport:
-    """Render an outcome as plain text."""
-
-    @property
-    def file_name(self) -> str:
-        """Return the name of the file."""
-        return SUMMARY_FILE
-
-    def render(self, outcome: ReplayOutcome, folder: Path) -> str:
-        """Return the text of the summary."""
-        return render_summary(outcome, folder)
-
-
-def standard_reports(*, for_all: bool = False) -> tuple[SummaryReport | HtmlReport, ...]:
-    """Return the reports of a replay: the summary, and a page if it is not faithful, or with `for_all`."""
-    return SummaryReport(), HtmlReport(for_all=for_all)
 
 
 def render_summary(outcome: ReplayOutcome, folder: Path) -> str:

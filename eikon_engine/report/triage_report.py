@@ -12,7 +12,7 @@ from urllib.parse import quote
 from eikon_engine.files.text import pluralize, shorten
 from eikon_engine.outcome.terminal import safe_lines
 from eikon_engine.report.ci_formats import markdown_cell, markdown_text
-from eikon_engine.report.html_report import REPORT_FILE
+from eikon_engine.report.replay_reports import REPORT_FILE
 from eikon_engine.report.templates import page_template
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from eikon_engine.files.writing import write_atomically
 from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.suite_results import PlannedReplay, SuiteGates
 from eikon_engine.replay.artifacts import OUTCOME_FILE
-from eikon_engine.report.html_report import REPORT_FILE
+from eikon_engine.report.replay_reports import REPORT_FILE
 from eikon_engine.report.suite_report import render_suite_junit, render_suite_page
 from eikon_engine.report.triage_report import find_report, render_triage_page
 from eikon_engine.suite.results import JUNIT_FILE, SUITE_FILE, SUITE_PAGE, SuiteJournal, SuitePlan

@@ -15,7 +15,7 @@ from eikon_engine.errors import EikonError, OutputError, UsageError
 from eikon_engine.files.limits import read_file
 from eikon_engine.files.writing import make_folder, make_folders, write_error_message
 from eikon_engine.replay.artifacts import OUTCOME_FILE
-from eikon_engine.report.html_report import REPORT_FILE
+from eikon_engine.report.replay_reports import REPORT_FILE
 from eikon_engine.suite.object_storage import StorageFolder, require_safe_name
 from eikon_engine.suite.results import JOURNAL_FILE, SUITE_FILE, parse_suite
 

@@ -13,7 +13,7 @@ from eikon_engine.outcome.events import SubgoalEnd
 from eikon_engine.record import open_recorder
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.replay import context as worker_for
-from eikon_engine.report.replay_summary import SUMMARY_FILE
+from eikon_engine.report.replay_reports import SUMMARY_FILE
 from eikon_engine.trace.actions import Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.target import Target
 from tests.browser.pages import serve_pages

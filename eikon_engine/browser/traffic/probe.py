@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from eikon_engine.browser.redaction import redact_body
+from eikon_engine.browser.request_keys import RedactedRequest
 from eikon_engine.browser.request_tracker import (
     NON_NETWORK_SCHEMES,
     NULL_BODY_STATUSES,
@@ -22,7 +23,6 @@ from eikon_engine.browser.request_tracker import (
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.live_pace import LivePace
 from eikon_engine.browser.traffic.response_changes import (
-    RedactedRequest,
     RequestEnd,
     ResponseChanges,
     ResponseLearner,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag, urljoin
 
 from eikon_engine.browser.redaction import redact_body
+from eikon_engine.browser.request_keys import RedactedRequest
 from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
 from eikon_engine.divergence.response_diff import (
     ABSENT,
@@ -31,7 +32,7 @@ from eikon_engine.divergence.response_diff import (
 from eikon_engine.dom.inline_scripts import differing_scripts
 from eikon_engine.errors import InternalError
 from eikon_engine.network.exchange import ABORTED_ERROR
-from eikon_engine.network.keys import canonical_request, request_key, unpack_body
+from eikon_engine.network.keys import canonical_request
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.response_values import (
     DrawnValues,
@@ -84,58 +85,6 @@ class RequestEnd:
     """Whether the browser reported that the page may not read the response at the last of them."""
     is_redirected: bool = True
     """Whether redirects may have led to it; without any, its URL is that of the request, which matched."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedRequest:
-    """A request as recordings store it: without secrets."""
-
-    method: str
-    url: str
-    body: bytes | None
-    """The body before a script compressed it."""
-    content_type: str | None
-    headers: tuple[tuple[str, str], ...]
-    packed: bytes | None = None
-    """The compressed body; None if it was not."""
-
-    @classmethod
-    def of(cls, session: Session, request: Request) -> RedactedRequest:
-        """Redact a request of a page, with the secrets and stand-ins that are known by now."""
-        return cls.redacted_by(session.redactor, request)
-
-    @classmethod
-    def redacted_by(cls, redactor: Redactor, request: Request) -> RedactedRequest:
-        """Redact a request of a page."""
-        sent = request.post_data_buffer
-        body = unpack_body(sent)
-        return cls(
-            method=request.method,
-            url=redactor.redact_text(request.url),
-            body=None if body is None else redactor.redact_key_bytes(body),
-            content_type=request.headers.get("content-type"),
-            headers=tuple(request.headers.items()),
-            packed=None if body is sent else sent,
-        )
-
-    def match(self, playback: Playback, timer_ms: float | None = None, *, is_for_resource: bool = False) -> Match:
-        """Find the recorded response, and count the match; for the options see `Playback.match`.
-
-        A recording made before version 0.1.0 has compressed bodies as they were sent.
-        """
-        is_packed = self.packed is not None and playback.has_key(
-            request_key(self.method, self.url, self.packed, self.content_type)
-        )
-        body = self.packed if is_packed else self.body
-        return playback.match(
-            self.method,
-            self.url,
-            body,
-            self.content_type,
-            self.headers,
-            timer_ms,
-            is_for_resource=is_for_resource,
-        )
 
 
 class ResponseChanges:

@@ -11,8 +11,8 @@ from urllib.parse import urldefrag
 from eikon_engine.browser.frames import is_main_document
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWorkers
+from eikon_engine.browser.request_keys import RedactedRequest
 from eikon_engine.browser.traffic.recorded_responses import delivery_moments, delivery_orders
-from eikon_engine.browser.traffic.response_changes import RecordingComparison, RedactedRequest
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.browser.traffic.sealed_responder import DeliveryCause, SealedResponder
 from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.front_end import FrontEndResponder
     from eikon_engine.browser.traffic.live_responses import LiveResponder
+    from eikon_engine.browser.traffic.response_changes import RecordingComparison
     from eikon_engine.network.exchange import Exchange, Moment, RecordedResponse
     from eikon_engine.network.matching import Match, RuleUsage
     from eikon_engine.network.rule_learner import RuleLearner
@@ -129,7 +130,11 @@ class SealedTraffic:
         self._repeats_by_time: Counter[tuple[str, int]] = Counter()
         """All of these, by key and page time."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules, learner=learner)
-        self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
+        self._response_comparison: RecordingComparison | None = None
+        if original is not None:
+            from eikon_engine.browser.traffic.response_changes import RecordingComparison
+
+            self._response_comparison = RecordingComparison(original, recording, rules)
         self._recorded_keys: dict[Request, str] = {}
         """Keys in the recording of the bundle, if it has one, else in the one that is served."""
         self._misses: list[NetworkMiss] = []
