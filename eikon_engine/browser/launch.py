@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from eikon_engine.browser.executable import BrowserBinary, find_browser, find_display_problem, require_open_files
 from eikon_engine.browser.playwright_errors import TARGET_GONE
 from eikon_engine.browser.playwright_internals import driver_files_in
-from eikon_engine.errors import BrowserDiedError, BrowserError
+from eikon_engine.browser.traffic.sink import SINK_HOST, open_sink
+from eikon_engine.errors import BrowserDiedError, BrowserError, EikonError
 from eikon_engine.files.temporary import process_folder
 from eikon_engine.interrupts import open_portal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from anyio.from_thread import BlockingPortal
@@ -30,13 +32,44 @@ _ResultT = TypeVar("_ResultT")
 
 
 class _SharedDriver:
-    """A driver that starts on first use."""
+    """A driver that starts on first use, and the browser that was prepared with it."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.exit_stack = AsyncExitStack()
         self._lock = asyncio.Lock()
         self._playwright: Playwright | None = None
+        self._preparing: asyncio.Task[object] | None = None
+        self._prepared: tuple[LaunchOptions, LaunchedBrowser | EikonError] | None = None
+
+    async def prepare(self, options: LaunchOptions) -> None:
+        """Launch a browser with these options; an error is raised where the browser is taken."""
+        self._preparing = asyncio.current_task()
+        try:
+            launched = await self.exit_stack.enter_async_context(launch_behind_sink(options))
+        except EikonError as error:
+            self._prepared = options, error
+        else:
+            self._prepared = options, launched
+
+    async def take_browser(self, options: LaunchOptions | None) -> LaunchedBrowser | None:
+        """Return the prepared browser, once; None if there is none, or one with other options, which is closed.
+
+        Raises:
+            BrowserError: one with these options was not found, or did not start.
+        """
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
+        expected, prepared = self._prepared or (None, None)
+        self._prepared = None
+        if isinstance(prepared, EikonError):
+            if expected == options:
+                raise prepared
+            return None
+        if prepared is None or (expected == options and prepared.browser.is_connected()):
+            return prepared
+        await prepared.browser.close()
+        return None
 
     async def playwright(self) -> Playwright:
         """Return the driver, which runs until the block ends."""
@@ -46,7 +79,9 @@ class _SharedDriver:
             return self._playwright
 
     async def close(self) -> None:
-        """Stop the driver, once it has started."""
+        """Close the browser and stop the driver, once they have started."""
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
         async with self._lock:
             await self.exit_stack.aclose()
 
@@ -85,10 +120,11 @@ async def shared_driver() -> AsyncIterator[None]:
 
 
 @contextmanager
-def driver_starting() -> Iterator[None]:
+def browser_starting(options: LaunchOptions | None) -> Iterator[None]:
     """Begin to start a driver, in an event loop of a thread of its own, for `run_in_loop` in the block.
 
-    A driver takes about as long to start as the modules of a replay to import.
+    With `options`, a browser is launched with them, for `take_prepared_browser`. Both take about as long to start as
+    the modules of a replay to import and its bundle to read.
 
     Raises:
         BrowserError: a browser could not open its files.
@@ -98,14 +134,20 @@ def driver_starting() -> Iterator[None]:
 
     with open_portal() as portal:
         shared = portal.call(_new_shared_driver)
-        starting = portal.start_task_soon(shared.playwright)
         before = _PREPARED_LOOP.set(portal), _SHARED_DRIVER.set(shared)
+        starting: list[Future[Any]] = []
         try:
+            starting.append(portal.start_task_soon(shared.playwright))
+            if options is not None:
+                starting.append(portal.start_task_soon(shared.prepare, options))
             yield
-        except Exception:
+        except Exception:  # an error does not wait for the browser
+            for each in starting[1:]:
+                each.cancel()
             raise
-        except BaseException:  # an interrupt does not wait for the driver
-            starting.cancel()
+        except BaseException:  # an interrupt waits for nothing
+            for each in starting:
+                each.cancel()
             raise
         finally:
             _PREPARED_LOOP.reset(before[0])
@@ -114,7 +156,19 @@ def driver_starting() -> Iterator[None]:
 
 
 _PREPARED_LOOP: Final[ContextVar[BlockingPortal | None]] = ContextVar("prepared_loop", default=None)
-"""The event loop of the enclosing `driver_starting` block."""
+"""The event loop of the enclosing `browser_starting` block."""
+
+
+async def take_prepared_browser(options: LaunchOptions | None) -> LaunchedBrowser | None:
+    """Return the browser that the enclosing `browser_starting` block launched with these options, once; else None.
+
+    One with other options is closed; without any options, each is.
+
+    Raises:
+        BrowserError: it was not found, or did not start.
+    """
+    shared = _current_driver()
+    return None if shared is None else await shared.take_browser(options)
 
 
 def run_in_loop(function: Callable[[_ArgumentT], Awaitable[_ResultT]], argument: _ArgumentT) -> _ResultT:
@@ -218,8 +272,6 @@ FLAGS: Final[tuple[str, ...]] = (
 )
 """Flags of every launch: no background traffic of the browser itself."""
 
-SINK_HOST: Final = "eikon-sink.invalid"
-"""Host name of the proxy of a sealed browser (`traffic.sink`), the only one that it resolves."""
 SEALED_FLAGS: Final[tuple[str, ...]] = (
     f"--host-resolver-rules=MAP {SINK_HOST} 127.0.0.1,MAP * ~NOTFOUND",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -296,6 +348,13 @@ def _start_failure(message: str) -> str:
             "Allow them, or run eikon as root, which starts it without a sandbox."
         )
     return f"{message.splitlines()[0]}. Run `eikon doctor`."
+
+
+@asynccontextmanager
+async def launch_behind_sink(options: LaunchOptions) -> AsyncIterator[LaunchedBrowser]:
+    """Run a browser whose own requests are refused, see `launch_browser`."""
+    async with open_sink() as sink, launch_browser(replace(options, proxy=sink.browser_proxy)) as launched:
+        yield launched
 
 
 @asynccontextmanager

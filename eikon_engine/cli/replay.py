@@ -37,6 +37,7 @@ from eikon_engine.cli.shared_options import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from eikon_engine.cli.replay_display import ReplayDisplay
     from eikon_engine.divergence.effects import PolicyName
@@ -157,12 +158,10 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
     69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
     """
-    from eikon_engine.browser.launch import driver_starting
-
     if len(bundles) != 1:
         return _replay_suite(bundles)
     (trace,) = bundles
-    with driver_starting() if trace.exists() else nullcontext():
+    with _usual_browser_starting(options) if trace.exists() else nullcontext():
         from eikon_engine.cli.history import remember_replay
         from eikon_engine.cli.replay_display import ReplayDisplay
         from eikon_engine.errors import InternalError
@@ -202,6 +201,14 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
             raise InternalError(message)
         remember_replay(engine.last_run.outcome, engine.last_run.folder / OUTCOME_FILE, partial(click.echo, err=True))
         return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+
+
+def _usual_browser_starting(options: _SameNamedOptions) -> AbstractContextManager[None]:
+    """Begin to start the browser that a replay with these options needs, unless it is one of another kind."""
+    from eikon_engine.browser.launch import LaunchOptions, browser_starting
+
+    usual = LaunchOptions(headless=options["headless"], browser_path=options["browser_path"], sealed=True)
+    return browser_starting(None if options["network"] == "live" else usual)
 
 
 def _replay_suite(bundles: tuple[Path, ...]) -> int:

@@ -21,7 +21,7 @@ from eikon_engine.browser.environment import (
     read_native_browser,
     read_page_view,
 )
-from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.launch import LaunchOptions, launch_browser, take_prepared_browser
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.traffic.recorded_responses import find_status_texts
@@ -184,13 +184,19 @@ async def launch_replay_browser(
     Raises:
         BrowserError: no browser was found, or it does not start.
     """
-    async with _open_sink(plan) as sink:
-        fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # computed while the browser starts
-        async with launch_browser(
-            replace(_launch_options(plan, options, sink), ignores_signals=outlives_signals)
-        ) as launched:
-            await fonts
-            yield launched
+    fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # computed while the browser starts
+    is_usual = plan.permissions.origins is None and not outlives_signals
+    prepared = await take_prepared_browser(launch_kind(plan, options) if is_usual else None)
+    if prepared is not None:
+        await fonts
+        yield prepared
+        return
+    async with (
+        _open_sink(plan) as sink,
+        launch_browser(replace(_launch_options(plan, options, sink), ignores_signals=outlives_signals)) as launched,
+    ):
+        await fonts
+        yield launched
 
 
 @asynccontextmanager

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 from anyio import to_thread
 
-from eikon_engine.browser.launch import LaunchOptions, launch_browser, shared_driver
+from eikon_engine.browser.launch import (
+    LaunchOptions,
+    browser_starting,
+    launch_browser,
+    run_in_loop,
+    shared_driver,
+    take_prepared_browser,
+)
+from eikon_engine.errors import BrowserMissingError, UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.async_api import APIRequest
 
 pytestmark = pytest.mark.browser
@@ -58,3 +70,63 @@ def test_a_loop_in_another_thread_has_a_driver_of_its_own() -> None:
             assert await to_thread.run_sync(asyncio.run, launched()) is not first
 
     asyncio.run(launch())
+
+
+async def _take_twice(options: LaunchOptions) -> tuple[str, bool]:
+    """Return the version of the prepared browser, and whether there is a second one."""
+    first = await take_prepared_browser(options)
+    second = await take_prepared_browser(options)
+    return first.browser.version if first is not None else "", second is not None
+
+
+def test_a_browser_starts_while_other_things_are_prepared() -> None:
+    """It is there for one run with the same options, and closed with the block."""
+    options = LaunchOptions(sealed=True)
+
+    with browser_starting(options):
+        version, has_second = run_in_loop(_take_twice, options)
+
+    assert version
+    assert not has_second
+
+
+@pytest.mark.parametrize("prepared", [LaunchOptions(sealed=True, random_seed=2), None])
+def test_a_browser_with_other_options_is_not_used(prepared: LaunchOptions | None) -> None:
+    """A run that needs another kind of browser launches its own."""
+    with browser_starting(prepared):
+        assert run_in_loop(_take_twice, LaunchOptions(sealed=True)) == ("", False)
+
+
+def test_a_browser_that_cannot_start_is_an_error_where_it_is_needed(tmp_path: Path) -> None:
+    """It is not searched for a second time; a run that needs another one launches that."""
+    options = LaunchOptions(sealed=True, browser_path=tmp_path / "missing")
+
+    with browser_starting(options), pytest.raises(BrowserMissingError, match="missing"):
+        run_in_loop(_take_twice, options)
+    with browser_starting(options):
+        assert run_in_loop(_take_twice, LaunchOptions(sealed=True)) == ("", False)
+
+
+def test_a_browser_that_no_run_may_use_is_closed() -> None:
+    """A replay that reaches some public origins has a browser of its own."""
+
+    async def discard(options: LaunchOptions) -> bool:
+        assert await take_prepared_browser(None) is None
+        return await take_prepared_browser(options) is None
+
+    with browser_starting(LaunchOptions(sealed=True)):
+        assert run_in_loop(discard, LaunchOptions(sealed=True))
+
+
+@pytest.mark.parametrize("delay_s", [0, 0.001, 0.002, 0.005, 0.3])
+def test_an_error_does_not_wait_for_the_browser(delay_s: float) -> None:
+    """Its launch is cancelled, at whatever point it is, and leaves no socket: a warning of one would be an error."""
+
+    def fail() -> None:
+        with browser_starting(LaunchOptions(sealed=True)):
+            Event().wait(delay_s)
+            raise UsageError("no such bundle")
+
+    with pytest.raises(UsageError):
+        fail()
+    gc.collect()

@@ -167,6 +167,7 @@ UNGUARDED = {
     ("environment.py", "read_page_view"),
     ("interactive/window.py", "open_window"),
     ("launch.py", "launch_browser"),
+    ("launch.py", "take_browser"),
     ("traffic/socket_replay.py", "_deliver"),
     ("worker.py", "screenshot"),
 }

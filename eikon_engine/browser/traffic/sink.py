@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.browser.launch import SINK_HOST
-from eikon_engine.outcome.outcomes import HermeticityViolation, ViolationKind
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from eikon_engine.outcome.outcomes import HermeticityViolation, ViolationKind
+
+SINK_HOST: Final = "eikon-sink.invalid"
+"""Host name of the proxy of a sealed browser, the only one that it resolves."""
 BROWSER_SERVICE_HOSTS: Final = frozenset(
     {
         "clientservices.googleapis.com",
@@ -90,6 +91,8 @@ class Sink:
 
     def violations(self) -> tuple[HermeticityViolation, ...]:
         """List the violations so far, in order of first appearance."""
+        from eikon_engine.outcome.outcomes import HermeticityViolation
+
         return tuple(
             HermeticityViolation(kind=kind, method=method, target=target, times=times)
             for (kind, method, target), times in self._violations.items()
@@ -99,9 +102,11 @@ class Sink:
         """Start listening."""
         kinds: tuple[ViolationKind, ...] = ("page", "browser")
         for kind in kinds:
-            self._servers[kind] = await asyncio.start_server(
-                partial(self._accept, kind), "127.0.0.1", 0, limit=self._limits.head_bytes
-            )
+            accept = partial(self._accept, kind)
+            limit = self._limits.head_bytes
+            server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=limit, start_serving=False)
+            self._servers[kind] = server  # before the next interruption
+            await server.start_serving()
 
     async def stop(self) -> None:
         """Close every connection."""
