@@ -71,6 +71,8 @@ NEXT_FRAME: Final = """() => new Promise(painted => {
   frame.finish();
 })"""
 """Resolves after the next frame, in which scroll events and those of finished animations are dispatched."""
+_AFTER_FRAME: Final = "async () => {{ await window.__eikon__?.nextFrame?.(); return ({script})() }}"
+"""Renders a frame, then calls a function."""
 RENDER_TIMEOUT_S: Final = 3.0
 """Wall time after which a page counts as one that is not rendered."""
 
@@ -125,13 +127,16 @@ def is_in_local_frame(frame: Frame) -> bool:
     return above is not None and (frame.url.startswith(LOCAL_DOCUMENTS) or is_in_local_frame(above))
 
 
-async def query_activity(tracker: PageTracker, script: str = ACTIVITY, *, skip_leaving: bool = False) -> PageActivity:
+async def query_activity(
+    tracker: PageTracker, script: str = ACTIVITY, *, skip_leaving: bool = False, renders: bool = False
+) -> PageActivity:
     """Query every frame; with `skip_leaving`, no page that waits for its next document.
 
-    The browser delays any evaluation in such a page until that document is shown.
+    The browser delays any evaluation in such a page until that document is shown. With `renders`, pages render a frame
+    first.
     """
     pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.requests.is_navigating(page))]
-    answers = await asyncio.gather(*(_query_page(page, script) for page in pages))
+    answers = await asyncio.gather(*(_query_page(page, script, renders=renders) for page in pages))
     return PageActivity.total(answer for some in answers for answer in some)
 
 
@@ -170,9 +175,13 @@ async def count_starting_frames(tracker: PageTracker, frame: Frame) -> int:
     return sum(int(answer[2]) for answer in answers)
 
 
-async def _query_page(page: Page, script: str) -> list[DocumentActivity]:
+async def _query_page(page: Page, script: str, *, renders: bool) -> list[DocumentActivity]:
     """Query the frames of a page; in one evaluation if the main frame reaches them all."""
     frames = [page.main_frame, *filter(has_document, page.frames[1:])]
+    if renders and len(frames) == 1:
+        return [await _query_frame(page.main_frame, _AFTER_FRAME.format(script=script))]
+    if renders:
+        await _render_frame(page.main_frame)
     look = _LOOKS.get(script)
     if len(frames) > 1 and look is not None and len(set(map(_site, frames)) - {""}) <= 1:
         inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, [len(page.frames), look])

@@ -51,7 +51,8 @@ async def take_picture(page: Page) -> bytes | None:
             if page not in _SESSIONS:
                 _SESSIONS[page] = await page.context.new_cdp_session(page)
                 page.once("close", _forget_session)
-            taken = await _SESSIONS[page].send("Page.captureScreenshot", {"format": "png"})
+            options = {"format": "png", "optimizeForSpeed": True}  # a third faster, and a third larger
+            taken = await _SESSIONS[page].send("Page.captureScreenshot", options)
     except (Error, TimeoutError):
         return None
     return base64.b64decode(taken["data"])

@@ -117,11 +117,11 @@ class PageStabilizer:
             await self._pass_time(at_ms + timeline.lag_ms - timeline.now_ms)
             await self._wait_if_busy()
             timeline.lag_ms = max(0.0, timeline.now_ms - at_ms)
-        self._next_timer_ms = 0.0
         timeline.mark_begin()
         if acts_at_ms is not None and timeline.has_acting_phase:
             await self._pass_time(acts_at_ms + timeline.lag_ms - timeline.now_ms)
             await self._wait_if_busy()
+        self._next_timer_ms = 0.0  # whatever the action does may set timers
 
     def mark_observed(self) -> None:
         """Mark that the pages were observed: whatever a live server sends from now on belongs after the action."""
@@ -197,10 +197,11 @@ class PageStabilizer:
                 await self._step_clock(self._tick_ms)
                 await self.wait_until_idle()
 
-    async def wait_until_idle(self, *, looks_twice: bool = True) -> None:
+    async def wait_until_idle(self, *, looks_twice: bool = True, renders: bool = False) -> None:
         """Return when nothing is pending and the pages have nothing left to do at this page time.
 
-        Documents look twice unless `looks_twice` is false: the second look sees what the first one triggered.
+        Documents look twice unless `looks_twice` is false: the second look sees what the first one triggered. With
+        `renders`, pages render a frame before the first look.
 
         Raises:
             BrowserDiedError: the browser went away.
@@ -220,7 +221,9 @@ class PageStabilizer:
             arrived = self._tracker.requests.take_navigation_end()
             counts = self._tracker.event_counts
             script = ACTIVITY_TWICE if looks_twice else ACTIVITY
-            seen = await query_activity(self._tracker, ACTIVITY_AFTER_NAVIGATION if arrived else script)
+            script = ACTIVITY_AFTER_NAVIGATION if arrived else script
+            seen = await query_activity(self._tracker, script, renders=renders)
+            renders = False
             self._has_workers = bool(seen.workers)
             self._note_next_timer(seen, counts)
             if seen.animating and repaints < MAX_REPAINTS:
@@ -265,8 +268,8 @@ class PageStabilizer:
         while (left := end - self._clock.now_ms) > CLOCK_RESOLUTION_MS:
             free_ms = 0.0 if checks_ticks else self._undisturbed_ms(left)
             if free_ms > self._tick_ms and not is_rendered:
-                await render_frames(self._tracker)  # what a page does as an element comes into view, for example
-                await self.wait_until_idle(looks_twice=False)
+                # what a page does as an element comes into view, for example
+                await self.wait_until_idle(looks_twice=False, renders=True)
                 is_rendered = True
             elif free_ms:
                 await self._move_clock(free_ms)

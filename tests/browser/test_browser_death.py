@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser import page_calls
-from eikon_engine.browser.actions import pointer
+from eikon_engine.browser.actions import effect
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.stabilizer import IDLE_TIMEOUT_S
 from eikon_engine.errors import BrowserDiedError, PageCrashedError, PageUnresponsiveError
@@ -116,7 +116,7 @@ def test_a_page_that_a_script_keeps_busy_ends_the_action_at_its_deadline(
     """All waits for the page share the deadline of the action; the error says what kept it."""
     monkeypatch.setattr(page_calls, "MIN_RESPONSE_S", 0.5)
     monkeypatch.setattr(page_calls, "BUSY_S", 0.5)
-    monkeypatch.setattr(pointer, "ACT_TIMEOUT_MS", 1000.0)
+    monkeypatch.setattr(effect, "ACT_TIMEOUT_MS", 1000.0)
     html, action = BUSY[script]
     with live_browser.desk() as desk:
         desk.show(html)

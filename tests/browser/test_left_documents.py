@@ -15,7 +15,7 @@ from tests.until import GENEROUS_S, wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.browser.desk import Room
+    from tests.browser.desk import Desk, Room
     from tests.browser.pages import Asked, PageSite
 
 pytestmark = pytest.mark.browser
@@ -55,3 +55,29 @@ def test_bodies_of_a_document_that_is_left_are_recorded(live_browser: Room, site
             return
         site.asked.clear()
     pytest.fail(f"the next document cancelled all pictures in each of {TRIES} recordings")
+
+
+@pytest.mark.parametrize("leave", ["frame.src = next", "frame.remove()"])
+def test_a_look_at_a_frame_that_leaves_its_document_ends(desk: Desk, site: PageSite, leave: str) -> None:
+    """The timers of a document that is replaced or removed fire no more, and a page that waits for them hangs."""
+    inner, following = site.put("<p>first"), site.put("<p>next")
+    desk.show(f"<iframe src={inner}></iframe>")
+
+    ended = desk.js(
+        f"""(async next => {{
+          const frame = document.querySelector('iframe'), before = frame.contentDocument, looks = [];
+          const {{ setTimeout: later }} = __pwClock.builtins;
+          let open = 0;
+          {leave};
+          for (let turns = 0; turns < 5 || (frame.isConnected && frame.contentDocument === before); turns += 1) {{
+            open += 1;
+            looks.push(__eikon__.activityOfTree(2, 'activityTwice'));
+            looks.at(-1)?.then(() => {{ open -= 1; }}) ?? (open -= 1);
+            await new Promise(turn => later(turn, 1));
+          }}
+          await Promise.race([Promise.all(looks), new Promise(late => later(late, 3000))]);
+          return open === 0;
+        }})({following!r})"""
+    )
+
+    assert ended

@@ -198,3 +198,20 @@ def test_a_synchronous_request_does_not_stop_an_action(desk: Desk) -> None:
 
     assert desk.js("p.textContent") == "answer"
     assert time.monotonic() - begin < IDLE_TIMEOUT_S
+
+
+def test_a_frame_includes_what_observers_of_it_do(desk: Desk) -> None:
+    """Those of intersections and sizes are called after the events of animations."""
+    desk.show("<p>text")
+
+    calls = desk.js(
+        """(async () => {
+          const calls = [];
+          new IntersectionObserver(() => { calls.push('intersection'); }).observe(document.body);
+          new ResizeObserver(() => { calls.push('size'); }).observe(document.body);
+          await __eikon__.nextFrame();
+          return calls.sort();
+        })()"""
+    )
+
+    assert calls == ["intersection", "size"]

@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.page_calls import answer_timeout
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.errors import PageMissingError, TraceError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable
 
     from playwright.async_api import FilePayload, Page
 
@@ -96,3 +97,13 @@ async def delivery_barrier(session: Session, page: Page) -> AsyncIterator[None]:
         except Error:
             if session.tracker.is_dead or not page.is_closed():
                 raise
+
+
+async def await_input(page: Page, operation: Awaitable[None], timeout_ms: float | None = None) -> None:
+    """Await an operation of mouse, keyboard or touchscreen, which has no timeout of its own.
+
+    Raises:
+        PageUnresponsiveError: the page did not respond.
+    """
+    async with answer_timeout(page, page.url, (timeout_ms or ACT_TIMEOUT_MS) / 1000):
+        await operation

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.browser.actions.effect import (
     ACT_TIMEOUT_MS,
     ActionEffect,
+    await_input,
     delivery_barrier,
     file_payloads,
     require_page,
     translated_errors,
 )
 from eikon_engine.browser.actions.secret_origins import require_target_origin
-from eikon_engine.browser.actions.targets import Readiness, bind, readiness_for
+from eikon_engine.browser.actions.targets import Readiness, bind, may_be_css, readiness_for
 from eikon_engine.browser.page_activity import dispatch_scroll_events
+from eikon_engine.browser.page_calls import call_in_frame, is_document_gone
 from eikon_engine.errors import ActionError, ActionRejectedError
 from eikon_engine.secrets.names import is_secret_field
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
@@ -65,8 +67,36 @@ async def type_text(session: Session, action: TypeText) -> ActionEffect:
             return ActionEffect(bound=bound)
         async with delivery_barrier(session, page):
             timeout = max(ACT_TIMEOUT_MS, 100.0 * len(text))
-            await bound.locator.press_sequentially(text, timeout=timeout, no_wait_after=True)
+            if isinstance(action.text, SecretRef) or not await _has_focus(session, bound):
+                await bound.locator.press_sequentially(text, timeout=timeout, no_wait_after=True)
+            else:
+                await await_input(page, page.keyboard.type(text), timeout)
     return ActionEffect(bound=bound)
+
+
+_HAS_FOCUS: Final = """([frames, selector]) => {
+  const found = window.__eikon__?.find?.(frames, selector);
+  return found?.elements.length === 1 && found.own.hasFocus(found.elements[0]);
+}"""
+
+
+async def _has_focus(session: Session, bound: BoundTarget) -> bool:
+    """Whether keys already go to a target, as after an action on it: then Playwright would only press them.
+
+    Binding has made all checks that Playwright would repeat, unless the page clock runs by itself. Playwright's code
+    must first be sent to each document, which takes longer than the whole action.
+    """
+    from playwright.async_api import Error
+
+    if session.timeline.is_natural or not may_be_css(bound.target):
+        return False
+    asked = [bound.target.frames, bound.target.selector]
+    try:
+        return await call_in_frame(bound.locator.page.main_frame, _HAS_FOCUS, asked) is True
+    except Error as error:
+        if is_document_gone(error):
+            return False
+        raise
 
 
 async def _focus_to_type(session: Session, bound: BoundTarget) -> None:
@@ -115,7 +145,10 @@ async def press(session: Session, action: Press) -> ActionEffect:
             await _hold_keys(session, page, _KEYS_OF_CHORD.findall(action.key), action.delay_ms)
             return ActionEffect(bound=bound)
         async with delivery_barrier(session, page):
-            await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
+            if await _has_focus(session, bound):
+                await await_input(page, page.keyboard.press(action.key))
+            else:
+                await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
     return ActionEffect(bound=bound)
 
 
@@ -140,9 +173,12 @@ def _redact_secret(session: Session, bound: BoundTarget, action: Fill | TypeText
         session.redact_typed_secret(session.secrets.resolve(action.text))
 
 
-_READ_OPTIONS = (
-    "e => e.options ? Array.from(e.options, o => ({value: o.value, label: o.label, off: o.disabled})) : null"
-)
+_READ_OPTIONS: Final = """elements => {
+  if (elements.length !== 1) return [];
+  const { options } = elements[0];
+  return options ? Array.from(options, o => ({value: o.value, label: o.label, off: o.disabled})) : null;
+}"""
+"""Returns the options of the one element that a selector matches; null if it has none, being no select box."""
 _IS_FILE_INPUT = "e => (e.localName === 'label' ? e.control : e)?.type === 'file'"
 _SCROLL = "(e, by) => (e ?? document.scrollingElement).scrollBy({left: by[0], top: by[1], behavior: 'instant'})"
 
@@ -185,7 +221,7 @@ async def _wait_for_options(session: Session, action: SelectOption, locator: Loc
     waited = 0.0
     while True:
         async with translated_errors(f"reading the options of {action.target}"):
-            options = await locator.evaluate(_READ_OPTIONS)
+            options = await locator.evaluate_all(_READ_OPTIONS)
         if options is None:
             message = f"{action.target}: expected a select box, found another element"
             raise ActionRejectedError(message)

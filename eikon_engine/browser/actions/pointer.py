@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from eikon_engine.browser.actions.effect import (
     ACT_TIMEOUT_MS,
     ActionEffect,
+    await_input,
     delivery_barrier,
     file_payloads,
     require_page,
@@ -19,7 +20,7 @@ from eikon_engine.browser.actions.effect import (
 )
 from eikon_engine.browser.actions.secret_origins import require_target_origin
 from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
-from eikon_engine.browser.page_calls import answer_timeout
+from eikon_engine.browser.page_calls import call_in_frame, is_document_gone
 from eikon_engine.errors import ActionError
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.temporary import temporary_folder
@@ -109,7 +110,7 @@ async def click_at(session: Session, page: Page, point: tuple[float, float], opt
         await _hold_at(session, page, point, options)
         return
     async with delivery_barrier(session, page):
-        await _await_input(page, _click_at_once(session, page, point, options))
+        await await_input(page, _click_at_once(session, page, point, options))
 
 
 async def _click_at_once(session: Session, page: Page, point: tuple[float, float], options: ClickOptions) -> None:
@@ -134,8 +135,8 @@ async def _hold_at(session: Session, page: Page, point: tuple[float, float], opt
         for count in range(1, options.times + 1):
             async with delivery_barrier(session, page):
                 if count == 1:
-                    await _await_input(page, move_pointer(session, page, point, steps=options.steps))
-                await _await_input(page, page.mouse.down(button=options.button, click_count=count))
+                    await await_input(page, move_pointer(session, page, point, steps=options.steps))
+                await await_input(page, page.mouse.down(button=options.button, click_count=count))
             async with _released(partial(_release_button, session, page, options.button, count)):
                 await pass_delay()
             if count < options.times:
@@ -144,7 +145,7 @@ async def _hold_at(session: Session, page: Page, point: tuple[float, float], opt
 
 async def _release_button(session: Session, page: Page, button: MouseButton, count: int) -> None:
     async with delivery_barrier(session, page):
-        await _await_input(page, page.mouse.up(button=button, click_count=count))
+        await await_input(page, page.mouse.up(button=button, click_count=count))
 
 
 @asynccontextmanager
@@ -178,9 +179,9 @@ async def _change_held_keys(session: Session, page: Page, held: frozenset[str], 
     async with delivery_barrier(session, page):
         for key in MODIFIER_KEYS:
             if key in requested - held:
-                await _await_input(page, page.keyboard.down(key))
+                await await_input(page, page.keyboard.down(key))
             elif key in held - requested:
-                await _await_input(page, page.keyboard.up(key))
+                await await_input(page, page.keyboard.up(key))
 
 
 def key_of_modifier(modifier: str) -> str:
@@ -202,7 +203,7 @@ async def hover(session: Session, action: Hover) -> ActionEffect:
     bound = await _bind_pointer(session, action, enabled=False)
     async with translated_errors(f"hovering over {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(bound.locator.page, move_pointer(session, bound.locator.page, point))
+            await await_input(bound.locator.page, move_pointer(session, bound.locator.page, point))
         else:
             await bound.locator.hover(**_pointer_options(action))
     return ActionEffect(bound=bound)
@@ -213,7 +214,7 @@ async def tap(session: Session, action: Tap) -> ActionEffect:
     bound = await _bind_pointer(session, action, enabled=True)
     async with translated_errors(f"tapping {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(bound.locator.page, bound.locator.page.touchscreen.tap(*point))
+            await await_input(bound.locator.page, bound.locator.page.touchscreen.tap(*point))
         else:
             await bound.locator.tap(**_pointer_options(action))
     return ActionEffect(bound=bound)
@@ -222,14 +223,59 @@ async def tap(session: Session, action: Tap) -> ActionEffect:
 async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect:
     """Check or uncheck the target; with a stepped clock, binding has done all of Playwright's checks."""
     bound = await _bind_pointer(session, action, enabled=True)
-    async with translated_errors(f"{action.type}ing {action.target}"), delivery_barrier(session, bound.locator.page):
+    is_check, page = action.type == "check", bound.locator.page
+    async with translated_errors(f"{action.type}ing {action.target}"), delivery_barrier(session, page):
+        if bound.point is not None and bound.state is not None and _is_plain_box(session, action, bound):
+            if bound.state.checked is not is_check:
+                await await_input(page, _click_at_once(session, page, bound.point, ClickOptions()))
+                await _require_checked(bound, expected=is_check)
+            return ActionEffect(bound=bound)
         await bound.locator.set_checked(
-            action.type == "check",
+            is_check,
             position=_position(action.position),
             force=action.force or not session.timeline.is_natural,
             timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound)
+
+
+def _is_plain_box(session: Session, action: Check | Uncheck, bound: BoundTarget) -> bool:
+    """Whether Playwright is not needed to check or uncheck a target, as it certainly would click the bound point."""
+    kind = dict(bound.identity.attributes).get("type", "").lower()
+    is_box = kind == "checkbox" or (kind == "radio" and action.type == "check")
+    return bound.identity.tag == "input" and is_box and not (session.timeline.is_natural or action.force)
+
+
+_IS_CHECKED: Final = """([frames, selector]) => {
+  const found = window.__eikon__?.find?.(frames, selector);
+  if (!found) return 'unknown';
+  const { elements, own: { natives } } = found;
+  const boxes = elements.filter(each => each.localName === 'input');
+  return boxes.length === 1 ? natives["Reflect.apply"](natives["HTMLInputElement.checked"], boxes[0], []) : null;
+}"""
+_ARE_CHECKED: Final = "boxes => boxes.filter(each => each.localName === 'input').map(each => each.checked)"
+
+
+async def _require_checked(bound: BoundTarget, *, expected: bool) -> None:
+    """Verify that a click has ticked or cleared a box; one that is gone by now is not verified.
+
+    Raises:
+        playwright.async_api.Error: it has not, with Playwright's message.
+    """
+    from playwright.async_api import Error
+
+    asked = [bound.target.frames, bound.target.selector]
+    try:
+        is_checked = await call_in_frame(bound.locator.page.main_frame, _IS_CHECKED, asked)
+        if is_checked == "unknown":
+            all_checked = await bound.locator.evaluate_all(_ARE_CHECKED)
+            is_checked = all_checked[0] if len(all_checked) == 1 else None
+    except Error as error:
+        if is_document_gone(error):
+            return
+        raise
+    if is_checked is not None and is_checked is not expected:
+        raise Error("Clicking the checkbox did not change its state")
 
 
 async def drag(session: Session, action: Drag) -> ActionEffect:
@@ -307,7 +353,7 @@ async def download(session: Session, action: Download) -> ActionEffect:
     before = session.tracker.download_count
     async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
         if (point := _known_point(session, action, bound)) is not None:
-            await _await_input(bound.locator.page, _click_at_once(session, bound.locator.page, point, ClickOptions()))
+            await await_input(bound.locator.page, _click_at_once(session, bound.locator.page, point, ClickOptions()))
         else:
             await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
@@ -346,16 +392,6 @@ def _known_point(session: Session, action: _PointerAction, bound: BoundTarget) -
     modifier keys are held, or the action is forced, Playwright must find the point, and None is returned.
     """
     return None if session.timeline.is_natural or action.modifiers else bound.point
-
-
-async def _await_input(page: Page, operation: Awaitable[None]) -> None:
-    """Await an operation of mouse, keyboard or touchscreen, which has no timeout of its own.
-
-    Raises:
-        PageUnresponsiveError: the page did not respond.
-    """
-    async with answer_timeout(page, page.url, ACT_TIMEOUT_MS / 1000):
-        await operation
 
 
 def _pointer_options(action: _PointerAction) -> dict[str, Any]:

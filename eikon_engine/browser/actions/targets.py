@@ -29,6 +29,8 @@ POLL_MS: Final = 50.0
 """Page time between two checks of a target that is not ready."""
 _POLL_SLOWDOWN: Final = 10.0
 """A condition is evaluated again after one part in so many of the time so far."""
+_OTHER_ENGINE: Final = re.compile(r"^\s*(?:[\w-]+(?::[\w-]+)*=|//|\.\.)|>>")
+"""A selector that only Playwright can evaluate: of another engine than CSS, or a chain of several."""
 _BEING_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
 """Playwright's errors for a document that is being replaced."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
@@ -141,6 +143,11 @@ class TargetInspection:
     """Whether the look scrolled to the element."""
 
 
+def may_be_css(target: Target) -> bool:
+    """Whether the browser may evaluate the selectors of a target without Playwright."""
+    return not any(map(_OTHER_ENGINE.search, (*target.frames, target.selector)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTarget:
     """A target and its element."""
@@ -150,6 +157,8 @@ class BoundTarget:
     identity: Identity
     point: tuple[float, float] | None = None
     """Where a pointer hits it, in the viewport of the page; None if not requested."""
+    state: TargetState | None = None
+    """Its form state before the action; None without one."""
 
 
 def locate(page: Page, target: Target) -> Locator:
@@ -185,6 +194,8 @@ async def _inspect_native_css(page: Page, target: Target, readiness: Readiness) 
     Playwright's CSS differs only in that it pierces open shadow roots, and in selectors that the browser rejects. Its
     engine must be sent to each document first, which takes longer than the whole action.
     """
+    if not may_be_css(target):
+        return None
     asked = [target.frames, target.selector, _readiness_argument(readiness)]
     answer = await call_in_frame(page.main_frame, _INSPECT_NATIVE_CSS, asked)
     if answer is None:
@@ -269,7 +280,9 @@ async def bind(page: Page, target: Target, session: Session, readiness: Readines
             raise ActionError(ambiguity_message(target, seen), code="target-ambiguous")
         if seen.identity is not None and not seen.obstacle:
             _verify_identity(target, seen.identity, session.is_same_text)
-            return BoundTarget(target=target, locator=locator, identity=seen.identity, point=seen.point)
+            return BoundTarget(
+                target=target, locator=locator, identity=seen.identity, point=seen.point, state=seen.state
+            )
         if waited >= timeout_ms:
             raise _not_ready_error(target, seen, timeout_ms)
         step = await fast_forward(session.stabilizer, POLL_MS, timeout_ms - waited)

@@ -3,6 +3,7 @@
   "use strict";
   const shared = window.__eikon__;
   if (shared.shadowOf) return;
+  const { Document, HTMLElement, ShadowRoot } = window;
 
   const natives = Object.create(null);
   natives["Reflect.apply"] = Reflect.apply;
@@ -12,7 +13,7 @@
     Element: "namespaceURI localName getAttribute getAttributeNames hasAttribute matches shadowRoot scrollLeft scrollTop "
       + "checkVisibility",
     CharacterData: "data",
-    Document: "documentElement doctype title activeElement adoptedStyleSheets scrollingElement",
+    Document: "documentElement doctype title activeElement adoptedStyleSheets scrollingElement hasFocus",
     ShadowRoot: "mode activeElement adoptedStyleSheets",
     HTMLInputElement: "type value checked indeterminate files",
     HTMLTextAreaElement: "value",
@@ -117,5 +118,14 @@
     } catch {
       return null;
     }
+  });
+
+  // Whether keys already go to an element: Playwright, whose code must be sent to each document first, would change
+  // nothing before it presses one.
+  shared.hasFocus = shared.guard((element) => {
+    const root = element.getRootNode();
+    const kind = root instanceof Document ? "Document" : root instanceof ShadowRoot ? "ShadowRoot" : "";
+    return kind !== "" && element instanceof HTMLElement && apply(natives[`${kind}.activeElement`], root, []) === element
+      && apply(natives["Document.hasFocus"], document, []);
   });
 })();

@@ -98,6 +98,17 @@
   const turn = guard(() => new Promise(resolve => Reflect.apply(later, window, [resolve, 1])));
   let hasTimers = false; // none ever fires in a sandbox without scripts
   turn().then(() => { hasTimers = true; });
+  // Resolves after the next frame, and what observers of it do; a page that is not rendered has none.
+  const { Animation, KeyframeEffect } = window;
+  const RENDER_MS = 3000;
+  const wholeFrame = guard(() => new Promise(painted => {
+    const frame = new Animation(new KeyframeEffect(null, [], 1));
+    frame.onfinish = painted;
+    frame.play();
+    frame.finish();
+  }));
+  const tooLate = guard(() => new Promise(resolve => Reflect.apply(later, window, [resolve, RENDER_MS])));
+  own.nextFrame = guard(() => (hasTimers ? Promise.race([wholeFrame().then(turn).then(turn), tooLate()]) : null));
   const lookAgain = guard(first => {
     if (first[1] || !hasTimers) return first;
     const busier = guard(second => [...[0, 1, 2].map(part => Math.max(first[part], second[part])), second[3], second[4]]);
@@ -117,11 +128,18 @@
     return all;
   });
 
-  // Resolves with what a document answers, or as idle once it is removed: its timers no longer fire.
-  own.isRemoved = guard(() => window.closed);
-  const orRemoved = guard((own, answer) => {
+  // What is known of a document whose timers no longer fire: idle once it is removed, loading once another one replaces it.
+  own.leftAs = guard(() => {
+    try {
+      return window.closed ? [0, 0, 0, 0, never] : window.document === document ? null : [1, 0, 0, 0, 0];
+    } catch {
+      return [1, 0, 0, 0, 0]; // the next document is of another origin
+    }
+  });
+  // Resolves with what a document answers, or what is known of it once it is left.
+  const orLeft = guard((own, answer) => {
     let isAnswered = false;
-    const wait = guard(() => isAnswered || (own.isRemoved() ? [0, 0, 0, 0, never] : turn().then(wait)));
+    const wait = guard(() => isAnswered || (own.leftAs() ?? turn().then(wait)));
     const answered = guard(activity => { isAnswered = true; return activity; });
     return answer.then ? Promise.race([answer.then(answered), turn().then(wait)]) : answer;
   });
@@ -131,7 +149,7 @@
   own.activityOfTree = guard((documents, look) => {
     const all = own.tree();
     if (all?.length !== documents) return null;
-    return Promise.all(all.map(each => orRemoved(each, each[look]()))).then(guard(activities => {
+    return Promise.all(all.map(each => orLeft(each, each[look]()))).then(guard(activities => {
       const sums = [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
       return [...sums, activities.reduce((next, each) => Math.min(next, each[4]), never)];
     }));
