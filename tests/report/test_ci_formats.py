@@ -82,7 +82,7 @@ def test_all_formats_are_well_formed(text: str) -> None:
 
 
 def with_code(outcome: ReplayOutcome, code: str) -> ReplayOutcome:
-    """Return an outcome whose difference has another code, as a file written by hand may have."""
+    """Return an outcome whose difference has another code, as an edited file may have."""
     step = outcome.subgoals[0].steps[1]
     other = step.model_copy(update={"divergences": (step.divergences[0].model_copy(update={"code": code}),)})
     changed = outcome.subgoals[0].model_copy(update={"steps": (outcome.subgoals[0].steps[0], other)})
