@@ -32,12 +32,15 @@ class BlockingRequests:
     def __init__(self, context: BrowserContext) -> None:
         """Listen to the console from now on."""
         self._open: Counter[str] = Counter()
+        """Number of requests that block, by method and URL; none with zero."""
         self.listeners: list[Callable[[], None]] = []
         """Called when a document blocks or resumes."""
         context.on("console", self._on_console)
 
     def __contains__(self, request: Request) -> bool:
         """Whether a document is blocked on this request."""
+        if not self._open:
+            return False
         name = f"{request.method} {request.url}".partition("#")[0]
         return request.resource_type == "xhr" and self._open[name] > 0
 
@@ -62,7 +65,11 @@ class BlockingRequests:
 
     def _note(self, message: ConsoleMessage, mark: str, change: int) -> None:
         name = message.text.removeprefix(mark).partition("#")[0]
-        self._open[name] += change
+        still_open = self._open[name] + change
+        if still_open > 0:
+            self._open[name] = still_open
+        else:
+            self._forget(name)
         if change > 0 and message.page is not None:  # a closed page never resumes
             message.page.once("close", lambda _: self._forget(name))
 
