@@ -437,18 +437,30 @@ def parse_result(value: Any) -> object:  # noqa: ANN401 - has no public type
     return parsed
 
 
-_driver_folder: ContextVar[Path | None] = ContextVar("driver_folder", default=None)
+_driver_variables: ContextVar[Mapping[str, str] | None] = ContextVar("driver_variables", default=None)
 
 
 @contextmanager
-def driver_files_in(folder: Path) -> Iterator[None]:
-    """Let drivers that start in the block, and their browsers, keep their temporary files in a folder."""
+def driver_files_in(folder: Path, compile_cache: Path | None) -> Iterator[None]:
+    """Let drivers that start in the block, and their browsers, keep their temporary files in a folder.
+
+    With `compile_cache`, Node.js keeps the compiled code of the driver there, unless the user has set another folder:
+    https://nodejs.org/api/module.html#module-compile-cache
+    """
     _name_driver_folder(None)
-    before = _driver_folder.set(folder)
+    cache = {} if compile_cache is None else {_COMPILE_CACHE: str(compile_cache)}
+    before = _driver_variables.set({**cache, **_temporary_files(folder)})
     try:
         yield
     finally:
-        _driver_folder.reset(before)
+        _driver_variables.reset(before)
+
+
+_COMPILE_CACHE: Final = "NODE_COMPILE_CACHE"
+
+
+def _temporary_files(folder: Path) -> Mapping[str, str]:
+    return {"TMPDIR": str(folder)}
 
 
 def place_driver_files(folder: Path) -> None:
@@ -462,9 +474,14 @@ def _name_driver_folder(default: Path | None) -> None:
     if hasattr(driver_environment, "names_folder"):
         return
 
+    ours = {} if default is None else _temporary_files(default)
+
     def named_environment() -> dict[str, str]:
-        named = _driver_folder.get() or default  # a synchronous client starts in a context of its own
-        return {**driver_environment(), **({} if named is None else {"TMPDIR": str(named)})}
+        given: dict[str, str] = driver_environment()
+        added = {**(_driver_variables.get() or ours)}  # a synchronous client starts in a context of its own
+        if _COMPILE_CACHE in given:
+            added.pop(_COMPILE_CACHE, None)
+        return {**given, **added}
 
     named_environment.names_folder = True  # type: ignore[attr-defined] # marks it
     transport.get_driver_env = named_environment

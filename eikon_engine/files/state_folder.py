@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,3 +23,21 @@ def cache_folder(home: Path, environ: Mapping[str, str]) -> Path:
     """Return `eikon` in the user's cache folder: that of XDG_CACHE_HOME if it is absolute, else `~/.cache`."""
     named = Path(environ.get("XDG_CACHE_HOME") or "")
     return (named if named.is_absolute() else home / ".cache") / "eikon"
+
+
+_OTHERS_WRITE: Final = 0o022
+
+
+def private_cache_folder(home: Path, environ: Mapping[str, str], name: str) -> Path | None:
+    """Return a folder in that of `cache_folder` that only this user can write to, and make it if it does not exist.
+
+    None if others could write to it: what is read from it is run. Also if it cannot be made.
+    """
+    folder = cache_folder(home, environ) / name
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    is_ours = found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+    return folder if is_ours else None

@@ -130,3 +130,44 @@ def test_an_error_does_not_wait_for_the_browser(delay_s: float) -> None:
     with pytest.raises(UsageError):
         fail()
     gc.collect()
+
+
+def test_the_compiled_code_of_the_driver_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that only the user can read and write."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
+    asyncio.run(launched())
+    folder = tmp_path / "eikon" / "driver"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert any(each.is_file() for each in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+def test_compiled_code_that_others_can_change_is_not_used(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file there would be run as the driver."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
+    folder = tmp_path / "eikon" / "driver"
+    folder.mkdir(parents=True)
+    folder.chmod(mode)
+    asyncio.run(launched())
+    assert not [*folder.iterdir()]
+
+
+def test_a_cache_of_the_user_is_used_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NODE_COMPILE_CACHE is a variable of Node.js."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NODE_COMPILE_CACHE", str(tmp_path / "own"))
+    asyncio.run(launched())
+    assert [*(tmp_path / "own").iterdir()]
+    assert not [*(tmp_path / "cache" / "eikon" / "driver").iterdir()]
+
+
+def test_a_driver_starts_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache folder cannot be made."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
+    asyncio.run(launched())
