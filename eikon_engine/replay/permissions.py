@@ -20,7 +20,7 @@ from eikon_engine.trace.actions import Navigate
 from eikon_engine.trace.execution import ActionTrace, Blocked
 from eikon_engine.trace.scripts import trace_scripts
 from eikon_engine.trace.steps import iter_steps
-from eikon_engine.trace.variables import action_secret_names
+from eikon_engine.trace.variables import action_secret_names, placeholder_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -184,7 +184,7 @@ def _secrets_beside_typing(bundle: Bundle) -> Iterator[str]:
     """Yield the places other than typed texts in which a trace uses a secret."""
     trace = bundle.trace
     for step in _performed_actions(trace):
-        for name in secret_names_in(step.action.model_dump_json()):
+        for name in placeholder_names(step.action):
             yield f"{step.id}: the action has secret {name} within a text"
     for name in sorted(_header_secrets(trace)):
         yield f"the trace sends secret {name} in a header to every site"

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from pydantic import BaseModel
+
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.files.text import require_utf8
 from eikon_engine.secrets.redaction import secret_names_in
@@ -21,7 +23,7 @@ from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.steps import map_actions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eikon_engine.trace.execution import ExecutionTrace
 
@@ -223,4 +225,28 @@ def action_secret_names(action: Action) -> tuple[str, ...]:
     if isinstance(action, actions.Drop):
         texts = [each.value for each in action.data]
     whole = [text.secret for text in texts if isinstance(text, SecretRef)]
-    return tuple(dict.fromkeys((*whole, *secret_names_in(action.model_dump_json()))))
+    return tuple(dict.fromkeys((*whole, *placeholder_names(action))))
+
+
+def placeholder_names(action: Action) -> tuple[str, ...]:
+    """Return the names of the secrets whose placeholders appear in the texts of an action, without duplicates."""
+    return tuple(dict.fromkeys(name for text in _texts_in(action) for name in secret_names_in(text)))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a model or JSON value; to serialize it would build a serializer for each model first."""
+    match value:
+        case str():
+            yield value
+        case BaseModel():
+            for _, each in value:
+                yield from _texts_in(each)
+        case dict():
+            for name, each in value.items():
+                yield from _texts_in(name)
+                yield from _texts_in(each)
+        case tuple() | list():
+            for each in value:
+                yield from _texts_in(each)
+        case _:
+            pass

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.secrets.redaction import placeholder, secret_names_in
 from eikon_engine.trace.actions import (
     Action,
     AnswerDialog,
@@ -14,6 +15,9 @@ from eikon_engine.trace.actions import (
     Click,
     Drop,
     DropData,
+    Evaluate,
+    Expect,
+    ExpectedText,
     Fill,
     Navigate,
     Note,
@@ -26,6 +30,7 @@ from eikon_engine.trace.actions import (
 )
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.variables import (
+    action_secret_names,
     action_variables,
     parse_variables,
     require_values,
@@ -136,3 +141,28 @@ def test_any_text_is_a_value(value: str) -> None:
     values = parse_variables([f"name={value}"])
 
     assert resolve_action(Fill(target=FIELD, text="<{{name}}>"), values) == Fill(target=FIELD, text=f"<{value}>")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Fill(target=Target(selector=f"[name={placeholder('a')}]"), text=f"{placeholder('b')} and {placeholder('a')}"),
+        Evaluate(
+            expression="each => each", argument={placeholder("a"): [1, None, {"key": placeholder("b", "base64")}]}
+        ),
+        Expect(expression="to.have.text", texts=(ExpectedText(string=placeholder("a")), ExpectedText(string="b"))),
+        Navigate(url=f"http://site.test/?code={placeholder('a')}"),
+        Click(target=FIELD),
+    ],
+)
+def test_secrets_are_found_in_every_text_of_an_action(step: Action) -> None:
+    """Those that its JSON names, also in keys, lists and nested models."""
+    assert action_secret_names(step) == secret_names_in(step.model_dump_json())
+
+
+def test_the_secret_of_a_field_comes_before_those_within_texts() -> None:
+    """Each once."""
+    step = Fill(
+        target=Target(selector=f"#{placeholder('other')}{placeholder('fruit')}"), text=SecretRef(secret="fruit")
+    )
+    assert action_secret_names(step) == ("fruit", "other")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from eikon_engine.browser.actions.effect import require_page, translated_errors
 from eikon_engine.errors import RequirementError
 from eikon_engine.files.origins import url_origin
-from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.trace.actions import InsertText, Navigate, SecretRef
+from eikon_engine.trace.variables import placeholder_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def require_page_origins(session: Session, action: Action) -> None:
     """
     if not session.secret_origins:
         return
-    names = set(secret_names_in(action.model_dump_json()))
+    names = set(placeholder_names(action))
     if isinstance(action, InsertText) and isinstance(action.text, SecretRef):
         names.add(action.text.secret)
     for name in sorted(names & session.secret_origins.keys()):
