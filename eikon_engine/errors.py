@@ -58,7 +58,7 @@ specific `codes`; ``docs/errors.md`` explains each code.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,6 +162,10 @@ class ActionError(EikonError):
         "download-missing": "No download started during a download action.",
         "assertion-failed": "An assertion of the mission failed.",
     }
+
+
+LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
+"""Codes of failures that mean that the target element could not be identified."""
 
 
 class NavigationError(ActionError):

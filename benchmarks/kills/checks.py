@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import EikonError
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

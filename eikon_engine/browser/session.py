@@ -24,7 +24,6 @@ from eikon_engine.browser.request_tracker import TrafficLog
 from eikon_engine.browser.stabilizer import PageStabilizer
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.redact.digests import DigestSources
-from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.detection import MIN_PASSWORD_LENGTH
 from eikon_engine.secrets.redaction import PLACEHOLDER_PREFIX, Redactor, secret_names_in
 from eikon_engine.secrets.stand_ins import StandInMap
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.streams import DevToolsSession
     from eikon_engine.files.blobs import BlobStore
     from eikon_engine.network.long_tasks import LongTask
+    from eikon_engine.redact.secret_detector import SecretDetector
     from eikon_engine.secrets.redaction import FoundSecret
     from eikon_engine.secrets.search import RedactionRules
     from eikon_engine.trace.environment import Environment
@@ -223,6 +223,8 @@ class Session:
         self, rules: RedactionRules, key: bytes, known: Iterable[FoundSecret] = ()
     ) -> SecretDetector:
         """Detect secrets from now on, and replace `known` ones as before; see `SecretDetector`."""
+        from eikon_engine.redact.secret_detector import SecretDetector
+
         self.secret_detector = SecretDetector(rules, key, known=known, stand_ins=self.redactor.stand_ins)
         return self.secret_detector
 

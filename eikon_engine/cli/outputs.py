@@ -11,8 +11,7 @@ import click
 
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.files.writing import write_error_message
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

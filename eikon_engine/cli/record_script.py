@@ -69,7 +69,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
 
 def _left_by_interrupted(directory: Path) -> str:
     """Return what a script that was stopped without a complete recording left in its folder."""
-    from eikon_engine.trace.journal import JOURNAL_FILE
+    from eikon_engine.trace.trace_file import JOURNAL_FILE
 
     if (directory / JOURNAL_FILE).exists():
         return f"the recording is incomplete; what was recorded until then: eikon trace show {directory}"

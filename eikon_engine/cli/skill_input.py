@@ -11,10 +11,9 @@ from eikon_engine.errors import TraceError, UsageError
 from eikon_engine.files.limits import MAX_PAGE_BYTES, read_file
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import SkillUsage
-from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.stored_pages import read_stored_html
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,7 @@ from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.outcome.events import ActionPerformed, ActionStart, ObservationMade, RunStart, SkillRun
 from eikon_engine.outcome.read_events import EventsParser, ParsedLine, open_events
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -21,7 +21,7 @@ from eikon_engine.divergence.response_diff import (
     SIGN_IN_PART,
     WITHHELD_ENDING,
 )
-from eikon_engine.errors import NavigationError
+from eikon_engine.errors import LOST_TARGET_CODES, NavigationError
 from eikon_engine.files.origins import split_url
 from eikon_engine.files.text import read_digits
 from eikon_engine.network.exchange import PASSIVE_TYPES
@@ -98,8 +98,6 @@ _SIGN_IN_QUERY: Final = re.compile(r"(?:^|&)(?:SAMLRequest=|wa=wsignin1\.0)")
 _AUTHORIZE_PATH: Final = re.compile(r"/authori[sz]e/?$", re.IGNORECASE)
 _AUTHORIZE_QUERY: Final = re.compile(r"(?:^|&)(?:client_id|response_type)=")
 """An authorization request of OAuth 2.0: RFC 6749, section 4.1.1."""
-LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
-"""Failure codes that mean that the target element could not be identified."""
 _TIMEOUT: Final = re.compile(r"Timeout (\d+)ms exceeded")
 _ERROR_MEMBERS: Final = ("message", "detail", "error", "title", "reason", "description")
 _ERROR_PART: Final = re.compile(rf"body \$(?:\.errors?)?\.({'|'.join(_ERROR_MEMBERS)})")

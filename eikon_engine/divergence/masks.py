@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.dom.css import CssSelector, element_positions
 from eikon_engine.dom.digest import frame_digest, node_digest, visibility_digest
 from eikon_engine.dom.tree import DomNode, PageSnapshot, child_frame_path, is_significant
 from eikon_engine.network.keys import canonical_url
@@ -190,9 +189,14 @@ NodeRoute: TypeAlias = tuple[tuple[Literal["child", "shadow"], int], ...]
 
 def select_nodes(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRoute, list[Mask]]]:
     """Yield each node that masks select, with its masks; shadow roots are included."""
-    selectors = [(mask, CssSelector(mask.part.selector)) for mask in masks if isinstance(mask.part, SelectorPart)]
+    selected = [(mask, mask.part.selector) for mask in masks if isinstance(mask.part, SelectorPart)]
+    if not selected:
+        return
+    from eikon_engine.dom.css import CssSelector, element_positions  # noqa: PLC0415 - few traces have such masks
+
+    selectors = [(mask, CssSelector(selector)) for mask, selector in selected]
     waiting: list[tuple[NodeRoute, Literal["child", "shadow"], tuple[DomNode, ...], ElementPosition | None]]
-    waiting = [((), "child", (root,), None)] if selectors else []
+    waiting = [((), "child", (root,), None)]
     while waiting:
         route, kind, nodes, parent = waiting.pop()
         places = [place for place, node in enumerate(nodes) if not node.is_text]

@@ -14,7 +14,6 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.response_text import find_error_text, find_sign_in_error, find_sign_in_form
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.json_text import canonical_json, child_path
 from eikon_engine.files.text import differing_part, excerpt, pluralize
@@ -524,6 +523,12 @@ def _is_json_object(body: bytes | None) -> bool:
 
 def _messages_of_page(recorded: ComparedResponse, live: ComparedResponse) -> Iterator[ValueChange]:
     """Yield that a live response is a sign-in page, and the error that it reports, if the recorded one has neither."""
+    from eikon_engine.divergence.response_text import (  # noqa: PLC0415 - a sealed replay has no live responses
+        find_error_text,
+        find_sign_in_error,
+        find_sign_in_form,
+    )
+
     before, now = recorded.body or b"", live.body or b""
     form = find_sign_in_form(now, _media_type(live))
     is_new_form = bool(form) and not find_sign_in_form(before, _media_type(recorded))

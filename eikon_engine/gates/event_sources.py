@@ -42,8 +42,7 @@ from eikon_engine.outcome.read_events import read_events
 from eikon_engine.outcome.stored_values import InlineValue, ValueStore
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ActionTrace, CompletionUsage, Failed, SkillUsage, Succeeded, ToolUsage
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

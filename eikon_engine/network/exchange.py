@@ -1,7 +1,5 @@
 """One request of a page with its redirects and its response or failure, and the moments of delivery."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Final, Self, TypeAlias
 from urllib.parse import urlsplit

@@ -1,9 +1,8 @@
 """Recorded WebSocket events: opening, messages and closing."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -11,9 +10,6 @@ from eikon_engine.files.blobs import BlobRef
 from eikon_engine.files.models import FileModel
 from eikon_engine.network.exchange import Moment, Url
 from eikon_engine.network.keys import canonical_url, request_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SocketSide: TypeAlias = Literal["page", "server"]
 SOCKET_METHOD = "WEBSOCKET"

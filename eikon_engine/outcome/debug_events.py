@@ -4,8 +4,6 @@ An *iteration* is the number of a step in the mission, from 1. "At iteration 3" 
 breakpoint at 4 pauses there, before the fourth step.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """A divergence: the difference found at one step, in one layer, and the explanation of the first one."""
 
-from __future__ import annotations
-
 from typing import Final, Literal, TypeAlias
 
 from eikon_engine.files.models import FileModel

@@ -4,8 +4,6 @@ Replays, debug sessions and scenario runs share the same events. `docs/events.md
 `events_schema` returns its JSON Schema.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AliasChoices, AwareDatetime, Field

@@ -1,8 +1,6 @@
 """The result of a replay, written to `outcome.json`, including the results of its gates. Reports need nothing else."""
 
-from __future__ import annotations
-
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Final, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import AliasChoices, AwareDatetime, Field, JsonValue, field_validator, model_validator
 
@@ -32,7 +30,7 @@ class GateResult(FileModel):
     """Whether the limit was exceeded during the run, which stops the run."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> "Verdict":
         """Return the result as a verdict, to combine it with the verdicts of steps."""
         if self.passed is None:
             return "unverifiable"
@@ -169,7 +167,7 @@ class RequestDifference(FileModel):
     """Value in the replay, likewise."""
 
     @classmethod
-    def shortened(cls, part: DifferingPart, name: str, recorded: str | None, sent: str | None) -> RequestDifference:
+    def shortened(cls, part: DifferingPart, name: str, recorded: str | None, sent: str | None) -> Self:
         """Build a difference with a shortened name, and with values that are cut around their first difference."""
         before, now = shorten_pair(recorded or "", sent or "", MAX_VALUE_LENGTH)
         if recorded is None or sent is None:

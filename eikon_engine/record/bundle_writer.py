@@ -29,7 +29,6 @@ from eikon_engine.trace.execution import (
     SubgoalTrace,
 )
 from eikon_engine.trace.journal import (
-    JOURNAL_FILE,
     ActionRecorded,
     CompletionRecorded,
     DataLost,
@@ -48,7 +47,7 @@ from eikon_engine.trace.journal import (
     read_journal,
 )
 from eikon_engine.trace.steps import acted_times
-from eikon_engine.trace.trace_file import write_trace
+from eikon_engine.trace.trace_file import JOURNAL_FILE, write_trace
 
 if TYPE_CHECKING:
     from datetime import datetime

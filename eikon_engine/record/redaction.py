@@ -16,8 +16,7 @@ from eikon_engine.secrets.redaction import Redaction, TypedSecret
 from eikon_engine.secrets.stand_ins import character_classes, make_password_stand_in
 from eikon_engine.trace.actions import Drop, Fill, InsertText, SecretRef, SetValue, TypeText
 from eikon_engine.trace.bundle import DOM_FOLDER
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,8 +28,7 @@ from eikon_engine.trace.accepted import AcceptedBaselines, AcceptedStep, read_ac
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, load_snapshot, store_snapshot
 from eikon_engine.trace.certificate import read_last_certification, write_last_certification
 from eikon_engine.trace.execution import ExecutionTrace
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.causes import LOST_TARGET_CODES
+from eikon_engine.errors import LOST_TARGET_CODES
 from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.repair.diagnostic_replay import APPEARANCE_LAYERS
 from eikon_engine.trace.actions import Assert

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.launch import shared_driver
-from eikon_engine.divergence.causes import LOST_TARGET_CODES
-from eikon_engine.errors import UsageError
+from eikon_engine.errors import LOST_TARGET_CODES, UsageError
 from eikon_engine.repair.destination import Destination
 from eikon_engine.repair.diagnosis import diagnose
 from eikon_engine.repair.diagnostic_replay import (

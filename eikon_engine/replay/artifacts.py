@@ -7,13 +7,11 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.dom_diff import render_diff_tree
-from eikon_engine.divergence.pixel_diff import compare_images
 from eikon_engine.dom import render_html
 from eikon_engine.errors import BrowserError, OutputError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.files.writing import make_folders, write_atomically, write_error_message
 from eikon_engine.outcome.event_log import EVENTS_FILE
-from eikon_engine.replay.pictures import draw_page, recorded_resources
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
 from eikon_engine.trace.execution import ActionTrace, Artifact
 
@@ -131,6 +129,8 @@ class EvidenceWriter:
         pictures = self._runner.comparable_screenshots(recorded, last)
         if pictures is None or pictures.recorded == pictures.observed:
             return
+        from eikon_engine.divergence.pixel_diff import compare_images  # noqa: PLC0415 - a faithful replay has no diff
+
         diff = compare_images(pictures.recorded, pictures.observed)
         yield self._write("screenshot recorded", f"{prefix}_screenshot_expected.png", pictures.recorded)
         if diff is not None:
@@ -140,6 +140,11 @@ class EvidenceWriter:
         self, planned: PlannedStep, recorded: ActionTrace, outcome: ActionOutcome, prefix: str
     ) -> list[Artifact]:
         """Draw the recorded page and the observed one; none if a snapshot is missing."""
+        from eikon_engine.replay.pictures import (  # noqa: PLC0415 - a faithful replay draws no pages
+            draw_page,
+            recorded_resources,
+        )
+
         pages = self._runner.outlined_pages(planned, recorded, outcome.divergences[0])
         environment = self._runner.plan.trace.environment
         if pages is None or environment is None:

@@ -37,7 +37,6 @@ from eikon_engine.replay.attributed_changes import AttributedChanges, received_a
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.documents import DocumentComparer
 from eikon_engine.replay.model_responses import completion_client_for
-from eikon_engine.replay.pictures import OutlinedPage, outline_changes, outline_target
 from eikon_engine.replay.unsent import add_unsent
 from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.actions import AnswerDialog, Evaluate, Expect, Note, Read, TrafficCondition, WaitFor
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from eikon_engine.replay.effects_policy import EffectsPolicy
     from eikon_engine.replay.live_comparison import LiveComparer
     from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.pictures import OutlinedPage
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.replay.unsettled import UnsettledComparer
     from eikon_engine.skills.registry import SkillRegistry
@@ -507,6 +507,11 @@ class StepRunner:
         """
         if self._last_comparison is None:
             return None
+        from eikon_engine.replay.pictures import (  # noqa: PLC0415 - a faithful replay draws no pages
+            outline_changes,
+            outline_target,
+        )
+
         page, compared = recorded.action.page, self._last_comparison.compared
         expected, observed = compared.recorded_dom(page), compared.observed_dom(page)
         target = getattr(recorded.action, "target", None)

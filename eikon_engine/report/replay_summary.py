@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.lifecycle import PAGE_LATE
-from eikon_engine.divergence.next_step import next_step
 from eikon_engine.files.text import pluralize
 from eikon_engine.network.keys import readable_key
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
@@ -108,6 +107,8 @@ def _gates(outcome: ReplayOutcome) -> Iterator[str]:
 def _divergence(outcome: ReplayOutcome, folder: Path) -> Iterator[str]:
     if not outcome.divergences:
         return
+    from eikon_engine.divergence.next_step import next_step  # noqa: PLC0415 - a faithful replay has none
+
     first, *further = outcome.divergences
     yield from _first_divergence(first, outcome.explanation, next_step(outcome, folder))
     if artifacts := _first_divergence_artifacts(outcome):

@@ -4,8 +4,6 @@ An action is complete: it names its page, its target and every option that chang
 of page time. A text is either plain or a reference to a secret, never the secret itself.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Final, Literal, Self, TypeAlias
 

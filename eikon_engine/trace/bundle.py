@@ -17,8 +17,7 @@ from eikon_engine.files.writing import copy_file, write_error_message
 from eikon_engine.trace.accepted import ACCEPTED_FILE
 from eikon_engine.trace.actions import Drop, ReadValue, SetInputFiles
 from eikon_engine.trace.certificate import CERTIFICATE_FILE, LAST_CERTIFICATION_FILE
-from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.trace_file import TRACE_FILE, find_trace_file, read_trace, write_trace
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE, find_trace_file, read_trace, write_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,10 +1,9 @@
 """The certificate of a bundle: evidence that its replays agreed, bound to the files they replayed."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, ValidationError
 
@@ -14,14 +13,9 @@ from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically, write_error_message
-from eikon_engine.trace.execution import MissionStatus
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.execution import ExecutionTrace, MissionStatus
 from eikon_engine.trace.trace_file import find_trace_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from eikon_engine.trace.environment import Environment
-    from eikon_engine.trace.execution import ExecutionTrace
 
 CERTIFICATE_FILE: Final = "certificate.json"
 CERTIFICATE_VERSION: Final = 1

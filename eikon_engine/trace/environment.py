@@ -1,20 +1,14 @@
 """What a session starts with: the browser environment, storage state and session storage."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, TypeAdapter, ValidationError
 
 from eikon_engine.errors import UsageError
 from eikon_engine.files.limits import parse_json, read_document
 from eikon_engine.files.models import MAX_FAULTS, FileModel, validation_error
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import JsonValue
 
 
 class Viewport(FileModel):

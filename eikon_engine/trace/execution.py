@@ -1,7 +1,5 @@
 """The trace: one mission with its subgoals, actions and skills, in order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Annotated, Final, Literal, Self, TypeAlias
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import TraceError
 from eikon_engine.trace.bundle import DOM_FOLDER
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
-from eikon_engine.trace.journal import JOURNAL_FILE, is_moved_aside
-from eikon_engine.trace.trace_file import TRACE_FILE
+from eikon_engine.trace.journal import is_moved_aside
+from eikon_engine.trace.trace_file import JOURNAL_FILE, TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

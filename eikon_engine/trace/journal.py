@@ -164,8 +164,6 @@ JournalRecord: TypeAlias = Annotated[
 ]
 
 
-JOURNAL_FILE: Final = "journal.jsonl"
-
 _MOVED_ASIDE: Final = re.compile(r".+\.unfinished-[0-9]+")
 
 

@@ -3,23 +3,18 @@
 A node is named by its path as in DOM differences: steps joined by ` > `, from the root of the frame's document.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias, get_args
+from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from eikon_engine.dom.css import CssSelector
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.text import read_digits
+from eikon_engine.trace.actions import ReadValue
 from eikon_engine.trace.read_values import value_text
 from eikon_engine.trace.rules import checked_pattern, matches_pattern
-
-if TYPE_CHECKING:
-    from eikon_engine.trace.actions import ReadValue
 
 ANY_DEPTH: Final = "**"
 SHADOW_ROOT: Final = "#shadow"
@@ -113,6 +108,8 @@ class SelectorPart(FileModel):
     @field_validator("selector")
     @classmethod
     def _check_selector(cls, selector: str) -> str:
+        from eikon_engine.dom.css import CssSelector  # noqa: PLC0415 - few traces have such masks
+
         try:
             CssSelector(selector)
         except TraceFieldError as error:
@@ -258,7 +255,7 @@ class PathStep:
     number: int | Literal["only", "every"] = "only"
     """Number among the siblings with the same tag, from 1; `only` matches nothing if there are several."""
 
-    def matches(self, sibling: SiblingPosition) -> bool:
+    def matches(self, sibling: "SiblingPosition") -> bool:
         """Return whether the step matches a node."""
         if self.tag != sibling.tag and not (self.tag == "*" and sibling.tag != TEXT_NODE):
             return False

@@ -1,7 +1,5 @@
 """What the pages look like after an action; recording and replay use the same type."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

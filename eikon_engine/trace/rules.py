@@ -1,17 +1,13 @@
 """Rules for parts of requests that vary between runs and are ignored when a replay matches requests."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal, TypeAlias, assert_never
 
 from pydantic import Field, field_validator
 
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.patterns import matches_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class _RequestRule(FileModel):

@@ -1,18 +1,14 @@
 """The target of an action, the identity of the recorded element, and how two identities differ."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field
 
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.text import read_digits
 from eikon_engine.trace.generated_ids import is_generated_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Box(FileModel):
@@ -102,7 +98,7 @@ def compared_positions(recorded: Identity, observed: Identity) -> tuple[int, int
     return recorded.ordinal_of_kind, observed.ordinal_of_kind
 
 
-IsSameText: TypeAlias = "Callable[[str, str], bool]"
+IsSameText: TypeAlias = Callable[[str, str], bool]
 """Whether two different texts, recorded and observed, count as the same."""
 
 

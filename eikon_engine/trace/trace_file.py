@@ -15,8 +15,6 @@ from eikon_engine.files.limits import read_file, require_values
 from eikon_engine.files.models import describe_value, field_error, is_not_json, syntax_error, validation_error
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
-from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
-from eikon_engine.trace.migrations.v3_1 import migrate_v3_1
 from eikon_engine.trace.stored_pages import with_stored_pages
 
 if TYPE_CHECKING:
@@ -24,7 +22,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.migrations.fields import JsonObject
 
-MIGRATIONS: Final[Mapping[int | str, Callable[[JsonObject, str], JsonObject]]] = {"v3.1": migrate_v3_1}
+
+def _migrate_v3_1(plain: JsonObject, source: str) -> JsonObject:
+    from eikon_engine.trace.migrations.v3_1 import migrate_v3_1  # noqa: PLC0415 - few traces are that old
+
+    return migrate_v3_1(plain, source)
+
+
+MIGRATIONS: Final[Mapping[int | str, Callable[[JsonObject, str], JsonObject]]] = {"v3.1": _migrate_v3_1}
 """Migration to the next version by older version; its arguments are the data and the name of the file."""
 
 READABLE_VERSIONS: Final[tuple[int | str, ...]] = (*MIGRATIONS, TRACE_VERSION)
@@ -43,6 +48,8 @@ def migrate(plain: JsonObject, source: str) -> JsonObject:
 
 
 TRACE_FILE: Final = "trace.json"
+JOURNAL_FILE: Final = "journal.jsonl"
+"""The journal of a recording that has not ended."""
 
 _VERSION_FIRST: Final = re.compile(rb'\A\s*\{\s*"trace_version"\s*:\s*("[^"\\]{0,40}"|-?\d{1,18})\s*[,}]')
 
@@ -73,6 +80,8 @@ def read_trace(path: Path) -> ExecutionTrace:
     """
     file = find_trace_file(path)
     if file.suffix == ".jsonl":
+        from eikon_engine.trace.journal import read_journal  # noqa: PLC0415 - most recordings have ended
+
         return read_journal(file)
     try:
         data = read_file(file, root=file.parent if file.name == TRACE_FILE else None)

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Error
 
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
-from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.trace_file import JOURNAL_FILE
 from tests.browser.pages import Answer, PageSite, serve_pages
 from tests.record.recorded_page import TWICE, recorded_page, steps, warnings
 from tests.replay.conftest import replay

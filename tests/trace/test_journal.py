@@ -7,7 +7,6 @@ import pytest
 from eikon_engine.errors import OutputError, TraceFieldError, TraceSyntaxError
 from eikon_engine.trace.execution import Artifact, Extraction, Failure, SkillUsage, Succeeded
 from eikon_engine.trace.journal import (
-    JOURNAL_FILE,
     ActionRecorded,
     ArtifactAdded,
     ExtractionAdded,
@@ -22,7 +21,7 @@ from eikon_engine.trace.journal import (
     WarningAdded,
     read_journal,
 )
-from eikon_engine.trace.trace_file import read_trace, write_trace
+from eikon_engine.trace.trace_file import JOURNAL_FILE, read_trace, write_trace
 from tests.trace.trace_values import START, action, subgoal, trace
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from eikon_engine.errors import ActionError, ActionRejectedError
 from eikon_engine.files.blobs import blob_ref
 from eikon_engine.trace.actions import DEFAULT_TIMEOUT_MS, ReadValue
 from eikon_engine.trace.labels import action_label
-from eikon_engine.trace.playwright_calls import EXPECTED_TEXT_NAMES
 from eikon_engine.trace.read_values import NotJsonError, is_same_value, redact_read_value, to_read_value
 from eikon_engine.trace.target import Target
 
@@ -282,5 +281,7 @@ def _options(action: Expect) -> dict[str, Any]:
 
 
 def _text(text: ExpectedText) -> dict[str, Any]:
+    from eikon_engine.trace.playwright_calls import EXPECTED_TEXT_NAMES
+
     given = {name: getattr(text, field) for field, name in EXPECTED_TEXT_NAMES.items()}
     return {name: value for name, value in given.items() if value is not None}

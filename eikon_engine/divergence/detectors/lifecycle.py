@@ -6,7 +6,6 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from eikon_engine.divergence.causes import describe_missing_document
 from eikon_engine.files.text import pluralize, shorten_pair
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ def _document(comparison: Comparison, before: DocumentLoad, after: DocumentLoad)
 
 def _document_missing(comparison: Comparison, before: DocumentLoad) -> Divergence:
     """Report a document that was not loaded, and the request without a response if that is the reason."""
+    from eikon_engine.divergence.causes import describe_missing_document  # noqa: PLC0415 - a faithful replay has no causes
+
     reason = describe_missing_document(before, comparison)
     why = "" if reason is None else f": {reason}"
     return comparison.make_divergence(

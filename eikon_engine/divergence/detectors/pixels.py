@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.pixel_diff import PixelDiff, compare_images
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.divergence.pixel_diff import PixelDiff
     from eikon_engine.outcome.divergence import Divergence
 
 
@@ -18,6 +17,8 @@ def detect_pixels(comparison: Comparison) -> Iterator[Divergence]:
     pictures = comparison.screenshots
     if pictures is None or pictures.recorded == pictures.observed:
         return
+    from eikon_engine.divergence.pixel_diff import compare_images  # noqa: PLC0415 - a faithful replay has no diff
+
     diff = compare_images(pictures.recorded, pictures.observed)
     if diff is not None and diff.changed == 0:
         return

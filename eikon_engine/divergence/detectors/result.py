@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.candidates import find_candidates
-from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.divergence.detectors.lifecycle import describe_dialog
-from eikon_engine.errors import PageMissingError
+from eikon_engine.errors import LOST_TARGET_CODES, PageMissingError
 from eikon_engine.trace.actions import Expect, WaitFor
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.labels import action_label, condition_label, expectation_label
@@ -120,6 +118,8 @@ def _target_candidates(comparison: Comparison, code: str) -> tuple[Candidate, ..
     target = getattr(comparison.recorded.action, "target", None)
     if code not in LOST_TARGET_CODES or target is None or target.identity is None:
         return None
+    from eikon_engine.divergence.candidates import find_candidates  # noqa: PLC0415 - a faithful replay loses no target
+
     page = comparison.observed_dom(comparison.recorded.action.page)
     return None if page is None else find_candidates(target.identity, page)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.causes import LOST_TARGET_CODES
+from eikon_engine.errors import LOST_TARGET_CODES
 from eikon_engine.repair.proposers.proposer import ProposedRepair
 from eikon_engine.repair.refusal import changed_write_request
 from eikon_engine.repair.report import Repair

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.divergence.snapshot_elements import locate_elements
-from eikon_engine.errors import FixError
+from eikon_engine.errors import LOST_TARGET_CODES, FixError
 from eikon_engine.llm.completion import CompletionRequest, Message
 from eikon_engine.llm.prompt_text import NO_FIX, fenced
 from eikon_engine.repair.proposers.proposer import ProposedRepair

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.causes import LOST_TARGET_CODES
 from eikon_engine.divergence.snapshot_elements import locate_elements
+from eikon_engine.errors import LOST_TARGET_CODES
 from eikon_engine.repair.proposers.proposer import ProposedRepair
 from eikon_engine.repair.replacement import comparison_patch, replaced_element
 from eikon_engine.repair.report import Repair
