@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
@@ -34,6 +34,7 @@ from eikon_engine.cli.shared_options import (
     timeout_option,
     variable_values_option,
 )
+from eikon_engine.cli.shell import imports_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,16 +162,19 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     if len(bundles) != 1:
         return _replay_suite(bundles)
     (trace,) = bundles
-    with _usual_browser_starting(options) if trace.exists() else nullcontext():
-        from eikon_engine.cli.history import remember_replay
-        from eikon_engine.cli.replay_display import ReplayDisplay
-        from eikon_engine.errors import InternalError
-        from eikon_engine.replay.artifacts import OUTCOME_FILE
-        from eikon_engine.replay.engine import ReplayEngine
-        from eikon_engine.replay.options import ReplayOptions
-        from eikon_engine.report import standard_reports
-        from eikon_engine.secrets.redaction import Redactor
-        from eikon_engine.secrets.sources import collect_bound_secrets
+    with ExitStack() as stack:
+        with imports_kept():
+            if trace.exists():
+                stack.enter_context(_usual_browser_starting(options))
+            from eikon_engine.cli.history import remember_replay
+            from eikon_engine.cli.replay_display import ReplayDisplay
+            from eikon_engine.errors import InternalError
+            from eikon_engine.replay.artifacts import OUTCOME_FILE
+            from eikon_engine.replay.engine import ReplayEngine
+            from eikon_engine.replay.options import ReplayOptions
+            from eikon_engine.report import standard_reports
+            from eikon_engine.secrets.redaction import Redactor
+            from eikon_engine.secrets.sources import collect_bound_secrets
 
         provided = collect_bound_secrets(secrets, secret_file)
         chosen: dict[str, Any] = {

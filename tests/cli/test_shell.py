@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
-from eikon_engine.cli.shell import run_command
+from eikon_engine.cli.shell import imports_kept, run_command
 from eikon_engine.errors import EikonError, TraceError
 
 
@@ -25,6 +27,23 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert status == 65
     assert capsys.readouterr() == ("", "eikon: no trace at all (code trace-missing)\n")
+
+
+def test_what_a_command_imports_is_not_searched_for_cycles() -> None:
+    """Only as long as the command runs, also if an import fails; what the caller had is collected as before."""
+    before, states = (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()), []
+
+    @click.command
+    def importing() -> None:
+        with imports_kept():
+            states.append(gc.isenabled())
+        states.append(gc.get_freeze_count() > before[2])
+        with imports_kept():
+            import_module("no_such_module")
+
+    assert run_command(importing, [], "eikon") == 70
+    assert states == [False, True]
+    assert (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()) == before
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +114,7 @@ def test_a_closed_pipe_is_no_error(lines: int) -> None:
     """A closed stdout ends the command quietly, with the status of SIGPIPE."""
     code = """
 import sys, click
-from eikon_engine.cli.shell import run_command
+from eikon_engine.cli.shell import imports_kept, run_command
 @click.command()
 def talk():
     for _ in range(int(sys.argv[1])):
