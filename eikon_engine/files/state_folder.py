@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.writing import make_folders
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -35,7 +37,7 @@ def private_cache_folder(home: Path, environ: Mapping[str, str], name: str) -> P
     """
     folder = cache_folder(home, environ) / name
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folders(folder)
         found = folder.lstat()
     except OSError:
         return None
