@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,19 +28,25 @@ def cache_folder(home: Path, environ: Mapping[str, str]) -> Path:
     return (named if named.is_absolute() else home / ".cache") / "eikon"
 
 
-_OTHERS_WRITE: Final = 0o022
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def private_cache_folder(home: Path, environ: Mapping[str, str], name: str) -> Path | None:
-    """Return a folder in that of `cache_folder` that only this user can write to, and make it if it does not exist.
+    """Return a folder in that of `cache_folder` that only this user can change, and make it if it does not exist.
 
-    None if others could write to it: what is read from it is run. Also if it cannot be made.
+    None if others could change or replace it, since what is read from it is run; also if it cannot be made.
     """
     folder = cache_folder(home, environ) / name
     try:
         make_folders(folder)
-        found = folder.lstat()
+        is_safe = folder.lstat().st_uid == os.geteuid() and all(map(_is_out_of_reach, (folder, *folder.parents)))
     except OSError:
         return None
-    is_ours = found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
-    return folder if is_ours else None
+    return folder if is_safe else None
+
+
+def _is_out_of_reach(folder: Path) -> bool:
+    """Whether no other user can change a folder, or what this user has in it; a link counts as one that they can."""
+    found = folder.lstat()
+    is_writable = found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in {os.geteuid(), 0} and not is_writable

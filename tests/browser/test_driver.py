@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from eikon_engine.browser.launch import (
     take_prepared_browser,
 )
 from eikon_engine.errors import BrowserMissingError, UsageError
+from eikon_engine.files.state_folder import private_cache_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,18 +144,35 @@ def test_the_compiled_code_of_the_driver_is_kept(tmp_path: Path, monkeypatch: py
     assert any(each.is_file() for each in folder.rglob("*"))
 
 
+@pytest.mark.parametrize("name", ["eikon/driver", "eikon", "."])
 @pytest.mark.parametrize("mode", [0o770, 0o707])
-def test_compiled_code_that_others_can_change_is_not_used(
-    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_compiled_code_that_others_can_replace_is_not_used(
+    name: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file there would be run as the driver."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("NODE_COMPILE_CACHE", raising=False)
     folder = tmp_path / "eikon" / "driver"
     folder.mkdir(parents=True)
-    folder.chmod(mode)
-    asyncio.run(launched())
-    assert not [*folder.iterdir()]
+    (tmp_path / name).chmod(mode)
+    assert private_cache_folder(tmp_path, os.environ, "driver") is None
+    (tmp_path / name).chmod(0o700)
+    assert private_cache_folder(tmp_path, os.environ, "driver") == folder
+
+
+def test_compiled_code_in_a_link_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever can replace the link decides what is run."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "link"))
+    assert private_cache_folder(tmp_path, os.environ, "driver") is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_compiled_code_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the home of a user who becomes root."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    os.chown(tmp_path, 12345, -1)
+    assert private_cache_folder(tmp_path, os.environ, "driver") is None
 
 
 def test_a_cache_of_the_user_is_used_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
