@@ -19,6 +19,7 @@ from eikon_engine.browser.traffic.sink import SINK_HOST, open_sink
 from eikon_engine.errors import BrowserDiedError, BrowserError, EikonError
 from eikon_engine.files.state_folder import private_cache_folder
 from eikon_engine.files.temporary import process_folder
+from eikon_engine.garbage_collection import gc_paused
 from eikon_engine.interrupts import open_portal
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def browser_starting(options: LaunchOptions | None) -> Iterator[None]:
         BrowserError: a browser could not open its files.
     """
     require_open_files()
-    import playwright.async_api  # noqa: F401 - both threads would wait for each other's imports
+    with gc_paused():
+        import playwright.async_api  # noqa: F401 - both threads would wait for each other's imports
 
     with open_portal() as portal:
         shared = portal.call(_new_shared_driver)
@@ -210,7 +212,12 @@ def _current_driver() -> _SharedDriver | None:
 
 
 def _compile_cache() -> Path | None:
-    """Return where the compiled code of drivers is kept, with which they start a third faster; None if nowhere."""
+    """Return where the compiled code of drivers is kept, with which they start a third faster; None if nowhere.
+
+    None as well if the user has told Node.js where: https://nodejs.org/api/cli.html#node_compile_cachedir
+    """
+    if os.environ.keys() & {"NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE"}:
+        return None
     try:
         return private_cache_folder(Path.home(), os.environ, "driver")
     except RuntimeError:  # the user has no home

@@ -444,19 +444,16 @@ _driver_variables: ContextVar[Mapping[str, str] | None] = ContextVar("driver_var
 def driver_files_in(folder: Path, compile_cache: Path | None) -> Iterator[None]:
     """Let drivers that start in the block, and their browsers, keep their temporary files in a folder.
 
-    With `compile_cache`, Node.js keeps the compiled code of the driver there, unless the user has set another folder:
+    With `compile_cache`, Node.js keeps the compiled code of the driver there:
     https://nodejs.org/api/module.html#module-compile-cache
     """
     _name_driver_folder(None)
-    cache = {} if compile_cache is None else {_COMPILE_CACHE: str(compile_cache)}
+    cache = {} if compile_cache is None else {"NODE_COMPILE_CACHE": str(compile_cache)}
     before = _driver_variables.set({**cache, **_temporary_files(folder)})
     try:
         yield
     finally:
         _driver_variables.reset(before)
-
-
-_COMPILE_CACHE: Final = "NODE_COMPILE_CACHE"
 
 
 def _temporary_files(folder: Path) -> Mapping[str, str]:
@@ -477,11 +474,8 @@ def _name_driver_folder(default: Path | None) -> None:
     ours = {} if default is None else _temporary_files(default)
 
     def named_environment() -> dict[str, str]:
-        given: dict[str, str] = driver_environment()
-        added = {**(_driver_variables.get() or ours)}  # a synchronous client starts in a context of its own
-        if _COMPILE_CACHE in given:
-            added.pop(_COMPILE_CACHE, None)
-        return {**given, **added}
+        # a synchronous client starts in a context of its own
+        return {**driver_environment(), **(_driver_variables.get() or ours)}
 
     named_environment.names_folder = True  # type: ignore[attr-defined] # marks it
     transport.get_driver_env = named_environment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
@@ -162,10 +162,8 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     if len(bundles) != 1:
         return _replay_suite(bundles)
     (trace,) = bundles
-    with ExitStack() as stack:
+    with _usual_browser_starting(options) if trace.exists() else nullcontext():
         with imports_kept():
-            if trace.exists():
-                stack.enter_context(_usual_browser_starting(options))
             from eikon_engine.cli.history import remember_replay
             from eikon_engine.cli.replay_display import ReplayDisplay
             from eikon_engine.errors import InternalError

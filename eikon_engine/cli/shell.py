@@ -14,6 +14,7 @@ import click
 
 from eikon_engine.cli.standard_streams import restored_streams
 from eikon_engine.errors import EikonError, InternalError, InterruptedRunError, OutputError, RequirementError
+from eikon_engine.garbage_collection import gc_paused
 from eikon_engine.interrupts import STOP_SIGNALS, ignored_interrupts_repeated
 
 if TYPE_CHECKING:
@@ -62,24 +63,24 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
     """Collect reference cycles less often: the objects of modules stay, and each full collection visits all of them."""
-    before = gc.get_threshold()
+    before, had_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
     gc.set_threshold(*_COLLECTION_THRESHOLDS)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not had_frozen:
+            gc.unfreeze()
 
 
 @contextmanager
 def imports_kept() -> Iterator[None]:
     """Import modules in the block: what they define stays, so the command does not search it for reference cycles."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+    with gc_paused():
+        try:
+            yield
+        finally:
+            gc.freeze()
 
 
 def end_process(status: int) -> NoReturn:

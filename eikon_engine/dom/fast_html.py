@@ -40,8 +40,8 @@ from eikon_engine.dom.html import (
 from eikon_engine.dom.snapshot_format import ElementHeader, parse_entry, parse_extras
 from eikon_engine.dom.tree import TEXT, VERBATIM
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.files.json_text import gc_paused
 from eikon_engine.files.limits import MAX_PLAIN_VALUES, require_values
+from eikon_engine.garbage_collection import gc_paused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

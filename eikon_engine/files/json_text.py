@@ -1,19 +1,14 @@
-"""JSON values: their canonical text, their paths, and parsing large ones without garbage collection."""
+"""JSON values: their canonical text and their paths."""
 
 from __future__ import annotations
 
-import gc
 import json
 import math
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import JsonValue
 
 from eikon_engine.errors import TraceFieldError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["JsonValue", "canonical_json", "child_path"]
 
@@ -69,15 +64,3 @@ def _require_finite(path: str, number: float) -> None:
     if not math.isfinite(number):
         message = f"{path}: expected a JSON number, got {number}; JSON has no NaN or infinity, use null"
         raise TraceFieldError(message)
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Disable the cyclic garbage collector: for code that creates many objects and no reference cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

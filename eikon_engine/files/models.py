@@ -42,8 +42,8 @@ class FileModel(BaseModel):
     """A frozen, strict model that forbids unknown fields.
 
     Its validator is built when it is first used: a command uses few, and all take longer than the rest of its imports.
-    The modules of models that replays use have no `from __future__ import annotations`: pydantic would have to compile
-    each annotation again, which takes a quarter of the time to define them.
+    Modules that define many models for replays do so without `from __future__ import annotations`: pydantic would have
+    to compile each annotation again, which takes a quarter of the time to define them.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, defer_build=True)

@@ -28,25 +28,29 @@ def cache_folder(home: Path, environ: Mapping[str, str]) -> Path:
     return (named if named.is_absolute() else home / ".cache") / "eikon"
 
 
-_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
-
-
 def private_cache_folder(home: Path, environ: Mapping[str, str], name: str) -> Path | None:
-    """Return a folder in that of `cache_folder` that only this user can change, and make it if it does not exist.
+    """Return a folder in that of `cache_folder` that only this user can read and change; it is made if it is missing.
 
-    None if others could change or replace it, since what is read from it is run; also if it cannot be made.
+    None if others could change or replace it, since what is read from it is run, or if it cannot be made.
     """
     folder = cache_folder(home, environ) / name
     try:
+        if not (folder.is_absolute() and all(map(_is_out_of_reach, filter(Path.exists, folder.parents)))):
+            return None
         make_folders(folder)
-        is_safe = folder.lstat().st_uid == os.geteuid() and all(map(_is_out_of_reach, (folder, *folder.parents)))
+        found = folder.lstat()
     except OSError:
         return None
-    return folder if is_safe else None
+    is_private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _BITS_OF_OTHERS
+    return folder if is_private else None
+
+
+_BITS_OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def _is_out_of_reach(folder: Path) -> bool:
-    """Whether no other user can change a folder, or what this user has in it; a link counts as one that they can."""
+    """Whether no other user but root can replace what this user has in a folder; a link counts as one that they can."""
     found = folder.lstat()
     is_writable = found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX
     return stat.S_ISDIR(found.st_mode) and found.st_uid in {os.geteuid(), 0} and not is_writable

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.errors import TraceError, TraceSyntaxError
-from eikon_engine.files.json_text import gc_paused
 from eikon_engine.files.limits import read_file, require_values
 from eikon_engine.files.models import describe_value, field_error, is_not_json, syntax_error, validation_error
 from eikon_engine.files.writing import write_atomically
+from eikon_engine.garbage_collection import gc_paused
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
 from eikon_engine.trace.stored_pages import with_stored_pages
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,9 @@ from eikon_engine.browser.launch import (
 )
 from eikon_engine.errors import BrowserMissingError, UsageError
 from eikon_engine.files.state_folder import private_cache_folder
+from eikon_engine.files.writing import make_folders
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import APIRequest
 
 pytestmark = pytest.mark.browser
@@ -144,19 +144,35 @@ def test_the_compiled_code_of_the_driver_is_kept(tmp_path: Path, monkeypatch: py
     assert any(each.is_file() for each in folder.rglob("*"))
 
 
-@pytest.mark.parametrize("name", ["eikon/driver", "eikon", "."])
-@pytest.mark.parametrize("mode", [0o770, 0o707])
+@pytest.mark.parametrize(
+    ("name", "mode"), [("eikon/driver", 0o750), ("eikon/driver", 0o705), ("eikon", 0o770), (".", 0o707)]
+)
 def test_compiled_code_that_others_can_replace_is_not_used(
     name: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file there would be run as the driver."""
+    """A file there would be run as the driver. What Node.js makes in a folder has the modes of the umask."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = tmp_path / "eikon" / "driver"
-    folder.mkdir(parents=True)
+    make_folders(folder)
     (tmp_path / name).chmod(mode)
     assert private_cache_folder(tmp_path, os.environ, "driver") is None
     (tmp_path / name).chmod(0o700)
     assert private_cache_folder(tmp_path, os.environ, "driver") == folder
+
+
+def test_no_folder_is_made_where_others_could_replace_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be in the home of another user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    tmp_path.chmod(0o777)
+    assert private_cache_folder(tmp_path, os.environ, "driver") is None
+    assert not [*tmp_path.iterdir()]
+
+
+def test_no_compiled_code_is_kept_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home that is not absolute would be there."""
+    monkeypatch.chdir(tmp_path)
+    assert private_cache_folder(Path(), {}, "driver") is None
+    assert not [*tmp_path.iterdir()]
 
 
 def test_compiled_code_in_a_link_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +197,7 @@ def test_a_cache_of_the_user_is_used_instead(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("NODE_COMPILE_CACHE", str(tmp_path / "own"))
     asyncio.run(launched())
     assert [*(tmp_path / "own").iterdir()]
-    assert not [*(tmp_path / "cache" / "eikon" / "driver").iterdir()]
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_driver_starts_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_a_closed_pipe_is_no_error(lines: int) -> None:
     """A closed stdout ends the command quietly, with the status of SIGPIPE."""
     code = """
 import sys, click
-from eikon_engine.cli.shell import imports_kept, run_command
+from eikon_engine.cli.shell import run_command
 @click.command()
 def talk():
     for _ in range(int(sys.argv[1])):

@@ -16,8 +16,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from eikon_engine.dom.fast_html import StoredFrame, render_stored_frames
 from eikon_engine.errors import CompletionError, EikonError, InternalError, SkillError, TraceError, UsageError
-from eikon_engine.files.json_text import gc_paused
 from eikon_engine.files.paths import resolve_inside
+from eikon_engine.garbage_collection import gc_paused
 from eikon_engine.llm import ReplayClient
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.outcome.json_diff import diff_json
