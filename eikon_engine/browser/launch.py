@@ -214,7 +214,7 @@ def _current_driver() -> _SharedDriver | None:
 def _compile_cache() -> Path | None:
     """Return where the compiled code of drivers is kept, with which they start a third faster; None if nowhere.
 
-    None as well if the user has told Node.js where: https://nodejs.org/api/cli.html#node_compile_cachedir
+    None as well if the user has set where Node.js keeps it: https://nodejs.org/api/cli.html#node_compile_cachedir
     """
     if os.environ.keys() & {"NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE"}:
         return None
