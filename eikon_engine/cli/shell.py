@@ -63,24 +63,29 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
     """Collect reference cycles less often: the objects of modules stay, and each full collection visits all of them."""
-    before, had_frozen = gc.get_threshold(), gc.get_freeze_count() > 0
+    before = gc.get_threshold()
     gc.set_threshold(*_COLLECTION_THRESHOLDS)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        if not had_frozen:
-            gc.unfreeze()
 
 
 @contextmanager
 def imports_kept() -> Iterator[None]:
-    """Import modules in the block: what they define stays, so the command does not search it for reference cycles."""
+    """Import modules in the block: what they define stays, so the command does not search it for reference cycles.
+
+    When the command ends, however it was called, it is searched again. Python cannot tell what we froze from what a
+    caller has frozen, so in the process of such a caller nothing is frozen.
+    """
+    is_ours = gc.get_freeze_count() == 0
     with gc_paused():
         try:
             yield
         finally:
-            gc.freeze()
+            if is_ours:
+                click.get_current_context().call_on_close(gc.unfreeze)
+                gc.freeze()
 
 
 def end_process(status: int) -> NoReturn:

@@ -29,21 +29,48 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "eikon: no trace at all (code trace-missing)\n")
 
 
-def test_what_a_command_imports_is_not_searched_for_cycles() -> None:
-    """Only as long as the command runs, also if an import fails; what the caller had is collected as before."""
-    before, states = (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()), []
+@pytest.mark.parametrize("is_shell", [True, False], ids=["as our program", "by click alone"])
+def test_what_a_command_imports_is_not_searched_for_cycles(*, is_shell: bool) -> None:
+    """Only as long as the command runs, also if an import fails and if the caller calls the command itself."""
+    before, states = (gc.isenabled(), gc.get_threshold()), []
 
     @click.command
     def importing() -> None:
         with imports_kept():
             states.append(gc.isenabled())
-        states.append(gc.get_freeze_count() > before[2])
+        states.append(gc.get_freeze_count() > 0)
         with imports_kept():
             import_module("no_such_module")
 
-    assert run_command(importing, [], "eikon") == 70
+    if is_shell:
+        assert run_command(importing, [], "eikon") == 70
+    else:
+        with pytest.raises(ModuleNotFoundError):
+            importing.main([], standalone_mode=False)
     assert states == [False, True]
-    assert (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()) == before
+    assert (gc.isenabled(), gc.get_threshold()) == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_a_caller_has_frozen_stays_frozen() -> None:
+    """Python can only unfreeze everything, so a command freezes nothing in the process of such a caller."""
+    old = ["frozen by the caller"]
+    gc.freeze()
+    try:
+        new, during = ["made since"], []
+
+        @click.command
+        def importing() -> None:
+            with imports_kept():
+                pass
+            during.append((_is_collected(old), _is_collected(new)))
+
+        assert run_command(importing, [], "eikon") == 0
+        assert during == [(False, True)]
+        assert not _is_collected(old)
+    finally:
+        gc.unfreeze()
+    assert _is_collected(old)
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,3 +174,8 @@ def _raising(error: EikonError | ZeroDivisionError | KeyboardInterrupt) -> click
         raise error
 
     return click.Command("command", callback=fail)
+
+
+def _is_collected(searched: object) -> bool:
+    """Whether the collector searches an object for reference cycles: frozen objects it does not."""
+    return any(each is searched for each in gc.get_objects())
