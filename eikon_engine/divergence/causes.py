@@ -128,8 +128,15 @@ class DivergenceCase:
     """Whether the step began without a sign-in, in the mission or before it, so that no session could end."""
     possible_cause: str | None = None
     """The differences of the environment, if there are any."""
+    is_possible_cause_unlikely: bool = False
+    """Whether any other cause is likelier than the possible one."""
     is_other_playwright: bool = False
     """Whether another release of Playwright than the recorded one found the targets."""
+
+    @property
+    def has_likely_possible_cause(self) -> bool:
+        """Whether the differences of the environment may explain the divergence as well as anything else."""
+        return self.possible_cause is not None and not self.is_possible_cause_unlikely
 
     @property
     def changed_values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
@@ -382,7 +389,7 @@ def _trace(case: DivergenceCase) -> str | None:
     """
     if case.first.code not in LOST_TARGET_CODES or case.changes or case.network_mode in SITE_MODES:
         return None
-    if case.possible_cause is not None and (case.is_other_playwright or case.first.code == "target-changed"):
+    if case.has_likely_possible_cause and (case.is_other_playwright or case.first.code == "target-changed"):
         return None
     if any(each.code == "request-not-recorded" for each in case.other_divergences):
         return None
@@ -416,17 +423,24 @@ def _test_data(case: DivergenceCase) -> str | None:
 
 def _site(case: DivergenceCase) -> str | None:
     first = next(case.changed_values, None)
-    if first is not None:
-        change, value = first
-        redirect = withheld_redirect(change)
-        if redirect is not None:
-            return f"{change.key} was redirected to {redirect}, whose origin does not let the page read the response"
-        return f"the site responds differently than in the recording: {change.key}: {value}"
-    if case.network_mode == "live" and case.possible_cause is None:
+    if first is None:
+        return None
+    change, value = first
+    redirect = withheld_redirect(change)
+    if redirect is not None:
+        return f"{change.key} was redirected to {redirect}, whose origin does not let the page read the response"
+    return f"the site responds differently than in the recording: {change.key}: {value}"
+
+
+def _site_alone(case: DivergenceCase) -> str | None:
+    """Find the site as all that is left: no changed value is on the page, and the environment is hardly the cause."""
+    if case.has_likely_possible_cause:
+        return None
+    if case.network_mode == "live":
         return "the page, served by the live site, differs from the recorded one"
-    if case.network_mode == "recorded-api" and case.possible_cause is None:
+    if case.network_mode == "recorded-api":
         return "the front end of the deployment shows something else, with the recorded responses of the back end"
-    if case.is_answered_by_other and case.changes and case.possible_cause is None:  # nothing else differs
+    if case.is_answered_by_other and case.changes:  # nothing else differs
         return (
             "the page differs, and so do responses of the other recording; none of their changed values is on the page"
         )
@@ -484,6 +498,7 @@ CAUSE_TESTS: Final[tuple[tuple[Cause, Callable[[DivergenceCase], str | None]], .
     ("timing", _timing),
     ("session-expired", _session_of_unrelated_call),
     ("site-changed", _site),
+    ("site-changed", _site_alone),
 )
 """Ordered by precedence: a login page, for example, is also a changed page, so session-expired is tested first.
 

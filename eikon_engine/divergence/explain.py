@@ -273,6 +273,7 @@ def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
     possible_causes: tuple[str, ...] = (),
     *,
     is_answered_by_other: bool = False,
+    is_possible_cause_unlikely: bool = False,
     is_other_playwright: bool = False,
     has_start_storage: bool = False,
     masks: tuple[Mask, ...] = (),
@@ -304,6 +305,7 @@ def explain_first_divergence(  # noqa: PLR0913 - what is known about a run
         is_answered_by_other=is_answered_by_other,
         is_before_sign_in=not (has_start_storage or _may_be_signed_in(trace, here)),
         possible_cause=next(iter(possible_causes), None),
+        is_possible_cause_unlikely=is_possible_cause_unlikely,
         is_other_playwright=is_other_playwright,
     )
     return explain_divergence(case, _label(step), step.artifacts, tuple(_consequences(step, done[place + 1 :])))

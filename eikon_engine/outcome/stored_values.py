@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from eikon_engine.errors import TraceError
 from eikon_engine.files.json_text import canonical_json
 from eikon_engine.files.limits import read_document
-from eikon_engine.files.models import FileModel, FiniteJson, validation_error
+from eikon_engine.files.models import DeferredAdapter, FileModel, FiniteJson, validation_error
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_atomically
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INLINE_LIMIT: Final = 64 * 1024
 """Maximum size of an inline value, in bytes of canonical JSON encoded as UTF-8."""
 
-_JSON_ADAPTER: Final[TypeAdapter[JsonValue]] = TypeAdapter(FiniteJson)
+_JSON_ADAPTER: Final[DeferredAdapter[JsonValue]] = DeferredAdapter(FiniteJson)
 
 
 class InlineValue(FileModel):

@@ -6,7 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.detectors.environment import environment_differences, possible_environment_cause
+from eikon_engine.divergence.detectors.environment import (
+    environment_differences,
+    is_same_browser_branch,
+    possible_environment_cause,
+)
 from eikon_engine.divergence.masks import unmasked_changes, unmasked_keys, unmasked_misses
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import DIVERGENCE_FLAG
@@ -199,6 +203,7 @@ class Collector:
             self._network_mode_of_first_divergence(subgoals),
             possible_causes,
             is_answered_by_other=by_other,
+            is_possible_cause_unlikely=not self.plan.stand_in_names and is_same_browser_branch(*environments),
             is_other_playwright=len({each and each.playwright_version for each in environments}) > 1,
             has_start_storage=self.plan.bundle.has_start_storage() or self.options.storage_state is not None,
             masks=self._masks,

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
 from eikon_engine.errors import UsageError
 from eikon_engine.files.limits import parse_json, read_document
-from eikon_engine.files.models import MAX_FAULTS, FileModel, validation_error
+from eikon_engine.files.models import MAX_FAULTS, DeferredAdapter, FileModel, validation_error
 
 
 class Viewport(FileModel):
@@ -105,7 +105,7 @@ StorageState: TypeAlias = dict[str, Any]
 Origin: TypeAlias = Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+$")]
 SessionStorage: TypeAlias = dict[Origin, dict[str, str]]
 
-_SESSION_STORAGE: Final = TypeAdapter(SessionStorage, config=ConfigDict(strict=True))
+_SESSION_STORAGE: Final[DeferredAdapter[SessionStorage]] = DeferredAdapter(SessionStorage)
 _SESSION_ONLY: Final = -1
 
 

@@ -189,7 +189,9 @@ def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
     case = DivergenceCase(first=finding(), network_mode="live")
 
     assert classify_cause(case).cause == "site-changed"
-    assert classify_cause(replace(case, possible_cause="a possible cause: another browser")).cause == "unknown"
+    elsewhere = replace(case, possible_cause="a possible cause: another browser")
+    assert classify_cause(elsewhere).cause == "unknown"
+    assert classify_cause(replace(elsewhere, is_possible_cause_unlikely=True)).cause == "site-changed"
 
 
 def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:
@@ -204,24 +206,24 @@ def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> N
 
 
 @pytest.mark.parametrize(
-    ("code", "is_other_playwright", "cause"),
+    ("code", "other", "cause"),
     [
-        ("target-missing", False, "trace-invalid"),
-        ("target-ambiguous", False, "trace-invalid"),
-        ("target-missing", True, "unknown"),
-        ("target-changed", False, "unknown"),
+        ("target-missing", "browser", "trace-invalid"),
+        ("target-ambiguous", "browser", "trace-invalid"),
+        ("target-missing", "Playwright", "unknown"),
+        ("target-changed", "browser", "unknown"),
+        ("target-changed", "release of the browser's branch", "trace-invalid"),
     ],
 )
-def test_another_browser_does_not_lose_a_target_on_the_same_page(
-    *, code: str, is_other_playwright: bool, cause: Cause
-) -> None:
+def test_another_browser_does_not_lose_a_target_on_the_same_page(*, code: str, other: str, cause: Cause) -> None:
     """What a selector finds depends on the page and on Playwright; an element may look different in another browser."""
     case = DivergenceCase(
         first=finding("target", code),
         before=showing("1"),
         observed=showing("1"),
         possible_cause="possible cause: the environment differs: browser_version 1 -> 2",
-        is_other_playwright=is_other_playwright,
+        is_possible_cause_unlikely="branch" in other,
+        is_other_playwright=other == "Playwright",
     )
 
     assert classify_cause(case).cause == cause

@@ -13,6 +13,7 @@ from eikon_engine.divergence.detectors.environment import (
     GIVEN_PROPERTIES,
     detect_environment,
     environment_differences,
+    is_same_browser_branch,
     possible_environment_cause,
 )
 from eikon_engine.outcome.divergence import Divergence, Layer
@@ -158,6 +159,27 @@ def test_another_environment_is_a_possible_cause_of_what_was_found() -> None:
     assert possible_environment_cause(finding("skill"), HERE, here) is None
     assert possible_environment_cause(finding("environment"), HERE, here) is None
     assert possible_environment_cause(finding("network"), None, here) is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "is_same"),
+    [
+        ("156.0.8078.114", True),
+        ("156.0.8079.79", False),
+        ("157.0.8078.79", False),
+        ("156.0.8078", False),
+        ("156.0.8078.79", False),
+    ],
+)
+def test_releases_of_one_branch_differ_in_their_last_number(*, version: str, is_same: bool) -> None:
+    """Whatever else differs, features may differ."""
+    before = changed(browser_version="156.0.8078.79")
+    here = changed(browser_version=version)
+
+    assert is_same_browser_branch(before, here) is is_same
+    assert not is_same_browser_branch(before, here.model_copy(update={"playwright_version": "1.66.0"}))
+    assert not is_same_browser_branch(None, here)
+    assert not is_same_browser_branch(before, None)
 
 
 @given(st.sets(st.sampled_from(sorted(OTHER))), st.sets(st.sampled_from(sorted(GIVEN_PROPERTIES))))

@@ -69,8 +69,11 @@ def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
     if drawn.get("target") is not None:
         drawn.pop("full_page", None)
         drawn.pop("clip", None)
-    if drawn.get("name") in {"", ".", ".."} or set(str(drawn.get("name"))) & {"/", "\0"}:
+    if not _is_file_name(drawn.get("name")):
         drawn.pop("last_modified_ms", None)
+    files = drawn.get("files", ())
+    if any(each.last_modified_ms is not None for each in files):
+        drawn["files"] = tuple(each for each in files if _is_file_name(each.name))
     steps = iter(range(1, 100))
     for name in sorted(drawn.keys() & {"actions_taken", "skills_used", "tools_used", "completions"}):
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])
@@ -78,6 +81,10 @@ def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
         attempts = enumerate(drawn["subgoal_traces"])
         drawn["subgoal_traces"] = tuple(each.model_copy(update={"id": f"{n}{each.id}"}) for n, each in attempts)
     return drawn
+
+
+def _is_file_name(name: object) -> bool:
+    return name not in {"", ".", ".."} and not set(str(name)) & {"/", "\0"}
 
 
 def _pattern(limit: Any) -> str | None:  # noqa: ANN401 - whatever annotates a type

@@ -31,6 +31,8 @@ LAYERS_WITHOUT_ENVIRONMENT_CAUSE: Final = frozenset({"environment", "skill"})
 """Layers whose divergences the given properties cannot cause, or that already name the difference."""
 UNKNOWN: Final = "unknown"
 SHOWN_DIGITS: Final = 12
+_VERSION_NUMBERS: Final = 4
+"""MAJOR.MINOR.BUILD.PATCH, where MAJOR.MINOR.BUILD is the branch."""
 
 
 def detect_environment(place: StepPosition, recorded: Environment | None, here: Environment) -> Iterator[Divergence]:
@@ -69,6 +71,18 @@ def possible_environment_cause(first: Divergence, recorded: Environment | None, 
         return None
     parts = ", ".join(f"{name} {' -> '.join(_format_values(name, recorded, here))}" for name in names)
     return f"possible cause: the environment differs: {parts}"
+
+
+def is_same_browser_branch(recorded: Environment | None, here: Environment | None) -> bool:
+    """Return whether nothing but the last number of the browser's version differs.
+
+    Chromium's releases of one branch, 156.0.8078.79 and 156.0.8078.114, have the same features: the later one has bug
+    fixes (https://www.chromium.org/developers/version-numbers).
+    """
+    if recorded is None or here is None or _differing(recorded, here) != ("browser_version",):
+        return False
+    before, after = (each.browser_version.split(".") for each in (recorded, here))
+    return len(before) == len(after) == _VERSION_NUMBERS and before[:-1] == after[:-1]
 
 
 def _differing(recorded: Environment, here: Environment) -> tuple[str, ...]:
