@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from eikon_engine.trace.actions import Click
+from eikon_engine.trace.actions import Click, UrlMatcher
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
 from eikon_engine.trace.masks import NODE_PATH, SelectorPart
 from eikon_engine.trace.rules import ResponseValueRule
@@ -51,6 +51,8 @@ def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
     fields = {name: _field(field) for name, field in model.model_fields.items()}
     if model is SelectorPart:
         fields["selector"] = st.sampled_from(["a", "aside.ad, #b", "ul > li:nth-child(2)"])
+    if model is UrlMatcher:
+        fields["text"] = st.sampled_from(["https://a/[b-d]*", "items/{2}", ""])
     if "pattern" in fields:
         fields["pattern"] = st.sampled_from(["[0-9a-f]{8}", "[0-9]{13}"])
     if model is ResponseValueRule:
