@@ -25,6 +25,8 @@ _DATA_TYPES: Final = frozenset({(int, str), (int, int)})
 _OPTIONAL_EXTRAS: Final = frozenset({"data", "flips"})
 """Extras that older snapshots lack."""
 _SHADOW_MODES: Final = frozenset({"", "open", "closed"})
+_MAX_FORMER_LINES: Final = 1000
+"""Lines that are kept although the last document lacks them, besides as many as it has."""
 
 
 def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSnapshot:
@@ -254,6 +256,19 @@ def shape_error(place: str, expected: str, found: object) -> TraceFieldError:
     return TraceFieldError(f"DOM snapshot, {place}: expected {expected}, got {shown}; take the snapshot again")
 
 
+@dataclass(frozen=True, slots=True)
+class _ReadDocument:
+    """A document as it was read, with one item of each list for each line."""
+
+    lines: Sequence[str] = ()
+    entries: Sequence[DomNode | ElementHeader] = ()
+    nodes: Sequence[DomNode] = ()
+    sizes: Sequence[int] = ()
+    """Number of lines of the node and its descendants."""
+    data: object = None
+    """Data blocks as parsed JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRequest:
     """A request for the snapshot of a frame."""
@@ -262,10 +277,8 @@ class SnapshotRequest:
     """Key under which the page stores its response."""
     previous_token: str
     """Token of the last response; empty if there is none."""
-    previous_lines: list[str]
-    """Lines of the last response."""
-    previous_data: object
-    """Data blocks of the last response as parsed JSON; None if there is none."""
+    previous: _ReadDocument
+    """The document of the last response."""
 
 
 class FrameReader:
@@ -274,20 +287,16 @@ class FrameReader:
     def __init__(self) -> None:
         """Start without a previous snapshot."""
         self._token = ""
-        self._lines: list[str] = []
-        self._data: object = None
-        self._entries: dict[str, DomNode | ElementHeader] = {}
-        self._nodes: dict[tuple[object, ...], list[DomNode]] = {}
-        """Elements of the last document by their line and children; equal ones in document order."""
+        self._last = _ReadDocument()
+        self._known: dict[str, DomNode | ElementHeader] = {}
+        """Entries by line: those of the last document, and some of earlier ones."""
 
     def prepare_request(self, token: str) -> SnapshotRequest:
         """Prepare a request: the page may omit the lines equal at both ends of its last response.
 
         A `token` must be used only once per document.
         """
-        return SnapshotRequest(
-            token=token, previous_token=self._token, previous_lines=self._lines, previous_data=self._data
-        )
+        return SnapshotRequest(token=token, previous_token=self._token, previous=self._last)
 
     def parse_response(self, text: str, request: SnapshotRequest, *, path: str, url: str, name: str) -> FrameSnapshot:
         """Parse the response of the page: one line for the document, then one for each node that changed.
@@ -305,50 +314,89 @@ class FrameReader:
             raise shape_error("doctype", "a string", document["doctype"])
         noted = document["extras"]
         if isinstance(noted, dict) and noted.get("data", ...) is None:
-            noted["data"] = request.previous_data
+            noted["data"] = request.previous.data
         extras = parse_extras(noted)
-        lines = _with_unchanged(new, document["same"], request.previous_lines)
-        self._update_entries(lines, path)
-        root = self._build_tree(lines)
-        self._token, self._lines, self._data = request.token, lines, noted.get("data")
-        return FrameSnapshot(path=path, url=url, name=name, doctype=document["doctype"], root=root, extras=extras)
+        same = _equal_ends(document["same"], len(request.previous.lines))
+        read = _update_document(request.previous, same, new, self._parse_lines(new, path), noted.get("data"))
+        self._token, self._last = request.token, read
+        if len(self._known) > 2 * len(read.lines) + _MAX_FORMER_LINES:
+            self._known = dict(zip(read.lines, read.entries, strict=True))
+        return FrameSnapshot(
+            path=path, url=url, name=name, doctype=document["doctype"], root=read.nodes[0], extras=extras
+        )
 
-    def _update_entries(self, lines: list[str], path: str) -> None:
-        """Parse the lines that the last document did not have, in one call; drop those that only it had."""
-        new = [line for line in dict.fromkeys(lines) if line not in self._entries]
+    def _parse_lines(self, lines: list[str], path: str) -> list[DomNode | ElementHeader]:
+        """Parse lines, in one call, unless they are known."""
+        known = self._known
+        new = [line for line in dict.fromkeys(lines) if line not in known]
         read = _json(f"[{','.join(new)}]", path)
         if not isinstance(read, list) or len(read) != len(new):
             raise shape_error("nodes", "one node a line", read)
-        fresh = {line: parse_entry(data, index) for index, (line, data) in enumerate(zip(new, read, strict=True))}
-        self._entries = {line: fresh.get(line) or self._entries[line] for line in lines}
-
-    def _build_tree(self, lines: list[str]) -> DomNode:
-        last = self._nodes
-        nodes: dict[tuple[object, ...], list[DomNode]] = {}
-
-        def make(
-            index: int, head: ElementHeader, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None
-        ) -> DomNode:
-            key = (lines[index], *map(id, shadow or ()), *map(id, children))
-            same = last.get(key)
-            node = same.pop() if same else head.build(children, shadow)
-            nodes.setdefault(key, []).append(node)
-            return node
-
-        root = build_tree([self._entries[line] for line in lines], make)
-        for alike in nodes.values():
-            alike.reverse()
-        self._nodes = nodes
-        return root
+        known |= {line: parse_entry(data, index) for index, (line, data) in enumerate(zip(new, read, strict=True))}
+        return [known[line] for line in lines]
 
 
-def _with_unchanged(new: list[str], same: object, last: list[str]) -> list[str]:
-    """Surround the new lines with the unchanged lines at the start and at the end."""
+def _equal_ends(same: object, last: int) -> tuple[int, int]:
+    """Return how many lines at the start and at the end equal those of the last document."""
     match same:
-        case [int() as start, int() as end] if start >= 0 <= end and start + end <= len(last):
-            return [*last[:start], *new, *last[len(last) - end :]]
+        case [int() as start, int() as end] if start >= 0 <= end and start + end <= last:
+            return start, end
         case _:
-            raise shape_error("same", f"two line counts that add up to at most {len(last)}", same)
+            raise shape_error("same", f"two line counts that add up to at most {last}", same)
+
+
+def _update_document(
+    last: _ReadDocument,
+    same: tuple[int, int],
+    lines: list[str],
+    entries: list[DomNode | ElementHeader],
+    data: object,
+) -> _ReadDocument:
+    """Build a document from the last one, whose lines are equal at both ends, and the lines between them.
+
+    A node of the last document whose descendants are all unchanged is taken as it is; none occurs twice.
+    """
+    start, after = same[0], len(last.lines) - same[1]
+    between = start + len(lines)
+    all_lines = [*last.lines[:start], *lines, *last.lines[after:]]
+    all_entries = [*last.entries[:start], *entries, *last.entries[after:]]
+    nodes = [*last.nodes[:start], *entries, *last.nodes[after:]]
+    sizes = [*last.sizes[:start], *([1] * len(lines)), *last.sizes[after:]]
+    # A node of the first part may have other descendants now; the descendants of one of the last part follow it there.
+    places: list[int] = []
+    place = 0
+    while place < len(nodes):
+        places.append(place)
+        if start <= place < between or (place < start < place + sizes[place]):
+            nodes[place] = all_entries[place]
+            place += 1
+        else:
+            place += sizes[place]
+    former = _by_content(last, range(start, after))
+    sizes_by_id = {id(nodes[place]): sizes[place] for place in places}
+
+    def make(
+        index: int, head: ElementHeader, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None
+    ) -> DomNode:
+        place = places[index]
+        alike = former.get((all_lines[place], *map(id, shadow or ()), *map(id, children)))
+        node = nodes[place] = alike.pop() if alike else head.build(children, shadow)
+        sizes[place] = sizes_by_id[id(node)] = 1 + sum(sizes_by_id[id(each)] for each in (*(shadow or ()), *children))
+        return node
+
+    build_tree([nodes[place] for place in places], make)
+    return _ReadDocument(all_lines, all_entries, cast("list[DomNode]", nodes), sizes, data)
+
+
+def _by_content(document: _ReadDocument, places: range) -> dict[tuple[object, ...], list[DomNode]]:
+    """Return elements by their line and children, equal ones in document order."""
+    found: dict[tuple[object, ...], list[DomNode]] = {}
+    for place in places:
+        node = document.nodes[place]
+        if not node.is_text:
+            key = (document.lines[place], *map(id, node.shadow or ()), *map(id, node.children))
+            found.setdefault(key, []).append(node)
+    return found
 
 
 def _json(text: str, path: str) -> object:

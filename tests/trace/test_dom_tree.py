@@ -320,6 +320,39 @@ def test_earlier_reads_do_not_affect_a_snapshot(seen: list[DomNode]) -> None:
         assert frame_digest(again) == frame_digest(alone) == frame_digest(replace(alone, root=tree))
 
 
+@given(trees, st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.one_of(texts, trees)), max_size=5))
+def test_changed_places_are_read_like_whole_documents(tree: DomNode, edits: list[tuple[int, int, DomNode]]) -> None:
+    """Wherever children were replaced, inserted or removed; elements are used once, and unchanged ones again."""
+    frame = Frame(FrameReader())
+    last = frame.show(tree).root
+    for parent, place, child in edits:
+        tree = _with_child(tree, parent, place, child)
+        before, seen = last, frame.show(tree)
+        last = seen.root
+
+        assert last == tree
+        assert frame_digest(seen) == frame_digest(Frame(FrameReader()).show(tree))
+        elements_seen = [node for node in last.walk() if not node.is_text]
+        assert len({id(node) for node in elements_seen}) == len(elements_seen)
+        assert frame.show(tree).root is last
+        assert (last is before) is (last == before)
+
+
+def _with_child(root: DomNode, parent: int, place: int, child: DomNode) -> DomNode:
+    """Return a tree with a child of an element, both given by number, replaced; removed if it is the same."""
+    chosen = [node for node in root.walk() if not node.is_text]
+    changed = chosen[parent % len(chosen)]
+
+    def copy(node: DomNode) -> DomNode:
+        children = list(map(copy, node.children))
+        if node is changed:
+            children[place : place + 1] = [] if children[place : place + 1] == [child] else [child]
+        shadow = None if node.shadow is None else tuple(map(copy, node.shadow))
+        return node if node.is_text else replace(node, children=tuple(children), shadow=shadow)
+
+    return copy(root)
+
+
 def test_a_new_document_is_transferred_completely() -> None:
     """Nodes are only reused if the last response was received: documents are replaced and responses get lost."""
     reader = FrameReader()
