@@ -76,15 +76,16 @@ def imports_kept() -> Iterator[None]:
     """Import modules in the block: what they define stays, so the command does not search it for reference cycles.
 
     When the command ends, however it was called, it is searched again. Python cannot tell what we froze from what a
-    caller has frozen, so in the process of such a caller nothing is frozen.
+    caller has frozen, so nothing is frozen if anything was, nor outside a command.
     """
-    is_ours = gc.get_freeze_count() == 0
+    context = click.get_current_context(silent=True)
+    is_ours = context is not None and gc.get_freeze_count() == 0
     with gc_paused():
         try:
             yield
         finally:
-            if is_ours:
-                click.get_current_context().call_on_close(gc.unfreeze)
+            if context is not None and is_ours:
+                context.call_on_close(gc.unfreeze)
                 gc.freeze()
 
 

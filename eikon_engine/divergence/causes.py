@@ -129,7 +129,7 @@ class DivergenceCase:
     possible_cause: str | None = None
     """The differences of the environment, if there are any."""
     is_possible_cause_unlikely: bool = False
-    """Whether any other cause is likelier than the possible one."""
+    """Whether the possible cause is one only if nothing else is found."""
     is_other_playwright: bool = False
     """Whether another release of Playwright than the recorded one found the targets."""
 
@@ -397,7 +397,9 @@ def _trace(case: DivergenceCase) -> str | None:
         return "the recorded element is on the page unchanged, but the recorded selector does not match it alone"
     if case.before is None or case.observed is None or _frame_digests(case.before) != _frame_digests(case.observed):
         return None
-    return "the page equalled the recorded one before the action, so the recorded target was never on it"
+    is_there = case.first.code == "target-changed"
+    so = "the target never was what the trace says" if is_there else "the recorded target was never on it"
+    return f"the page equalled the recorded one before the action, so {so}"
 
 
 def _timing(case: DivergenceCase) -> str | None:
@@ -434,13 +436,16 @@ def _site(case: DivergenceCase) -> str | None:
 
 def _site_alone(case: DivergenceCase) -> str | None:
     """Find the site as all that is left: no changed value is on the page, and the environment is hardly the cause."""
-    if case.has_likely_possible_cause:
-        return None
+    why = None if case.has_likely_possible_cause else _site_alone_in(case)
+    return f"{why}; {case.possible_cause}" if why is not None and case.possible_cause is not None else why
+
+
+def _site_alone_in(case: DivergenceCase) -> str | None:
     if case.network_mode == "live":
         return "the page, served by the live site, differs from the recorded one"
     if case.network_mode == "recorded-api":
         return "the front end of the deployment shows something else, with the recorded responses of the back end"
-    if case.is_answered_by_other and case.changes:  # nothing else differs
+    if case.is_answered_by_other and case.changes:
         return (
             "the page differs, and so do responses of the other recording; none of their changed values is on the page"
         )

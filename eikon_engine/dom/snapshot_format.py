@@ -11,7 +11,8 @@ The nodes of a shadow root follow their host, then its children. ``docs/dom-snap
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -25,8 +26,8 @@ _DATA_TYPES: Final = frozenset({(int, str), (int, int)})
 _OPTIONAL_EXTRAS: Final = frozenset({"data", "flips"})
 """Extras that older snapshots lack."""
 _SHADOW_MODES: Final = frozenset({"", "open", "closed"})
-_MAX_FORMER_LINES: Final = 1000
-"""Lines that are kept although the last document lacks them, besides as many as it has."""
+_MAX_LEARNED: Final = 100_000
+"""Characters of lines that are kept although the last document may lack them."""
 
 
 def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSnapshot:
@@ -290,6 +291,8 @@ class FrameReader:
         self._last = _ReadDocument()
         self._known: dict[str, DomNode | ElementHeader] = {}
         """Entries by line: those of the last document, and some of earlier ones."""
+        self._learned = 0
+        """Characters of the lines that were added since only those of the last document were known."""
 
     def prepare_request(self, token: str) -> SnapshotRequest:
         """Prepare a request: the page may omit the lines equal at both ends of its last response.
@@ -317,10 +320,11 @@ class FrameReader:
             noted["data"] = request.previous.data
         extras = parse_extras(noted)
         same = _equal_ends(document["same"], len(request.previous.lines))
-        read = _update_document(request.previous, same, new, self._parse_lines(new, path), noted.get("data"))
-        self._token, self._last = request.token, read
-        if len(self._known) > 2 * len(read.lines) + _MAX_FORMER_LINES:
-            self._known = dict(zip(read.lines, read.entries, strict=True))
+        try:
+            read = _update_document(request.previous, same, new, self._parse_lines(new, path), noted.get("data"))
+            self._token, self._last = request.token, read
+        finally:
+            self._forget_former_lines()
         return FrameSnapshot(
             path=path, url=url, name=name, doctype=document["doctype"], root=read.nodes[0], extras=extras
         )
@@ -333,7 +337,14 @@ class FrameReader:
         if not isinstance(read, list) or len(read) != len(new):
             raise shape_error("nodes", "one node a line", read)
         known |= {line: parse_entry(data, index) for index, (line, data) in enumerate(zip(new, read, strict=True))}
+        self._learned += sum(map(len, new))
         return [known[line] for line in lines]
+
+    def _forget_former_lines(self) -> None:
+        """Keep the entries of the last document only, once there may be many others."""
+        if self._learned > _MAX_LEARNED:
+            self._known = dict(zip(self._last.lines, self._last.entries, strict=True))
+            self._learned = 0
 
 
 def _equal_ends(same: object, last: int) -> tuple[int, int]:
@@ -354,41 +365,53 @@ def _update_document(
 ) -> _ReadDocument:
     """Build a document from the last one, whose lines are equal at both ends, and the lines between them.
 
-    A node of the last document whose descendants are all unchanged is taken as it is; none occurs twice.
+    A node of the last document is taken as it is if no line of it or below it changed; no element occurs twice.
     """
     start, after = same[0], len(last.lines) - same[1]
     between = start + len(lines)
+    is_shifted = between != after
     all_lines = [*last.lines[:start], *lines, *last.lines[after:]]
     all_entries = [*last.entries[:start], *entries, *last.entries[after:]]
-    nodes = [*last.nodes[:start], *entries, *last.nodes[after:]]
-    sizes = [*last.sizes[:start], *([1] * len(lines)), *last.sizes[after:]]
-    # A node of the first part may have other descendants now; the descendants of one of the last part follow it there.
-    places: list[int] = []
+    nodes = [*last.nodes[:start], *(entries if is_shifted else last.nodes[start:after]), *last.nodes[after:]]
+    sizes = [*last.sizes[:start], *([1] * len(lines) if is_shifted else last.sizes[start:after]), *last.sizes[after:]]
+    changed = [place for place in range(start, between) if is_shifted or all_lines[place] != last.lines[place]]
+
+    def is_unchanged(place: int) -> bool:
+        end = place + sizes[place]
+        following = bisect_left(changed, place)
+        if following < len(changed) and changed[following] < end:
+            return False
+        return not (is_shifted and place < start < end)
+
+    taken_or_built: list[int] = []
+    built: list[int] = []
     place = 0
     while place < len(nodes):
-        places.append(place)
-        if start <= place < between or (place < start < place + sizes[place]):
-            nodes[place] = all_entries[place]
-            place += 1
-        else:
+        taken_or_built.append(place)
+        if is_unchanged(place):
             place += sizes[place]
-    former = _by_content(last, range(start, after))
-    sizes_by_id = {id(nodes[place]): sizes[place] for place in places}
+        else:
+            built.append(place)
+            nodes[place], sizes[place] = all_entries[place], 1
+            place += 1
+    former = _by_content(last, range(start, after) if is_shifted else built)
+    size_of = {id(nodes[place]): sizes[place] for place in taken_or_built}
 
     def make(
         index: int, head: ElementHeader, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None
     ) -> DomNode:
-        place = places[index]
-        alike = former.get((all_lines[place], *map(id, shadow or ()), *map(id, children)))
+        place = taken_or_built[index]
+        below = (*map(id, shadow or ()), *map(id, children))
+        alike = former.get((all_lines[place], *below))
         node = nodes[place] = alike.pop() if alike else head.build(children, shadow)
-        sizes[place] = sizes_by_id[id(node)] = 1 + sum(sizes_by_id[id(each)] for each in (*(shadow or ()), *children))
+        sizes[place] = size_of[id(node)] = 1 + sum(map(size_of.__getitem__, below))
         return node
 
-    build_tree([nodes[place] for place in places], make)
+    build_tree([nodes[place] for place in taken_or_built], make)
     return _ReadDocument(all_lines, all_entries, cast("list[DomNode]", nodes), sizes, data)
 
 
-def _by_content(document: _ReadDocument, places: range) -> dict[tuple[object, ...], list[DomNode]]:
+def _by_content(document: _ReadDocument, places: Iterable[int]) -> dict[tuple[object, ...], list[DomNode]]:
     """Return elements by their line and children, equal ones in document order."""
     found: dict[tuple[object, ...], list[DomNode]] = {}
     for place in places:

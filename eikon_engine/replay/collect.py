@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.detectors.environment import (
     environment_differences,
-    is_same_browser_branch,
+    is_environment_cause_unlikely,
     possible_environment_cause,
 )
 from eikon_engine.divergence.masks import unmasked_changes, unmasked_keys, unmasked_misses
@@ -190,7 +190,8 @@ class Collector:
     def _explanation(
         self, subgoals: tuple[SubgoalOutcome, ...], network: NetworkOutcome, possible_causes: tuple[str, ...]
     ) -> Explanation | None:
-        if not any(step.divergences for each in subgoals for step in each.steps):
+        found = [divergence for each in subgoals for step in each.steps for divergence in step.divergences]
+        if not found:
             return None
         from eikon_engine.divergence.explain import explain_first_divergence  # noqa: PLC0415 - see step.py
 
@@ -203,7 +204,8 @@ class Collector:
             self._network_mode_of_first_divergence(subgoals),
             possible_causes,
             is_answered_by_other=by_other,
-            is_possible_cause_unlikely=not self.plan.stand_in_names and is_same_browser_branch(*environments),
+            is_possible_cause_unlikely=not self.plan.stand_in_names
+            and is_environment_cause_unlikely(found[0], *environments),
             is_other_playwright=len({each and each.playwright_version for each in environments}) > 1,
             has_start_storage=self.plan.bundle.has_start_storage() or self.options.storage_state is not None,
             masks=self._masks,

@@ -32,6 +32,7 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("is_shell", [True, False], ids=["as our program", "by click alone"])
 def test_what_a_command_imports_is_not_searched_for_cycles(*, is_shell: bool) -> None:
     """Only as long as the command runs, also if an import fails and if the caller calls the command itself."""
+    gc.unfreeze()
     before, states = (gc.isenabled(), gc.get_threshold()), []
 
     @click.command
@@ -71,6 +72,16 @@ def test_what_a_caller_has_frozen_stays_frozen() -> None:
     finally:
         gc.unfreeze()
     assert _is_collected(old)
+
+
+def test_outside_a_command_nothing_is_frozen() -> None:
+    """There, nothing would end it; an import that fails raises its own error."""
+    gc.unfreeze()
+
+    with pytest.raises(ModuleNotFoundError), imports_kept():
+        import_module("no_such_module")
+
+    assert gc.get_freeze_count() == 0
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:

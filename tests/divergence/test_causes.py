@@ -191,7 +191,9 @@ def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
     assert classify_cause(case).cause == "site-changed"
     elsewhere = replace(case, possible_cause="a possible cause: another browser")
     assert classify_cause(elsewhere).cause == "unknown"
-    assert classify_cause(replace(elsewhere, is_possible_cause_unlikely=True)).cause == "site-changed"
+    likely = classify_cause(replace(elsewhere, is_possible_cause_unlikely=True))
+    assert likely.cause == "site-changed"
+    assert likely.why.endswith("; a possible cause: another browser")
 
 
 def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:

@@ -13,7 +13,7 @@ from eikon_engine.divergence.detectors.environment import (
     GIVEN_PROPERTIES,
     detect_environment,
     environment_differences,
-    is_same_browser_branch,
+    is_environment_cause_unlikely,
     possible_environment_cause,
 )
 from eikon_engine.outcome.divergence import Divergence, Layer
@@ -175,11 +175,15 @@ def test_releases_of_one_branch_differ_in_their_last_number(*, version: str, is_
     """Whatever else differs, features may differ."""
     before = changed(browser_version="156.0.8078.79")
     here = changed(browser_version=version)
+    first = finding("dom")
 
-    assert is_same_browser_branch(before, here) is is_same
-    assert not is_same_browser_branch(before, here.model_copy(update={"playwright_version": "1.66.0"}))
-    assert not is_same_browser_branch(None, here)
-    assert not is_same_browser_branch(before, None)
+    assert is_environment_cause_unlikely(first, before, here) is is_same
+    other_playwright = here.model_copy(update={"playwright_version": "1.66.0"})
+    assert not is_environment_cause_unlikely(first, before, other_playwright)
+    assert not is_environment_cause_unlikely(first, None, here)
+    assert not is_environment_cause_unlikely(first, before, None)
+    shown = first.model_copy(update={"observed": f"Chromium {version}"})
+    assert not is_environment_cause_unlikely(shown, before, here)
 
 
 @given(st.sets(st.sampled_from(sorted(OTHER))), st.sets(st.sampled_from(sorted(GIVEN_PROPERTIES))))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eikon_engine.outcome.divergence import Divergence
-from eikon_engine.outcome.events import ActionPerformed, RunEnd, SubgoalStart, skill_event
+from eikon_engine.outcome.events import ActionPerformed, RunEnd, RunStart, SubgoalStart, skill_event
 from eikon_engine.outcome.outcomes import ActionOutcome, NetworkMiss, NetworkOutcome, SkillOutcome
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.options import ReplayOptions
@@ -23,11 +26,21 @@ NOW = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
 MISS = NetworkMiss(key="GET http://shop.test/late", reason="it was not recorded")
 
 
-def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
+def outcome_of(
+    network: NetworkOutcome,
+    *found: Divergence,
+    options: ReplayOptions | None = None,
+    browser: str = "",
+    stand_ins: tuple[str, ...] = (),
+) -> ReplayOutcome:
     """Collect a complete run whose steps are faithful except for the findings of the first action."""
-    options = ReplayOptions()
-    plan = plan_replay(open_bundle(BUNDLE), options)
+    options = options or ReplayOptions()
+    plan = replace(plan_replay(open_bundle(BUNDLE), options), stand_in_names=stand_ins)
     collector = Collector(plan, options, NOW)
+    recorded = plan.trace.environment
+    assert recorded is not None
+    here = recorded.model_copy(update={"browser_version": browser or recorded.browser_version})
+    collector.add(RunStart(kind="bundle_replay", mission_id="m", mission_text="", environment=here))
     for each in plan.subgoals:
         begun = SubgoalStart(
             number=each.number, id=each.subgoal.id, subgoal_id="s", description="", steps=len(each.steps)
@@ -90,3 +103,37 @@ def test_a_miss_of_a_step_is_reported_once() -> None:
 
     assert (once.verdict, again.verdict) == ("diverged", "diverged")
     assert [len(each.reasons) for each in (once, again)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("patch", "stand_ins", "cause"),
+    [("9999", (), "site-changed"), ("9999.1", (), "unknown"), ("9999", ("PASSWORD",), "unknown")],
+)
+def test_a_later_release_of_the_browser_does_not_hide_that_the_site_changed(
+    *, patch: str, stand_ins: tuple[str, ...], cause: str
+) -> None:
+    """If only the last number of its version differs, and no secret was typed as a stand-in."""
+    environment = open_bundle(BUNDLE).trace.environment
+    assert environment is not None
+    branch = environment.browser_version.rpartition(".")[0]
+    differs = Divergence(
+        code="dom-changed",
+        layer="dom",
+        subgoal="s__attempt_1",
+        subgoal_id="s",
+        sequence=1,
+        expected="<p>",
+        observed="<b>",
+        message="The DOM differs.",
+    )
+
+    outcome = outcome_of(
+        NetworkOutcome(),
+        differs,
+        options=ReplayOptions(network="live"),
+        browser=f"{branch}.{patch}",
+        stand_ins=stand_ins,
+    )
+
+    assert outcome.explanation is not None
+    assert outcome.explanation.cause == cause

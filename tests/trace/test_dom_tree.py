@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 from dataclasses import replace
 from itertools import count
@@ -22,7 +23,7 @@ from eikon_engine.dom import (
     map_strings,
     page_digest,
 )
-from eikon_engine.dom.snapshot_format import frame_from_data, tree_from_flat, tree_to_flat
+from eikon_engine.dom.snapshot_format import ElementHeader, frame_from_data, tree_from_flat, tree_to_flat
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
 from tests.error_codes import has_code
 
@@ -379,6 +380,63 @@ def test_unchanged_parts_are_shared() -> None:
     same = [one is other for one, other in zip(first.children, second.children, strict=True)]
     assert same == [True, False, True]
     assert len({id(row.children[0]) for row in second.children}) == 3
+
+
+def test_moved_parts_are_shared() -> None:
+    """Also if the number of lines changes: what was elsewhere in the last document is used again."""
+    rows = [DomNode(tag="p", children=(build_text_node(text),)) for text in "abc"]
+    frame = Frame(FrameReader())
+    first = frame.show(DomNode(tag="div", children=tuple(rows))).root
+
+    second = frame.show(DomNode(tag="div", children=(DomNode(tag="hr"), rows[2], rows[0]))).root
+
+    assert second.children[1] is first.children[2]
+    assert second.children[2] is first.children[0]
+
+
+def test_a_text_in_place_of_an_element_has_nothing_below() -> None:
+    """The document has as many lines as before, and what follows changes later."""
+    x, y, z = map(build_text_node, "xyz")
+    frame = Frame(FrameReader())
+    for children in ((DomNode(tag="p", children=(x,)), y), (z, x, y), (z, x, z)):
+        tree = DomNode(tag="div", children=children)
+
+        assert frame.show(tree).root == tree
+
+
+def test_a_response_is_read_with_the_document_that_it_was_requested_with() -> None:
+    """Even if that of a later request was read first."""
+    reader = FrameReader()
+    trees = [
+        DomNode(tag="p", children=(build_text_node(text[0]), build_text_node(text[1]))) for text in ("xa", "xb", "yc")
+    ]
+    lines = [[json.dumps(line) for line in tree_to_flat(tree)] for tree in trees]
+    answers = [
+        json.dumps({**DOCUMENT, "extras": {**NO_EXTRAS, "data": data}, "same": [same, 0]})
+        for data, same in (([[1, "x"]], 0), (None, 2), ([], 0))
+    ]
+    texts = ["\n".join([answer, *own[same:]]) for answer, own, same in zip(answers, lines, (0, 2, 0), strict=True)]
+    reader.parse_response(texts[0], reader.prepare_request("1"), path="", url="", name="")
+    early, late = reader.prepare_request("2"), reader.prepare_request("3")
+
+    reader.parse_response(texts[2], late, path="", url="", name="")
+    seen = reader.parse_response(texts[1], early, path="", url="", name="")
+
+    assert seen.root == trees[1]
+    assert seen.extras.data == ((1, "x"),)
+
+
+def test_large_lines_of_earlier_documents_are_forgotten() -> None:
+    """A picture that changes is inline in its element, and each would stay in memory."""
+    frame = Frame(FrameReader())
+    for number in range(5):
+        picture = DomNode(tag="inline-picture", attributes=(("src", f"data:{number}" + "x" * 100_000),))
+        frame.show(DomNode(tag="p", children=(picture,)))
+
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, ElementHeader) and each.tag == "inline-picture"]
+
+    assert len(kept) == 1
 
 
 def test_stored_bytes_that_are_damaged_are_refused() -> None:

@@ -73,13 +73,15 @@ def possible_environment_cause(first: Divergence, recorded: Environment | None, 
     return f"possible cause: the environment differs: {parts}"
 
 
-def is_same_browser_branch(recorded: Environment | None, here: Environment | None) -> bool:
-    """Return whether nothing but the last number of the browser's version differs.
+def is_environment_cause_unlikely(first: Divergence, recorded: Environment | None, here: Environment | None) -> bool:
+    """Return whether nothing but the last number of the browser's version differs, and the divergence shows it nowhere.
 
     Chromium's releases of one branch, 156.0.8078.79 and 156.0.8078.114, have the same features: the later one has bug
     fixes (https://www.chromium.org/developers/version-numbers).
     """
     if recorded is None or here is None or _differing(recorded, here) != ("browser_version",):
+        return False
+    if recorded.browser_version in first.expected or here.browser_version in first.observed:
         return False
     before, after = (each.browser_version.split(".") for each in (recorded, here))
     return len(before) == len(after) == _VERSION_NUMBERS and before[:-1] == after[:-1]
