@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.outcome.divergence import Divergence, Layer
 from eikon_engine.outcome.events import ActionPerformed, RunEnd, RunStart, SubgoalStart, skill_event
 from eikon_engine.outcome.outcomes import ActionOutcome, NetworkMiss, NetworkOutcome, SkillOutcome
 from eikon_engine.replay.collect import Collector
@@ -69,6 +69,20 @@ def outcome_of(
     return collector.outcome(NOW, None, ())
 
 
+def found_at_first(code: str, layer: Layer, expected: str, observed: str) -> Divergence:
+    """Return a finding of the first action."""
+    return Divergence(
+        code=code,
+        layer=layer,
+        subgoal="s__attempt_1",
+        subgoal_id="s",
+        sequence=1,
+        expected=expected,
+        observed=observed,
+        message="It differs.",
+    )
+
+
 def test_whole_run_of_faithful_steps_is_faithful() -> None:
     """A run is faithful if every request was answered."""
     outcome = outcome_of(NetworkOutcome(served=3))
@@ -88,16 +102,7 @@ def test_miss_after_the_last_action_is_not_a_pass() -> None:
 
 def test_a_miss_of_a_step_is_reported_once() -> None:
     """A step's finding is not reported again as a late miss; a later one with the same key is."""
-    reported = Divergence(
-        code="request-not-recorded",
-        layer="network",
-        subgoal="s__attempt_1",
-        subgoal_id="s",
-        sequence=1,
-        expected="no such request",
-        observed=MISS.key,
-        message="It was blocked.",
-    )
+    reported = found_at_first("request-not-recorded", "network", "no such request", MISS.key)
 
     once, again = (outcome_of(NetworkOutcome(misses=(MISS,) * times), reported) for times in (1, 2))
 
@@ -116,16 +121,7 @@ def test_a_later_release_of_the_browser_does_not_hide_that_the_site_changed(
     environment = open_bundle(BUNDLE).trace.environment
     assert environment is not None
     branch = environment.browser_version.rpartition(".")[0]
-    differs = Divergence(
-        code="dom-changed",
-        layer="dom",
-        subgoal="s__attempt_1",
-        subgoal_id="s",
-        sequence=1,
-        expected="<p>",
-        observed="<b>",
-        message="The DOM differs.",
-    )
+    differs = found_at_first("dom-changed", "dom", "<p>", "<b>")
 
     outcome = outcome_of(
         NetworkOutcome(),
